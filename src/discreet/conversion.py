@@ -1,0 +1,110 @@
+"""Between rho and (epsilon, delta): the tight conversion of zero-concentrated privacy, with every rounding on the safe side.
+
+For every order alpha > 1, a rho-zCDP mechanism is (epsilon, delta)-DP with
+
+    delta = exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) * (1 - 1/alpha)^alpha
+
+(Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 12). Floats only
+choose alpha; whatever they choose, the bound is evaluated at that alpha in rationals and holds.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.errors import AccountingError
+from discreet.exact import exp_up, log_down, log_up, sqrt_up
+
+_NARROWEST, _WIDEST = -30.0, 60.0
+_STEPS = 120
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@lru_cache(maxsize=4096)
+def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon, least up to rounding, such that rho-zCDP implies (epsilon, delta)-DP."""
+    if rho == 0:
+        return Fraction(0)
+    log_inverse_delta = float(log_up(1 / _needed(delta)))
+    size = float(rho)
+    alpha = _best_order(lambda a: a * size + _penalty(a, log_inverse_delta))
+    return max(Fraction(0), alpha * rho + _penalty_up(alpha, delta))
+
+
+@lru_cache(maxsize=4096)
+def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """A rho, greatest up to rounding, such that rho-zCDP implies (epsilon, delta)-DP; zero where delta is zero."""
+    if delta == 0:
+        return Fraction(0)
+    log_inverse_delta = float(log_up(1 / delta))
+    size = float(epsilon)
+    alpha = _best_order(lambda a: (_penalty(a, log_inverse_delta) - size) / a)
+    return max(Fraction(0), (epsilon - _penalty_up(alpha, delta)) / alpha)
+
+
+def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """A delta, least up to rounding, such that rho-zCDP implies (epsilon, delta)-DP."""
+    if rho == 0:
+        return Fraction(0)
+    size, target = float(rho), float(epsilon)
+    alpha = _best_order(lambda a: (a - 1) * (a * size - target) + a * math.log1p(-1 / a) - math.log(a - 1))
+    exponent = (alpha - 1) * (alpha * rho - epsilon) + alpha * log_up(1 - 1 / alpha) - log_down(alpha - 1)
+    return Fraction(1) if exponent >= 0 else min(Fraction(1), exp_up(exponent))
+
+
+def loose_epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+    """The older and looser form, rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke, TCC 2016): shown, never charged."""
+    return rho + 2 * sqrt_up(rho * log_up(1 / _needed(delta)))
+
+
+def loose_rho_of(epsilon: Fraction, delta: Fraction) -> float:
+    """The inverse of `loose_epsilon_of`, as a float for display."""
+    depth = float(log_up(1 / _needed(delta)))
+    return (math.sqrt(float(epsilon) + depth) - math.sqrt(depth)) ** 2
+
+
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """The rho of any epsilon-DP mechanism: epsilon^2 / 2 (Bun and Steinke, TCC 2016, Proposition 1.4)."""
+    return epsilon * epsilon / 2
+
+
+def _penalty(alpha: float, log_inverse_delta: float) -> float:
+    return (log_inverse_delta + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)) / (alpha - 1)
+
+
+def _penalty_up(alpha: Fraction, delta: Fraction) -> Fraction:
+    return (log_up(1 / delta) + alpha * log_up(1 - 1 / alpha) - log_down(alpha - 1)) / (alpha - 1)
+
+
+def _best_order(objective: Callable[[float], float]) -> Fraction:
+    """The order that makes the objective smallest, by golden section on log(alpha - 1)."""
+    low, high = _NARROWEST, _WIDEST
+
+    def at(position: float) -> float:
+        return objective(1 + math.exp(position))
+
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    value_left, value_right = at(left), at(right)
+    for _ in range(_STEPS):
+        if value_left <= value_right:
+            high, right, value_right = right, left, value_left
+            left = high - _GOLDEN * (high - low)
+            value_left = at(left)
+        else:
+            low, left, value_left = left, right, value_right
+            right = low + _GOLDEN * (high - low)
+            value_right = at(right)
+    return 1 + Fraction(math.exp((low + high) / 2))
+
+
+def _needed(delta: Fraction) -> Fraction:
+    if delta <= 0:
+        raise AccountingError(
+            "a conversion from rho at delta 0",
+            because="Gaussian noise has no finite epsilon without a delta",
+            instead="delta=1e-9, or mechanism='laplace' under a pure promise",
+        )
+    return delta
+
+

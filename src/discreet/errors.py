@@ -1,0 +1,143 @@
+"""Every exception of discreet, drawn as a tree.
+
+    DiscreetError
+    ├── Refusal                  before any data is read; a function of public facts, so it may be exact
+    │   ├── ParameterError       a number or option outside its range (epsilon=0, NaN, lo > hi)
+    │   ├── NameNotFoundError    a table, column or key that the catalog does not know
+    │   ├── TypeMismatchError    an operation that its operands' declared types do not allow
+    │   ├── UnboundedError       an aggregate that one unit could move without limit
+    │   ├── KeysError            a grouping whose keys are not public
+    │   ├── UnitError            a privacy unit that is missing or cannot carry the promise
+    │   ├── CatalogError         a catalog that contradicts itself
+    │   ├── BudgetError          a charge that does not fit, or a promise that may not be made
+    │   ├── AccountingError      a formula outside its range, an event that an accountant does not know
+    │   ├── ComparisonError      two guarantees that mean different things
+    │   ├── SourceError          a source that cannot be opened, or is not the one registered
+    │   └── UnsupportedError     something that discreet does not do
+    ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
+    └── Failure                  after data was read: one constant sentence; the charge stands
+
+A refusal has three parts, kept as attributes for programs and printed for people:
+
+    UnboundedError: sum of 'cost'
+      because  the catalog declares no bounds for 'cost'
+      instead  dp.sum("cost", bounds=(lo, hi)), or declare bounds in the catalog
+"""
+
+import difflib
+import functools
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FAILURE = "the query failed after its data was opened; its charge stands, and the owner's log has the details"
+
+
+class DiscreetError(Exception):
+    """The root of every exception that discreet raises on purpose."""
+
+
+class Refusal(DiscreetError):  # noqa: N818 - it is a refusal, not an error of ours
+    """A request turned down before any data was read: what, because, instead."""
+
+    def __init__(self, what: str, *, because: str, instead: str) -> None:
+        super().__init__(what, because, instead)
+        self.what = what
+        self.because = because
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  because  {self.because}\n  instead  {self.instead}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild_refusal, (type(self), self.what, self.because, self.instead))
+
+
+def _rebuild_refusal(kind: type[Refusal], what: str, because: str, instead: str) -> Refusal:
+    return kind(what, because=because, instead=instead)
+
+
+class ParameterError(Refusal):
+    """A number or option outside its range."""
+
+
+class NameNotFoundError(Refusal):
+    """A table, column or key that the catalog does not know."""
+
+
+class TypeMismatchError(Refusal):
+    """An operation that its operands' declared types do not allow."""
+
+
+class UnboundedError(Refusal):
+    """An aggregate that one unit could move without limit."""
+
+
+class KeysError(Refusal):
+    """A grouping whose keys are not public."""
+
+
+class UnitError(Refusal):
+    """A privacy unit that is missing or cannot carry the promise."""
+
+
+class CatalogError(Refusal):
+    """A catalog that contradicts itself."""
+
+
+class BudgetError(Refusal):
+    """A charge that does not fit, or a promise that may not be made."""
+
+
+class AccountingError(Refusal):
+    """A formula outside its range, or an event that an accountant does not know."""
+
+
+class ComparisonError(Refusal):
+    """Two guarantees that mean different things."""
+
+
+class SourceError(Refusal):
+    """A source that cannot be opened, or is not the one registered."""
+
+
+class UnsupportedError(Refusal):
+    """Something that discreet does not do, and why."""
+
+
+class LedgerError(DiscreetError):
+    """The ledger is damaged, newer than this library, or cannot be written."""
+
+
+class Failure(DiscreetError):  # noqa: N818 - a failure after data, told apart from refusals
+    """After data was read: one constant sentence, whatever happened."""
+
+    def __init__(self) -> None:
+        super().__init__(FAILURE)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to a misspelt one, or a list of what is known."""
+    names = list(known)
+    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    if nearest:
+        return nearest[0]
+    shown = ", ".join(repr(n) for n in names[:12])
+    return f"one of {shown}" + (", ..." if len(names) > 12 else "")
+
+
+def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
+    """Public calls raise refusals from one frame, so that a person sees their own line and the reason."""
+
+    @functools.wraps(call)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return call(*args, **kwargs)
+        except DiscreetError as error:
+            caught = error
+        caught.__context__ = None
+        raise caught.with_traceback(None)
+
+    return guarded

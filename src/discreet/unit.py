@@ -1,0 +1,94 @@
+"""Whom a promise protects: the privacy unit, the neighbour relation, and the caps on what one unit contributes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Literal
+
+from discreet.errors import ParameterError, UnitError
+from discreet.exact import whole
+
+
+class Row:
+    """The type of `dp.ROW`: each row is its own unit; it protects rows, not people."""
+
+    def __repr__(self) -> str:
+        return "dp.ROW"
+
+
+ROW: Final = Row()
+
+
+class Neighbours(StrEnum):
+    """Which two datasets must be hard to tell apart."""
+
+    ADD_REMOVE = "add_remove"
+    REPLACE_ONE = "replace_one"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The privacy unit: the columns that name a person (none of them means the row), and the neighbour relation."""
+
+    columns: tuple[str, ...]
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    @property
+    def is_row(self) -> bool:
+        """Whether each row is a unit of its own."""
+        return not self.columns
+
+    @property
+    def label(self) -> str:
+        """The unit in words, with the warning that a row-level promise must carry."""
+        if self.is_row:
+            return "one row (protects rows, not people)"
+        return "one " + " and ".join(self.columns)
+
+    def __str__(self) -> str:
+        verb = "added or removed" if self.neighbours is Neighbours.ADD_REMOVE else "replaced by another"
+        return f"{self.label}, {verb}"
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What one unit may contribute: rows in all, groups, rows in each group. None means no cap of that kind."""
+
+    max_rows: int | None = None
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("max_rows", "max_groups", "max_rows_per_group"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, whole(value, name))
+
+
+def unit_of(
+    privacy_unit: str | tuple[str, ...] | list[str] | Row | None,
+    neighbours: Neighbours | Literal["add_remove", "replace_one"] = "add_remove",
+) -> Unit:
+    """The unit that a person declared; it must be declared."""
+    if privacy_unit is None:
+        raise UnitError(
+            "no privacy_unit",
+            because="a promise protects somebody, and nobody was named",
+            instead='privacy_unit="patient_id", or dp.ROW where each row is a different person',
+        )
+    if neighbours not in tuple(Neighbours):
+        raise ParameterError(
+            f"neighbours={neighbours!r}",
+            because="there are two neighbour relations",
+            instead='neighbours="add_remove" or neighbours="replace_one"',
+        )
+    relation = Neighbours(neighbours)
+    if isinstance(privacy_unit, Row):
+        return Unit((), relation)
+    columns = (privacy_unit,) if isinstance(privacy_unit, str) else tuple(privacy_unit)
+    if not columns or not all(isinstance(c, str) and c for c in columns):
+        raise UnitError(
+            f"privacy_unit={privacy_unit!r}",
+            because="the unit is a column, several columns, or dp.ROW",
+            instead='privacy_unit="patient_id"',
+        )
+    return Unit(columns, relation)
