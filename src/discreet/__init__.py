@@ -1,3 +1,95 @@
-"""discreet: private answers from the engine you already have."""
+"""discreet: private answers from the engine you already have.
 
-__version__ = "0.1.0"
+    import discreet as dp
+
+    session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
+    session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+
+Names load on first use, so that `import discreet` stays quick (docs/decisions/008-lazy-names.md).
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from discreet.version import __version__
+
+if TYPE_CHECKING:
+    from discreet import accounting, datasets, errors, events, mechanisms, plots, testing
+    from discreet.accounting.filters import Budget
+    from discreet.catalog import Catalog
+    from discreet.errors import Failure, LedgerError, Refusal
+    from discreet.explanation import Explanation
+    from discreet.frame import count, count_distinct, count_units, mean, sum, table  # noqa: A004 - dp.sum is the name
+    from discreet.guarantee import Guarantee
+    from discreet.ledger import Receipt, SQLiteLedger
+    from discreet.release import Release
+    from discreet.session import Session, protect
+    from discreet.unit import ROW
+
+_HOMES = {
+    "ROW": "unit",
+    "Budget": "accounting.filters",
+    "Catalog": "catalog",
+    "Explanation": "explanation",
+    "Failure": "errors",
+    "Guarantee": "guarantee",
+    "LedgerError": "errors",
+    "Receipt": "ledger",
+    "Refusal": "errors",
+    "Release": "release",
+    "SQLiteLedger": "ledger",
+    "Session": "session",
+    "count": "frame",
+    "count_distinct": "frame",
+    "count_units": "frame",
+    "mean": "frame",
+    "protect": "session",
+    "sum": "frame",
+    "table": "frame",
+}
+_MODULES = ("accounting", "datasets", "errors", "events", "mechanisms", "plots", "testing")
+
+__all__ = [
+    "ROW",
+    "Budget",
+    "Catalog",
+    "Explanation",
+    "Failure",
+    "Guarantee",
+    "LedgerError",
+    "Receipt",
+    "Refusal",
+    "Release",
+    "SQLiteLedger",
+    "Session",
+    "__version__",
+    "accounting",
+    "count",
+    "count_distinct",
+    "count_units",
+    "datasets",
+    "errors",
+    "events",
+    "mean",
+    "mechanisms",
+    "plots",
+    "protect",
+    "sum",
+    "table",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from where it lives."""
+    if name in _MODULES:
+        return importlib.import_module(f"discreet.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value: object = getattr(importlib.import_module(f"discreet.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""Between rho and (epsilon, delta): the tight conversion of zero-concentrated privacy, with every rounding on the safe side.
+"""Between rho and (epsilon, delta): the tight conversion of zCDP, with every rounding on the safe side.
 
 For every order alpha > 1, a rho-zCDP mechanism is (epsilon, delta)-DP with
 
@@ -53,6 +53,16 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
     return Fraction(1) if exponent >= 0 else min(Fraction(1), exp_up(exponent))
 
 
+def epsilon_at_order(divergence: Fraction, alpha: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon such that a Renyi divergence of order alpha > 1 implies (epsilon, delta)-DP, rounded up."""
+    return max(Fraction(0), divergence + _penalty_up(alpha, _needed(delta)))
+
+
+def classic_epsilon_at_order(divergence: Fraction, alpha: Fraction, delta: Fraction) -> Fraction:
+    """The older form, divergence + ln(1/delta)/(alpha - 1) (Mironov, CSF 2017, Proposition 3): shown, never charged."""
+    return divergence + log_up(1 / _needed(delta)) / (alpha - 1)
+
+
 def loose_epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """The older and looser form, rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke, TCC 2016): shown, never charged."""
     return rho + 2 * sqrt_up(rho * log_up(1 / _needed(delta)))
@@ -65,8 +75,8 @@ def loose_rho_of(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:
-    """The rho of any epsilon-DP mechanism: epsilon^2 / 2 (Bun and Steinke, TCC 2016, Proposition 1.4)."""
-    return epsilon * epsilon / 2
+    """The rho of any epsilon-DP mechanism: epsilon^2 / 2 (Bun and Steinke, TCC 2016, Proposition 1.4), or epsilon."""
+    return min(epsilon, epsilon * epsilon / 2)
 
 
 def _penalty(alpha: float, log_inverse_delta: float) -> float:
@@ -106,5 +116,3 @@ def _needed(delta: Fraction) -> Fraction:
             instead="delta=1e-9, or mechanism='laplace' under a pure promise",
         )
     return delta
-
-

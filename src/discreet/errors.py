@@ -15,6 +15,7 @@
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
     │   └── UnsupportedError     something that discreet does not do
     ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
+    ├── EntropyError             the operating system gives no randomness, so no noise can be drawn
     └── Failure                  after data was read: one constant sentence; the charge stands
 
 A refusal has three parts, kept as attributes for programs and printed for people:
@@ -31,6 +32,8 @@ from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_LONGEST_NAME = 200
 
 FAILURE = "the query failed after its data was opened; its charge stands, and the owner's log has the details"
 
@@ -111,19 +114,28 @@ class LedgerError(DiscreetError):
     """The ledger is damaged, newer than this library, or cannot be written."""
 
 
+class EntropyError(DiscreetError):
+    """The operating system gives no randomness, so no noise can be drawn and nothing is released."""
+
+
 class Failure(DiscreetError):  # noqa: N818 - a failure after data, told apart from refusals
     """After data was read: one constant sentence, whatever happened."""
 
     def __init__(self) -> None:
         super().__init__(FAILURE)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Failure, ())
+
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name nearest to a misspelt one, or a list of what is known."""
     names = list(known)
-    nearest = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1, cutoff=0.6)
     if nearest:
         return nearest[0]
+    if not names:
+        return "none: no name is known here"
     shown = ", ".join(repr(n) for n in names[:12])
     return f"one of {shown}" + (", ..." if len(names) > 12 else "")
 

@@ -2,15 +2,18 @@
 
 Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes:
 an event written today means the same to every later version, and an accountant refuses an event it does not know.
-Every number is a rational. An event stands for the whole answer, vector answers included.
+Every number is a rational, and no event can be written whose price would be negative. An event stands for the whole
+answer, vector answers included.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
-from discreet.errors import AccountingError
+from discreet.errors import AccountingError, ParameterError, Refusal
+from discreet.exact import positive, rational, whole
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,9 @@ class PureEvent:
     """Any mechanism known only to be epsilon-differentially private."""
 
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _read(self, "epsilon", _not_negative)
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,10 @@ class ApproximateEvent:
     epsilon: Fraction
     delta: Fraction
 
+    def __post_init__(self) -> None:
+        _read(self, "epsilon", _not_negative)
+        _read(self, "delta", _at_most_one)
+
 
 @dataclass(frozen=True)
 class ConcentratedEvent:
@@ -35,6 +45,10 @@ class ConcentratedEvent:
     rho: Fraction
     delta: Fraction = Fraction(0)
 
+    def __post_init__(self) -> None:
+        _read(self, "rho", _not_negative)
+        _read(self, "delta", _at_most_one)
+
 
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent:
@@ -42,6 +56,10 @@ class DiscreteLaplaceEvent:
 
     scale: Fraction
     sensitivity: Fraction
+
+    def __post_init__(self) -> None:
+        _read(self, "scale", positive)
+        _read(self, "sensitivity", _not_negative)
 
 
 @dataclass(frozen=True)
@@ -56,6 +74,11 @@ class DiscreteGaussianEvent:
     squared_sensitivity: Fraction
     dimension: int = 1
 
+    def __post_init__(self) -> None:
+        _read(self, "variance", positive)
+        _read(self, "squared_sensitivity", _not_negative)
+        _read(self, "dimension", whole)
+
 
 @dataclass(frozen=True)
 class LaplaceEvent:
@@ -63,6 +86,10 @@ class LaplaceEvent:
 
     scale: Fraction
     sensitivity: Fraction
+
+    def __post_init__(self) -> None:
+        _read(self, "scale", positive)
+        _read(self, "sensitivity", _not_negative)
 
 
 @dataclass(frozen=True)
@@ -72,12 +99,19 @@ class GaussianEvent:
     variance: Fraction
     squared_sensitivity: Fraction
 
+    def __post_init__(self) -> None:
+        _read(self, "variance", positive)
+        _read(self, "squared_sensitivity", _not_negative)
+
 
 @dataclass(frozen=True)
 class ComposedEvent:
     """Several events on the same data, one after another."""
 
     events: tuple["Event", ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
 
 
 @dataclass(frozen=True)
@@ -86,6 +120,9 @@ class RepeatedEvent:
 
     event: "Event"
     count: int
+
+    def __post_init__(self) -> None:
+        _read(self, "count", whole)
 
 
 Event = (
@@ -99,6 +136,8 @@ Event = (
     | ComposedEvent
     | RepeatedEvent
 )
+
+_RATIO = re.compile(r"-?[0-9]{1,1000}/[1-9][0-9]{0,1000}")
 
 _KINDS: dict[str, type] = {
     kind.__name__: kind
@@ -130,6 +169,8 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
 
 def to_json(event: Event) -> dict[str, object]:
     """The event as plain data; rationals as 'numerator/denominator' text."""
+    if type(event) not in _KINDS.values():
+        raise unknown(type(event).__name__)
     return {"kind": type(event).__name__} | {f.name: _plain(getattr(event, f.name)) for f in fields(event)}
 
 
@@ -138,10 +179,14 @@ def from_json(data: dict[str, object]) -> Event:
     kind = _KINDS.get(str(data.get("kind")))
     if kind is None:
         raise unknown(data.get("kind"))
-    values = {name: _parsed(value) for name, value in data.items() if name != "kind"}
-    if set(values) - {f.name for f in fields(kind)}:
+    if set(data) - {"kind"} - {f.name for f in fields(kind)}:
         raise unknown(data.get("kind"))
-    result: Event = kind(**values)
+    try:
+        result: Event = kind(**{name: _parsed(value) for name, value in data.items() if name != "kind"})
+    except Refusal:
+        raise
+    except (ArithmeticError, AttributeError, TypeError, ValueError):
+        raise unknown(data.get("kind")) from None
     return result
 
 
@@ -159,6 +204,32 @@ def unknown(kind: object) -> AccountingError:
     )
 
 
+def _read(event: object, name: str, reader: Callable[[object, str], object]) -> None:
+    object.__setattr__(event, name, reader(getattr(event, name), name))
+
+
+def _not_negative(value: object, name: str) -> Fraction:
+    number = rational(value, name)
+    if number < 0:
+        raise ParameterError(
+            f"{name} below zero",
+            because="nothing that was done gives privacy back",
+            instead=f"{name}=0.1, or another number of at least zero",
+        )
+    return number
+
+
+def _at_most_one(value: object, name: str) -> Fraction:
+    number = _not_negative(value, name)
+    if number > 1:
+        raise ParameterError(
+            f"{name} above one",
+            because=f"{name} is a probability",
+            instead=f"{name}=1e-9, or another small probability",
+        )
+    return number
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
@@ -171,9 +242,15 @@ def _plain(value: object) -> object:
 
 def _parsed(value: object) -> object:
     if isinstance(value, str):
-        return Fraction(value)
+        return _ratio(value)
     if isinstance(value, list):
         return tuple(from_json(part) for part in value)
     if isinstance(value, dict):
         return from_json(value)
     return value
+
+
+def _ratio(text: str) -> Fraction:
+    if not _RATIO.fullmatch(text):
+        raise ValueError
+    return Fraction(text)

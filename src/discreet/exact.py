@@ -7,6 +7,7 @@ Transcendental functions return rationals that are proven to lie on the named si
 
 import decimal
 import math
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -18,6 +19,8 @@ DIGITS = 60
 _CONTEXT = decimal.Context(prec=DIGITS, Emin=-999_999, Emax=999_999, rounding=decimal.ROUND_HALF_EVEN)
 _ULP = Fraction(1, 10 ** (DIGITS - 2))
 _LARGEST_EXPONENT = 400
+_DEEPEST_EXPONENT = Fraction(10**4)
+_LARGEST_DOUBLE = Fraction(sys.float_info.max)
 
 
 def rational(value: object, name: str) -> Fraction:
@@ -26,7 +29,7 @@ def rational(value: object, name: str) -> Fraction:
         index = None if isinstance(value, bool) else getattr(value, "__index__", None)
         if index is None:
             raise _not_a_number(value, name)
-        return Fraction(int(index()))
+        return _ordinary(Fraction(int(index())), name)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise _not_finite(name)
@@ -36,7 +39,7 @@ def rational(value: object, name: str) -> Fraction:
             raise _not_finite(name)
         if abs(value.adjusted()) > _LARGEST_EXPONENT:
             raise _out_of_range(name)
-    return Fraction(value)
+    return _ordinary(Fraction(value), name)
 
 
 def positive(value: object, name: str) -> Fraction:
@@ -87,6 +90,8 @@ def units_down(value: Fraction, per_unit: int) -> int:
 
 def double_up(value: Fraction) -> float:
     """The least double that is at least the value."""
+    if abs(value) > _LARGEST_DOUBLE:
+        raise _beyond_doubles()
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
 
@@ -111,12 +116,16 @@ def sqrt_double_up(value: Fraction) -> float:
 
 def exp_up(value: Fraction) -> Fraction:
     """A rational at least e^value."""
-    return _outward(_CONTEXT.exp(_decimal(value, up=True)), up=True)
+    if value > _DEEPEST_EXPONENT:
+        raise _out_of_range("an exponent")
+    return _outward(_CONTEXT.exp(_decimal(max(value, -_DEEPEST_EXPONENT), up=True)), up=True)
 
 
 def exp_down(value: Fraction) -> Fraction:
     """A rational at most e^value."""
-    return _outward(_CONTEXT.exp(_decimal(value, up=False)), up=False)
+    if value < -_DEEPEST_EXPONENT:
+        return Fraction(0)
+    return _outward(_CONTEXT.exp(_decimal(min(value, _DEEPEST_EXPONENT), up=False)), up=False)
 
 
 def log_up(value: Fraction) -> Fraction:
@@ -148,8 +157,20 @@ def _outward(value: Decimal, *, up: bool) -> Fraction:
     return exact + step if up else exact - step
 
 
+def _ordinary(value: Fraction, name: str) -> Fraction:
+    digits = 10**_LARGEST_EXPONENT
+    if abs(value.numerator) > digits * value.denominator or (
+        value and abs(value.numerator) * digits < value.denominator
+    ):
+        raise _out_of_range(name)
+    return value
+
+
 def _show(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        text = f"a number of more than {sys.get_int_max_str_digits()} digits"
     return text if len(text) <= 40 else text[:37] + "..."
 
 
@@ -169,9 +190,17 @@ def _not_finite(name: str) -> ParameterError:
     )
 
 
+def _beyond_doubles() -> ParameterError:
+    return ParameterError(
+        "a number beyond the largest double",
+        because="noise scales are drawn as doubles",
+        instead="a larger epsilon, or tighter bounds",
+    )
+
+
 def _out_of_range(name: str) -> ParameterError:
     return ParameterError(
-        f"{name} beyond 10^{_LARGEST_EXPONENT}",
-        because="such a number cannot be a privacy parameter or a bound",
+        f"{name} outside 10^-{_LARGEST_EXPONENT} to 10^{_LARGEST_EXPONENT}",
+        because="a number of that size cannot be a privacy parameter or a bound",
         instead=f"{name}=0.5, or another number of ordinary size",
     )

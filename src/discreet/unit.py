@@ -7,6 +7,8 @@ from typing import Final, Literal
 from discreet.errors import ParameterError, UnitError
 from discreet.exact import whole
 
+LARGEST_CAP = 10**15
+
 
 class Row:
     """The type of `dp.ROW`: each row is its own unit; it protects rows, not people."""
@@ -61,7 +63,18 @@ class Caps:
         for name in ("max_rows", "max_groups", "max_rows_per_group"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, whole(value, name))
+                object.__setattr__(self, name, _cap(value, name))
+
+
+def _cap(value: object, name: str) -> int:
+    number = whole(value, name)
+    if number > LARGEST_CAP:
+        raise ParameterError(
+            f"{name} beyond 10^15",
+            because="no unit has that many rows, and engines count them in 64-bit integers",
+            instead=f"{name}=10, or another cap that means something",
+        )
+    return number
 
 
 def unit_of(
@@ -84,11 +97,16 @@ def unit_of(
     relation = Neighbours(neighbours)
     if isinstance(privacy_unit, Row):
         return Unit((), relation)
-    columns = (privacy_unit,) if isinstance(privacy_unit, str) else tuple(privacy_unit)
-    if not columns or not all(isinstance(c, str) and c for c in columns):
+    return Unit(_columns(privacy_unit), relation)
+
+
+def _columns(privacy_unit: object) -> tuple[str, ...]:
+    named = [privacy_unit] if isinstance(privacy_unit, str) else privacy_unit
+    columns = tuple(named) if isinstance(named, tuple | list) else ()
+    if not columns or not all(isinstance(c, str) and c for c in columns) or len(set(columns)) != len(columns):
         raise UnitError(
             f"privacy_unit={privacy_unit!r}",
-            because="the unit is a column, several columns, or dp.ROW",
+            because="the unit is a column, several different columns, or dp.ROW",
             instead='privacy_unit="patient_id"',
         )
-    return Unit(columns, relation)
+    return columns

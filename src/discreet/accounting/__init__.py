@@ -1,0 +1,54 @@
+"""Accountants: what events cost, each in its own notion of privacy.
+
+The contract: an accountant reads events and nothing else; it is a function named for what it computes, such as
+`epsilon(event)`; what it returns is at least the true value; and it refuses, with a reason, an event that it does not
+know or a range where its theorem does not hold. The ledger charges by `filters` alone.
+
+    filters        the promise over all questions, for analysts who choose as they go
+    pure           sums of epsilons
+    approximate    basic, advanced and optimal composition of (epsilon, delta)
+    concentrated   sums of rho, and the tight conversion
+    renyi          one divergence for each order
+    pld            privacy-loss distributions, for batches fixed in advance
+    group          several units at once
+    calibrate      the least noise that meets a target
+    compare        the same events under every accountant
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+from discreet.accounting import approximate, concentrated, filters, group, pure, renyi
+
+if TYPE_CHECKING:
+    from discreet.accounting import calibrate, pld
+    from discreet.accounting.comparison import Comparison, compare
+
+_LOADED_ON_FIRST_USE = {
+    "calibrate": "discreet.accounting.calibrate",
+    "pld": "discreet.accounting.pld",
+    "compare": "discreet.accounting.comparison:compare",
+    "Comparison": "discreet.accounting.comparison:Comparison",
+}
+
+__all__ = [
+    "Comparison",
+    "approximate",
+    "calibrate",
+    "compare",
+    "concentrated",
+    "filters",
+    "group",
+    "pld",
+    "pure",
+    "renyi",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Modules that need scipy and dp_accounting, loaded when first named: importing discreet stays quick."""
+    if name not in _LOADED_ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _LOADED_ON_FIRST_USE[name].partition(":")
+    loaded = importlib.import_module(module)
+    return getattr(loaded, attribute) if attribute else loaded

@@ -1,0 +1,164 @@
+"""The same events under every accountant, side by side.
+
+Definition
+    One row for each way to add up: the epsilon it states for all events together at one delta, or why it refuses.
+Guarantee
+    Every epsilon shown is true of the events, with the condition that its row states. The smallest is the tightest
+    statement, not a different degree of privacy: the noise is the same in every row.
+Exactness
+    Each accountant rounds up; the table shows six digits, rounded up.
+Not covered
+    Charging: a ledger holds its promise by accounting.filters alone, whatever a row here says.
+References
+    Those of each accountant, in its own module.
+"""
+
+import html
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from discreet import events
+from discreet.accounting import approximate, concentrated, pld, pure, renyi
+from discreet.accounting.concentrated import delta_left
+from discreet.errors import AccountingError, Refusal, short_traceback
+from discreet.exact import Number, double_up, probability, shown
+
+_AS_ONE_GOES = "also for questions chosen after earlier answers"
+_IN_ADVANCE = "for a batch fixed in advance"
+
+
+def _pure(event: events.Event, _delta: Fraction) -> Fraction:
+    return pure.epsilon(event)
+
+
+def _basic(event: events.Event, delta: Fraction) -> Fraction:
+    found = approximate.basic(event)
+    if found.delta > delta:
+        raise AccountingError(
+            f"delta={shown(delta)}",
+            because=f"the events have deltas of their own that sum to {shown(found.delta)}",
+            instead=f"delta={shown(found.delta)}",
+        )
+    return found.epsilon
+
+
+def _advanced(event: events.Event, delta: Fraction) -> Fraction:
+    slack = delta_left(approximate.basic(event).delta, delta)
+    return approximate.advanced_total(event, slack=slack).epsilon
+
+
+def _loose(event: events.Event, delta: Fraction) -> Fraction:
+    return concentrated.epsilon(event, delta, "loose")
+
+
+def _renyi(event: events.Event, delta: Fraction) -> Fraction:
+    return renyi.converted(event, delta).epsilon
+
+
+def _pld(event: events.Event, delta: Fraction) -> Fraction:
+    return Fraction(pld.epsilon(event, delta))
+
+
+ACCOUNTANTS: Mapping[str, Callable[[events.Event, Fraction], Fraction]] = MappingProxyType(
+    {
+        "pure": _pure,
+        "basic": _basic,
+        "advanced": _advanced,
+        "concentrated": concentrated.epsilon,
+        "concentrated, loose": _loose,
+        "renyi": _renyi,
+        "pld": _pld,
+    }
+)
+
+_CONDITIONS = {
+    "pure": _AS_ONE_GOES,
+    "basic": _AS_ONE_GOES,
+    "advanced": _IN_ADVANCE,
+    "concentrated": _AS_ONE_GOES,
+    "concentrated, loose": _AS_ONE_GOES,
+    "renyi": _IN_ADVANCE,
+    "pld": _IN_ADVANCE,
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one accountant says: an epsilon with its condition, or no epsilon and the reason."""
+
+    accountant: str
+    epsilon: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows of one table: the same events, the same delta, every accountant."""
+
+    delta: Fraction
+    rows: tuple[Row, ...]
+
+    @property
+    def tightest(self) -> Row:
+        """The row with the smallest epsilon."""
+        stated = [row for row in self.rows if row.epsilon is not None]
+        if not stated:
+            raise AccountingError(
+                "the tightest accountant", because="every accountant refuses these events", instead="a larger delta"
+            )
+        return min(stated, key=lambda row: row.epsilon or 0.0)
+
+    def __getitem__(self, accountant: str) -> Row:
+        """The row of an accountant, by name."""
+        for row in self.rows:
+            if row.accountant == accountant:
+                return row
+        raise KeyError(accountant)
+
+    def __str__(self) -> str:
+        cells = [("accountant", "epsilon", "")] + [
+            (row.accountant, _figure(row.epsilon), row.note) for row in self.rows
+        ]
+        widths = [max(len(cell[column]) for cell in cells) for column in range(2)]
+        lines = [f"{name:<{widths[0]}}  {figure:>{widths[1]}}  {note}".rstrip() for name, figure, note in cells]
+        return "\n".join([f"at delta {shown(self.delta)}", *lines])
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(row.accountant)}</th>'
+            f'<td style="text-align:right">{_figure(row.epsilon)}</td>'
+            f'<td style="text-align:left">{html.escape(row.note)}</td></tr>'
+            for row in self.rows
+        )
+        head = "".join(f'<th scope="col">{title}</th>' for title in ("accountant", "epsilon", "holds"))
+        caption = f"<caption>The same events at delta {html.escape(shown(self.delta))}</caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@short_traceback
+def compare(what: events.Event | Iterable[events.Event], delta: Number) -> Comparison:
+    """Events priced by every accountant at one delta; nothing is spent."""
+    event = events.ComposedEvent(tuple(what)) if isinstance(what, Iterable) else what
+    allowed = probability(delta, "delta")
+    return Comparison(allowed, tuple(_row(name, event, allowed) for name in ACCOUNTANTS))
+
+
+def _row(name: str, event: events.Event, delta: Fraction) -> Row:
+    try:
+        found = double_up(ACCOUNTANTS[name](event, delta))
+    except Refusal as refusal:
+        return Row(name, None, f"refused because {refusal.because}")
+    return Row(name, found, _CONDITIONS[name])
+
+
+def _figure(epsilon: float | None) -> str:
+    """Six digits, rounded up."""
+    if epsilon is None:
+        return "-"
+    if epsilon == 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(epsilon)) - 5)
+    return f"{math.ceil(epsilon / step - 1e-9) * step:.6g}"

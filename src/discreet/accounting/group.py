@@ -1,0 +1,63 @@
+"""Group privacy: what a promise for one unit says about several.
+
+Definition
+    Two datasets that differ in k units are joined by k steps between neighbours.
+Guarantee
+    epsilon-DP for one unit is k epsilon-DP for k. (epsilon, delta)-DP is (k epsilon, d)-DP with
+    d = delta (1 + e^epsilon + ... + e^((k-1) epsilon)), which is at most k e^((k-1) epsilon) delta.
+    rho-zCDP is k^2 rho-zCDP. The first and third are tight (Laplace and Gaussian noise reach them).
+Exactness
+    Exact, except d, which is rounded up.
+Not covered
+    A unit with k rows where rows were capped and the sensitivity computed for the unit: that is one unit already, and
+    its price needs no group. Approximate zCDP with a delta of its own: convert it to (epsilon, delta) first.
+References
+    Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2.
+    Vadhan, The Complexity of Differential Privacy, 2017, Lemma 2.2 (the sum of powers).
+    Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 1.9.
+    Proofs: docs/proofs/accounting/group.md.
+"""
+
+from fractions import Fraction
+
+from discreet.accounting.approximate import Parameters
+from discreet.errors import AccountingError
+from discreet.exact import Number, exp_up, positive, probability, shown, whole
+
+LARGEST_EXPONENT = 10_000
+
+
+def pure(*, epsilon: Number, size: int) -> Fraction:
+    """The epsilon for a group of `size` units."""
+    return whole(size, "size") * positive(epsilon, "epsilon")
+
+
+def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
+    """(epsilon, delta) for a group of `size` units; refused where it would say nothing."""
+    units, single, small = whole(size, "size"), positive(epsilon, "epsilon"), probability(delta, "delta")
+    if (units - 1) * single > LARGEST_EXPONENT:
+        raise _says_nothing(units)
+    growth = exp_up(single)
+    grown = small * units if growth == 1 else small * (growth**units - 1) / (growth - 1)
+    if grown >= 1:
+        raise _says_nothing(units)
+    return Parameters(units * single, grown)
+
+
+def simple_delta(*, epsilon: Number, delta: Number, size: int) -> Fraction:
+    """The delta that textbooks print for a group, size e^((size-1) epsilon) delta, rounded up: shown, never charged."""
+    units = whole(size, "size")
+    return units * exp_up((units - 1) * positive(epsilon, "epsilon")) * probability(delta, "delta")
+
+
+def concentrated(*, rho: Number, size: int) -> Fraction:
+    """The rho for a group of `size` units."""
+    return whole(size, "size") ** 2 * positive(rho, "rho")
+
+
+def _says_nothing(units: int) -> AccountingError:
+    return AccountingError(
+        f"a group of {shown(Fraction(units))} units",
+        because="delta grows by a factor of e^epsilon with each unit and has reached one, which promises nothing",
+        instead="a smaller group, a smaller delta, or accounting.group.concentrated(rho=..., size=...)",
+    )

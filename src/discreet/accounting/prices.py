@@ -1,0 +1,58 @@
+"""What one event costs in exact rationals, under each notion that adds up; every sum in this family starts here.
+
+Definition
+    The price of a simple event is (epsilon, rho, delta): its answer splits, under each of two neighbours, into a part
+    of probability 1 - delta and a part of probability delta, and the first parts are within a factor e^epsilon of each
+    other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None.
+Guarantee
+    Prices of events add up, also where each event is chosen after seeing the answers to earlier ones.
+Exactness
+    Rational in, rational out; nothing is rounded here.
+Not covered
+    Subsampled events: no event of discreet claims amplification.
+References
+    Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Propositions 1.4, 1.6 and Lemma 8.8.
+    Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorem 4.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from discreet import events
+from discreet.conversion import pure_rho
+
+
+class Price(NamedTuple):
+    """What an event costs: epsilon is None where no finite epsilon exists."""
+
+    epsilon: Fraction | None
+    rho: Fraction
+    delta: Fraction
+
+
+def total(event: events.Event) -> Price:
+    """The price of an event with everything inside it."""
+    epsilon: Fraction | None = Fraction(0)
+    rho, delta = Fraction(0), Fraction(0)
+    for leaf, count in events.leaves(event):
+        part = price(leaf)
+        epsilon = None if epsilon is None or part.epsilon is None else epsilon + count * part.epsilon
+        rho += count * part.rho
+        delta += count * part.delta
+    return Price(epsilon, rho, delta)
+
+
+def price(event: events.Event) -> Price:
+    """The price of a simple event; one that is not in the vocabulary is refused."""
+    match event:
+        case events.PureEvent(epsilon):
+            return Price(epsilon, pure_rho(epsilon), Fraction(0))
+        case events.ApproximateEvent(epsilon, delta):
+            return Price(epsilon, pure_rho(epsilon), delta)
+        case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):
+            return Price(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
+        case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):
+            return Price(None, squared / (2 * variance), Fraction(0))
+        case events.ConcentratedEvent(rho, delta):
+            return Price(None, rho, delta)
+    raise events.unknown(type(event).__name__)

@@ -1,0 +1,110 @@
+"""From a plan to a private plan, by public facts alone: refuse, bound, price, calibrate. Analysis never sees data.
+
+private = analyze(plan, catalog, budget, epsilon=...)
+"""
+
+from collections import Counter
+from fractions import Fraction
+
+from discreet import plan, pushdown
+from discreet.accounting.filters import Budget
+from discreet.analysis import allocation, bounding, keys
+from discreet.analysis.allocation import MechanismName
+from discreet.analysis.binding import Bound, bind, reads
+from discreet.analysis.measures import Recipe, recipe
+from discreet.analysis.private import Noised, PrivatePlan
+from discreet.analysis.sensitivity import Sensitivity, sensitivity
+from discreet.catalog import Catalog
+from discreet.errors import ParameterError
+from discreet.exact import Number
+from discreet.release import MARGIN
+from discreet.unit import Caps
+
+LONGEST_NAME = 200
+
+__all__ = ["MechanismName", "PrivatePlan", "Sensitivity", "analyze", "sensitivity"]
+
+
+def analyze(
+    query: plan.Aggregate,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    mechanism: MechanismName | None = None,
+) -> PrivatePlan:
+    """Resolve, bound and calibrate a query, or refuse it; nothing here depends on the data."""
+    _refuse_ambiguous_names(query)
+    scope = bind(query.source, catalog)
+    recipes = tuple(recipe(output, scope) for output in query.outputs)
+    public = keys.resolve(query.grouping, scope)
+    unit, groups = scope.table.unit, len(public.rows)
+    caps = bounding.effective(unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group)
+    shares = _shares(query, recipes)
+    for measure in shares:
+        if isinstance(measure, pushdown.CountRows | pushdown.SumSteps):
+            bounding.require_bounded(_named(measure, recipes), unit, caps)
+    sensitivities = [sensitivity(measure, caps, groups, unit.neighbours) for measure in shares]
+    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    noises = allocation.mechanisms(spent, list(shares.values()), sensitivities)
+    question = _pushdown(scope, public, bounding.enforced(unit, caps, groups), tuple(shares))
+    noised = tuple(map(Noised, question.measures, sensitivities, noises))
+    return PrivatePlan(
+        dataset=scope.name,
+        unit=unit,
+        caps=caps,
+        pushdown=question,
+        group_columns=query.grouping.columns,
+        recipes=recipes,
+        noised=noised,
+        spending=spent,
+        delta=budget.conversion_delta,
+        declared_rows=scope.table.rows,
+    )
+
+
+def _refuse_ambiguous_names(query: plan.Aggregate) -> None:
+    """Keys, answers and margins stand side by side in a release: each name is readable and means one column."""
+    columns = [*query.grouping.columns, *(name for o in query.outputs for name in (o.name, o.name + MARGIN))]
+    for name, times in Counter(columns).items():
+        if times > 1 or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+            raise ParameterError(
+                f"the name {name[:LONGEST_NAME]!r} in a release",
+                because=f"each answer stands beside its margin, named like it with {MARGIN!r} at the end, "
+                f"and names are 1 to {LONGEST_NAME} characters that can be seen",
+                instead="agg(total=...), or another name of its own",
+            )
+
+
+def _shares(query: plan.Aggregate, recipes: tuple[Recipe, ...]) -> dict[pushdown.Integers, Fraction]:
+    """The share of each measure; one that several outputs need is measured once and gets all their shares."""
+    shares: dict[pushdown.Integers, Fraction] = {}
+    for output, made in zip(query.outputs, recipes, strict=True):
+        for part in made.parts:
+            shares[part.measure] = shares.get(part.measure, Fraction(0)) + output.weight * part.share
+    return shares
+
+
+def _named(measure: pushdown.Integers, recipes: tuple[Recipe, ...]) -> str:
+    made = next(r for r in recipes if any(part.measure == measure for part in r.parts))
+    return f"{made.kind} {made.name!r}"
+
+
+def _pushdown(
+    scope: Bound, public: pushdown.Keys, caps: Caps, measures: tuple[pushdown.Integers, ...]
+) -> pushdown.Pushdown:
+    terms = [*public.columns, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
+    if scope.predicate is not None:
+        terms.append(scope.predicate)
+    unit = [pushdown.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
+    used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
+    scan = pushdown.Scan(
+        table=scope.name,
+        version=scope.table.version,
+        columns=tuple(sorted(used, key=lambda read: read.column)),
+        unit=scope.table.unit.columns,
+        missing_units=pushdown.MissingUnits(scope.table.missing_units),
+        max_rows=caps.max_rows,
+    )
+    return pushdown.Pushdown(scan, scope.predicate, public, caps, measures)

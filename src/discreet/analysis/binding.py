@@ -1,0 +1,315 @@
+"""Names become columns and expressions become typed terms, or a refusal says what does not fit.
+
+Derived columns are substituted where they are used, so that a term reads only columns of the source and no later step
+can mistake a redefined column for the declared one.
+"""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet import plan
+from discreet.catalog import NUMERIC, UNSTRUCTURED, Catalog, ColumnType, Table, Value, is_of_type, python_value
+from discreet.errors import ParameterError, TypeMismatchError
+from discreet.plan import DEEPEST, MOST_NODES
+from discreet.pushdown import Apply, Constant, Operator, Read, Term
+
+_DEEPEST_TERM = DEEPEST + 20
+_LARGEST_TERM = 2 * MOST_NODES
+_MOST_STEPS = 1_000
+_ORDERED = (*NUMERIC, ColumnType.DATE, ColumnType.TIMESTAMP)
+_COMPARISONS: dict[plan.Comparison, Operator] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_ARITHMETIC: dict[plan.Arithmetic, Operator] = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+_CASTS: dict[ColumnType, Operator] = {
+    ColumnType.INTEGER: "to_integer",
+    ColumnType.REAL: "to_real",
+    ColumnType.TEXT: "to_text",
+    ColumnType.BOOLEAN: "to_boolean",
+    ColumnType.DATE: "to_date",
+    ColumnType.TIMESTAMP: "to_timestamp",
+}
+_CASTABLE: dict[ColumnType, tuple[ColumnType, ...]] = {
+    ColumnType.INTEGER: (ColumnType.REAL, ColumnType.TEXT),
+    ColumnType.REAL: (ColumnType.INTEGER,),
+    ColumnType.TEXT: (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP),
+    ColumnType.BOOLEAN: (ColumnType.INTEGER,),
+    ColumnType.DATE: (ColumnType.TIMESTAMP, ColumnType.TEXT),
+    ColumnType.TIMESTAMP: (ColumnType.DATE,),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A chain of where and derive, resolved: the table, what each derived name stands for, and one predicate."""
+
+    name: str
+    table: Table
+    derived: Mapping[str, Term]
+    predicate: Term | None = None
+
+    def term(self, expression: plan.Expression) -> Term:
+        """An expression as a typed term."""
+        return _modest(_bind(expression, self))
+
+
+def bind(relation: plan.Relation, catalog: Catalog) -> Bound:
+    """Resolve a chain of where and derive against the catalog."""
+    steps: list[plan.Where | plan.Derive] = []
+    while not isinstance(relation, plan.Table):
+        steps.append(relation)
+        relation = relation.source
+    if len(steps) > _MOST_STEPS:
+        raise ParameterError(
+            f"a query of {len(steps):,} steps",
+            because=f"a query has at most {_MOST_STEPS:,} calls of where and derive",
+            instead="fewer steps, or a column prepared by the owner",
+        )
+    scope = Bound(relation.name, catalog.table(relation.name), {})
+    for step in reversed(steps):
+        scope = _narrowed(scope, step) if isinstance(step, plan.Where) else _extended(scope, step)
+    return scope
+
+
+def _narrowed(scope: Bound, step: plan.Where) -> Bound:
+    condition = _logical(scope.term(step.predicate), "where")
+    both = condition if scope.predicate is None else _modest(_apply("and", scope.predicate, condition))
+    return replace(scope, predicate=both)
+
+
+def _extended(scope: Bound, step: plan.Derive) -> Bound:
+    return replace(scope, derived={**scope.derived, step.name: scope.term(step.expression)})
+
+
+def constant(value: Value | plan.Scalar, kind: ColumnType, place: str) -> plan.Scalar:
+    """A value as a constant of the type; dates may be written as ISO text."""
+    plain: Any = python_value(value)
+    if kind is not ColumnType.TEXT and isinstance(plain, str):
+        plain = _dated(plain, kind, place)
+    if isinstance(plain, dt.datetime) and plain.tzinfo is not None:
+        plain = plain.astimezone(dt.UTC).replace(tzinfo=None)
+    if not is_of_type(plain, kind):
+        raise _unfit(plain, kind, place)
+    result: plan.Scalar = plain + 0.0 if kind is ColumnType.REAL else plain
+    return result
+
+
+def _unfit(value: object, kind: ColumnType, place: str) -> ParameterError | TypeMismatchError:
+    if kind is ColumnType.TEXT and isinstance(value, str):
+        return ParameterError(
+            f"a text in {place} with a NUL or half a character",
+            because="no engine stores such text in one way",
+            instead='plain text, such as "A"',
+        )
+    return TypeMismatchError(
+        f"{value!r} in {place}",
+        because=f"it is compared with values of type {kind}",
+        instead=f"a constant of type {kind}, such as {_EXAMPLES[kind]}",
+    )
+
+
+def key_constant(value: Value, kind: ColumnType, place: str) -> Value:
+    """A key as a constant of the type, or the missing key; no type that has keys is real."""
+    return None if value is None else constant(value, kind, place)  # type: ignore[return-value]
+
+
+_EXAMPLES: dict[ColumnType, str] = {
+    ColumnType.INTEGER: "40",
+    ColumnType.REAL: "12.5",
+    ColumnType.TEXT: '"A"',
+    ColumnType.BOOLEAN: "True",
+    ColumnType.DATE: '"2026-01-31"',
+    ColumnType.TIMESTAMP: '"2026-01-31 12:00"',
+}
+
+
+def reads(term: Term) -> tuple[Read, ...]:
+    """The columns that a term reads, each once."""
+    if isinstance(term, Read):
+        return (term,)
+    if isinstance(term, Constant):
+        return ()
+    return tuple(dict.fromkeys(read for argument in term.arguments for read in reads(argument)))
+
+
+def _bind(expression: plan.Expression, scope: Bound) -> Term:  # noqa: C901 - one case per node
+    match expression:
+        case plan.Column(name):
+            return scope.derived[name] if name in scope.derived else Read(name, scope.table.column(name).type)
+        case plan.Literal(value):
+            return _literal(value)
+        case plan.Compare(operator, left, right):
+            return _compare(operator, _bind(left, scope), _bind(right, scope))
+        case plan.Both(left, right):
+            return _apply("and", _logical(_bind(left, scope), "&"), _logical(_bind(right, scope), "&"))
+        case plan.Either(left, right):
+            return _apply("or", _logical(_bind(left, scope), "|"), _logical(_bind(right, scope), "|"))
+        case plan.Not(operand):
+            return _apply("not", _logical(_bind(operand, scope), "~"))
+        case plan.IsMissing(operand):
+            return _apply("missing", _bind(operand, scope))
+        case plan.IsIn(operand, values):
+            return _membership(_bind(operand, scope), values)
+        case plan.Combine(operator, left, right):
+            return _arithmetic(operator, _bind(left, scope), _bind(right, scope))
+        case plan.Cast(operand, kind):
+            return cast(_bind(operand, scope), kind)
+
+
+def cast(term: Term, kind: ColumnType) -> Term:
+    """A total cast, where the pair of types has one."""
+    if term.type is kind:
+        return term
+    if kind not in _CASTABLE.get(term.type, ()):
+        raise TypeMismatchError(
+            f"a cast from {term.type} to {kind}",
+            because="the two have no cast that means the same on every engine",
+            instead=" or ".join(f"{_named(term)}.cast({str(to)!r})" for to in _CASTABLE.get(term.type, ()))
+            or f"{_named(term)}.is_missing()",
+        )
+    return Apply(_CASTS[kind], (term,), kind)
+
+
+def _literal(value: plan.Scalar) -> Constant:
+    kinds = {bool: ColumnType.BOOLEAN, int: ColumnType.INTEGER, float: ColumnType.REAL, str: ColumnType.TEXT}
+    kind = kinds.get(type(value))
+    if kind is None:
+        kind = ColumnType.TIMESTAMP if isinstance(value, dt.datetime) else ColumnType.DATE
+    if kind is ColumnType.INTEGER and not is_of_type(value, kind):
+        raise ParameterError(
+            "a whole number beyond 64 bits", because="columns hold 64-bit integers", instead="a number within 2**63"
+        )
+    return Constant(constant(value, kind, "a constant"), kind)
+
+
+def _compare(operator: plan.Comparison, left: Term, right: Term) -> Term:
+    left, right = _alike(left, right, operator)
+    if operator not in ("==", "!=") and left.type not in _ORDERED:
+        raise TypeMismatchError(
+            f"{operator} between values of type {left.type}",
+            because="their order differs from engine to engine",
+            instead="== or is_in([...])",
+        )
+    return _apply(_COMPARISONS[operator], left, right)
+
+
+def _alike(left: Term, right: Term, operator: str) -> tuple[Term, Term]:
+    """Both sides in one type: numbers widen, and a text constant beside a date is read as one."""
+    _refuse_unstructured(left, right)
+    if isinstance(right, Constant) and right.type is not left.type:
+        right = _widened_constant(right, left.type)
+    if isinstance(left, Constant) and left.type is not right.type:
+        left = _widened_constant(left, right.type)
+    if left.type is right.type:
+        return left, right
+    if left.type in NUMERIC and right.type in NUMERIC:
+        return cast(left, ColumnType.REAL), cast(right, ColumnType.REAL)
+    if {left.type, right.type} == {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        return cast(left, ColumnType.TIMESTAMP), cast(right, ColumnType.TIMESTAMP)
+    raise TypeMismatchError(
+        f"{operator} between {_named(left)} of type {left.type} and {_named(right)} of type {right.type}",
+        because="values of different types are never equal, and never in order",
+        instead=f"{_named(left)} {operator} {_EXAMPLES[left.type]}" + _cast_between(left, right),
+    )
+
+
+def _cast_between(left: Term, right: Term) -> str:
+    for side, other in ((left, right), (right, left)):
+        if other.type in _CASTABLE[side.type] and not isinstance(side, Constant):
+            return f", or {_named(side)}.cast({str(other.type)!r}) beside {_named(other)}"
+    return ""
+
+
+def _widened_constant(term: Constant, kind: ColumnType) -> Constant:
+    if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) and term.type is ColumnType.TEXT:
+        return Constant(constant(term.value, kind, "a comparison"), kind)
+    return term
+
+
+def _membership(operand: Term, values: tuple[plan.Scalar, ...]) -> Term:
+    _refuse_unstructured(operand)
+    if not values:
+        raise ParameterError("is_in([])", because="nothing is in an empty list", instead='is_in(["A", "B"])')
+    if operand.type is ColumnType.INTEGER and any(isinstance(value, float) for value in values):
+        operand = cast(operand, ColumnType.REAL)
+    known: list[Any] = [constant(value, operand.type, "is_in") for value in values]
+    constants = (Constant(value, operand.type) for value in sorted(set(known)))
+    return Apply("in", (operand, *constants), ColumnType.BOOLEAN)
+
+
+def _arithmetic(operator: plan.Arithmetic, left: Term, right: Term) -> Term:
+    for side in (left, right):
+        if side.type not in NUMERIC:
+            raise TypeMismatchError(
+                f"{_named(left)} {operator} {_named(right)}",
+                because=f"{_named(side)} is of type {side.type}",
+                instead="numbers on both sides"
+                + (f", such as {_named(side)}.cast('real')" if ColumnType.REAL in _CASTABLE.get(side.type, ()) else ""),
+            )
+    arguments = (cast(left, ColumnType.REAL), cast(right, ColumnType.REAL))
+    return Apply(_ARITHMETIC[operator], arguments, ColumnType.REAL)
+
+
+def _logical(term: Term, place: str) -> Term:
+    if term.type is not ColumnType.BOOLEAN:
+        raise TypeMismatchError(
+            f"{place} of {_named(term)}, which is of type {term.type}",
+            because="a condition is true or false",
+            instead=f"{_named(term)} == {_EXAMPLES[term.type]}"
+            if term.type in _EXAMPLES
+            else f"{_named(term)}.is_missing()",
+        )
+    return term
+
+
+def _refuse_unstructured(*terms: Term) -> None:
+    for term in terms:
+        if term.type in UNSTRUCTURED:
+            raise TypeMismatchError(
+                f"{_named(term)} of type {term.type} in an expression",
+                because="documents and binary values have no values that are public in advance",
+                instead=f"{_named(term)}.is_missing(), or a column that the owner extracted from it",
+            )
+
+
+def _dated(text: str, kind: ColumnType, place: str) -> object:
+    try:
+        if kind is ColumnType.DATE:
+            return dt.date.fromisoformat(text)
+        return dt.datetime.fromisoformat(text) if kind is ColumnType.TIMESTAMP else text
+    except ValueError:
+        raise TypeMismatchError(
+            f"{text!r} in {place}", because=f"it is no {kind} in ISO form", instead=_EXAMPLES[kind]
+        ) from None
+
+
+def _apply(operator: Operator, *arguments: Term) -> Apply:
+    return Apply(operator, arguments, ColumnType.BOOLEAN)
+
+
+def _named(term: Term) -> str:
+    if isinstance(term, Read):
+        return f"table[{term.column!r}]"
+    return repr(term.value) if isinstance(term, Constant) else "(...)"
+
+
+def _modest(term: Term) -> Term:
+    """Substitution can double a term with every derived column; refuse before it is walked or printed."""
+    depth, nodes = _extent(term, {})
+    if depth > _DEEPEST_TERM or nodes > _LARGEST_TERM:
+        raise ParameterError(
+            f"a condition or column of depth {depth} and {nodes:,} parts, with the derived columns that it uses",
+            because=f"expressions stay within depth {_DEEPEST_TERM} and {_LARGEST_TERM:,} parts",
+            instead="is_in([...]) for long lists of alternatives, or a column prepared by the owner",
+        )
+    return term
+
+
+def _extent(term: Term, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Depth and number of parts; shared parts are measured once and counted as often as they are printed."""
+    if not isinstance(term, Apply):
+        return 1, 1
+    if id(term) not in known:
+        parts = [_extent(argument, known) for argument in term.arguments]
+        known[id(term)] = 1 + max(depth for depth, _ in parts), 1 + sum(nodes for _, nodes in parts)
+    return known[id(term)]

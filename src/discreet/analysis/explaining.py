@@ -1,0 +1,115 @@
+"""A private plan in words: what it reads, adds, costs, and how wrong it will be."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from discreet.accounting.filters import Budget, Cost
+from discreet.analysis.measures import Recipe
+from discreet.analysis.private import Noised, PrivatePlan
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.explanation import ExplainedOutput, Explanation
+from discreet.mechanisms import Laplace
+
+_LARGEST_EPSILON = 100_000
+_STEPS = 40
+
+
+def explained(private: PrivatePlan, budget: Budget, spent: Cost, confidence: Fraction) -> Explanation:
+    """The explanation of a plan against what is left of the promise."""
+    fits = budget.admits(spent + private.cost)
+    return Explanation(
+        dataset=private.dataset,
+        unit=str(private.unit),
+        caps=_caps(private),
+        outputs=tuple(_output(made, private, confidence) for made in private.recipes),
+        groups=len(private.pushdown.keys.rows),
+        columns_read=private.pushdown.columns_read,
+        mechanism=f"discrete {private.spending.mechanism.capitalize()}, because {private.spending.reason}",
+        cost=_price(private),
+        left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
+        fits=fits,
+        confidence=confidence,
+        statement="free to read; nothing was opened and nothing is spent",
+    )
+
+
+def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Fraction) -> Fraction:
+    """The least epsilon, to three digits and rounded up, whose margin is at most the wanted one."""
+    low, high = Fraction(1, 10**6), Fraction(_LARGEST_EPSILON)
+    if (found := margin_at(high)) is None:
+        raise ParameterError(
+            "epsilon_for a mean",
+            because="its margin depends on how many rows each group has, which is private",
+            instead="rows=... in the catalog (a public, approximate size), or a query of counts and sums",
+        )
+    if found > wanted:
+        raise ParameterError(
+            f"margin={shown(wanted)}",
+            because=f"no epsilon up to {_LARGEST_EPSILON:,} gives it",
+            instead=f"margin={shown(found)}, or larger",
+        )
+    for _ in range(_STEPS):
+        middle = (low + high) / 2 if high < 2 * low else Fraction((float(low) * float(high)) ** 0.5)
+        if (margin_at(middle) or Fraction(0)) <= wanted:
+            high = middle
+        else:
+            low = middle
+    return _three_digits_up(high)
+
+
+def _three_digits_up(value: Fraction) -> Fraction:
+    step = Fraction(1)
+    while value < 100 * step:
+        step /= 10
+    while value >= 1000 * step:
+        step *= 10
+    return -(-value // step) * step
+
+
+def _output(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
+    parts = [next(n for n in private.noised if n.measure == part.measure) for part in made.parts]
+    groups = len(private.pushdown.keys.rows)
+    rows = None if private.declared_rows is None else private.declared_rows // groups
+    note = ""
+    if made.kind == "mean" and rows is not None:
+        note = f"at most, for groups of {max(1, rows):,} rows (the declared rows over the number of groups)"
+    labels = ("sum ", "count ") if made.kind == "mean" else ("",)
+    noise = "; ".join(label + _noise(part) for label, part in zip(labels, parts, strict=True))
+    return ExplainedOutput(made.name, made.kind, noise, private.margin(made, confidence, rows), note)
+
+
+def _noise(noised: Noised) -> str:
+    grid = float(getattr(noised.measure, "grid", 1))
+    if isinstance(noised.mechanism, Laplace):
+        size = noised.sensitivity.l1 * grid
+        return f"scale {noised.mechanism.scale * grid:.6g} for an L1 sensitivity of {size:.6g}"
+    size = noised.sensitivity.l2_squared**0.5 * grid
+    return f"sigma {noised.mechanism.sigma * grid:.6g} for an L2 sensitivity of {size:.6g}"
+
+
+def _caps(private: PrivatePlan) -> str:
+    if private.unit.is_row:
+        return "every row, each its own unit"
+    words = [
+        _words(private.caps.max_rows, "row", "in all"),
+        _words(private.caps.max_groups, "group", ""),
+        _words(private.caps.max_rows_per_group, "row", "in each group"),
+    ]
+    kept = ", ".join(word for word in words if word)
+    return f"of {private.unit.label} at most {kept}" if kept else "every row"
+
+
+def _words(cap: int | None, noun: str, where: str) -> str:
+    if cap is None:
+        return ""
+    return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
+
+
+def _price(private: PrivatePlan) -> str:
+    if private.spending.mechanism == "laplace":
+        return f"epsilon {shown(private.spending.epsilon)}"
+    return (
+        f"epsilon {shown(private.spending.epsilon)} at delta {shown(private.delta)} "
+        f"(rho {shown(private.spending.amount)})"
+    )

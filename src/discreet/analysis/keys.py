@@ -1,0 +1,123 @@
+"""The public keys of a grouping: given with the query, declared in the catalog, or the rows of a public table."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable
+
+from discreet import plan
+from discreet.analysis.binding import Bound, key_constant
+from discreet.catalog import UNSTRUCTURED, ColumnType, Value
+from discreet.errors import KeysError, TypeMismatchError
+from discreet.plan import MOST_KEYS
+from discreet.pushdown import Keys, Read, Term
+
+_EXAMPLES = {
+    ColumnType.TEXT: '["A", "B"]',
+    ColumnType.INTEGER: "range(0, 100)",
+    ColumnType.DATE: '["2026-01-01", "2026-01-02"]',
+    ColumnType.TIMESTAMP: '["2026-01-01 00:00"]',
+    ColumnType.BOOLEAN: "[False, True]",
+}
+
+
+def resolve(grouping: plan.Grouping, scope: Bound) -> Keys:
+    """Terms and key rows of a grouping; every key is always answered, in this order."""
+    if not grouping.columns:
+        return Keys()
+    terms = tuple(_term(name, scope) for name in grouping.columns)
+    public = [_public(name, term, scope) for name, term in zip(grouping.columns, terms, strict=True)]
+    if grouping.rows is not None:
+        _refuse_none_or_too_many(len(grouping.rows))
+        return Keys(
+            terms, _distinct(zip(*_checked(grouping, zip(*grouping.rows, strict=True), terms, public), strict=True))
+        )
+    lists = [
+        _listed(name, term, known if given is None else given)
+        for name, term, known, given in zip(grouping.columns, terms, public, grouping.values, strict=True)
+    ]
+    _refuse_none_or_too_many(math.prod(map(len, lists)))
+    return Keys(terms, _distinct(itertools.product(*_checked(grouping, lists, terms, public))))
+
+
+def _checked(
+    grouping: plan.Grouping,
+    lists: Iterable[tuple[Value, ...]],
+    terms: tuple[Term, ...],
+    public: list[tuple[Value, ...] | None],
+) -> list[tuple[Value, ...]]:
+    """Each column's keys as constants of its type, all of them among those that the catalog declares."""
+    columns = []
+    for name, values, term, known in zip(grouping.columns, lists, terms, public, strict=True):
+        columns.append(_constants(values, term, name))
+        if known is not None:
+            _refuse_strangers(name, columns[-1], _constants(known, term, name))
+    return columns
+
+
+def _term(name: str, scope: Bound) -> Term:
+    term = scope.term(plan.Column(name))
+    if term.type in (ColumnType.REAL, *UNSTRUCTURED):
+        raise TypeMismatchError(
+            f"group_by({name!r}) of type {term.type}",
+            because="groups need values that can be listed in advance",
+            instead=f'derive({name}=table["{name}"].cast("integer"))'
+            if term.type is ColumnType.REAL
+            else "a column that the owner extracted from it",
+        )
+    return term
+
+
+def _public(name: str, term: Term, scope: Bound) -> tuple[Value, ...] | None:
+    """The keys that the catalog declares, only where the column is that very one and nothing redefined it."""
+    return scope.table.columns[name].keys if name not in scope.derived and isinstance(term, Read) else None
+
+
+def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Value, ...]:
+    if values is None and term.type is ColumnType.BOOLEAN:
+        return False, True
+    if values is None:
+        raise KeysError(
+            f"group_by({name!r})",
+            because="its keys are not public, so a rare key would show that somebody is there",
+            instead=f'group_by("{name}", keys={{"{name}": {_EXAMPLES[term.type]}}}), or declare keys in the catalog',
+        )
+    return values
+
+
+def _constants(values: Iterable[Value], term: Term, name: str) -> tuple[Value, ...]:
+    place = f"keys of {name!r}"
+    return tuple(key_constant(value, term.type, place) for value in values)
+
+
+def _refuse_strangers(name: str, given: tuple[Value, ...], declared: tuple[Value, ...]) -> None:
+    known = set(declared)
+    strangers = [value for value in given if value not in known]
+    if strangers:
+        shown = ", ".join(repr(value) for value in declared[:8]) + (", ..." if len(declared) > 8 else "")
+        raise KeysError(
+            f"key {strangers[0]!r} of {name!r}",
+            because="the catalog declares the keys of this column, and it is not among them",
+            instead=f'keys={{"{name}": [{shown}]}}',
+        )
+
+
+def _refuse_none_or_too_many(count: int) -> None:
+    if not 0 < count <= MOST_KEYS:
+        raise KeysError(
+            f"a grouping with {count:,} keys",
+            because=f"a release has 1 to {MOST_KEYS:,} keys",
+            instead="fewer grouping columns, or keys=... with the rows of a public table that are wanted",
+        )
+
+
+def _distinct(rows: Iterable[tuple[Value, ...]]) -> tuple[tuple[Value, ...], ...]:
+    result = tuple(rows)
+    if len(set(result)) != len(result):
+        twice = next(row for row, times in Counter(result).items() if times > 1)
+        raise KeysError(
+            f"the key {', '.join(map(repr, twice))} twice",
+            because="each key is answered once",
+            instead="keys=list(dict.fromkeys(...)), which keeps each once",
+        )
+    return result

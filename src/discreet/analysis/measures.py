@@ -1,0 +1,192 @@
+"""Aggregates become integer measures: which integers an output needs, and on which grid.
+
+A sum is counted in steps of a public grid: values are clamped to the bounds, rounded to the nearest step, and clamped
+again as integers. A mean is a centre plus a centred sum over a count, so that its noise follows the width of the
+bounds and not their distance from zero.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import plan, pushdown
+from discreet.analysis.binding import Bound, key_constant
+from discreet.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType, Value
+from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError
+from discreet.exact import shown
+
+LARGEST_STEP = 2**53
+STEPS_OF_A_REAL = 100_000
+SHARE_OF_A_MEANS_SUM = Fraction(3, 5)
+_FINEST_GRID, _COARSEST_GRID = Fraction(1, 10**290), Fraction(10**290)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One measure that an output needs, with its share of the output's weight."""
+
+    measure: pushdown.Integers
+    share: Fraction
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an output is made from its measures: a total in steps of a grid, or a mean around a centre."""
+
+    name: str
+    kind: str
+    parts: tuple[Part, ...]
+    grid: Fraction = Fraction(1)
+    centre: Fraction = Fraction(0)
+    bounds: tuple[Fraction, Fraction] | None = None
+
+
+def recipe(output: plan.Output, scope: Bound) -> Recipe:
+    """The measures and the grid of an output."""
+    match output.measure:
+        case plan.Count():
+            return Recipe(output.name, "count", (Part(pushdown.CountRows(), Fraction(1)),))
+        case plan.CountUnits():
+            return Recipe(output.name, "count of units", (Part(pushdown.CountUnits(), Fraction(1)),))
+        case plan.CountDistinct():
+            measure = _count_values(output.measure, scope)
+            return Recipe(output.name, "count of values", (Part(measure, Fraction(1)),))
+        case plan.Sum():
+            return _sum(output.name, output.measure, scope)
+        case plan.Mean():
+            return _mean(output.name, output.measure, scope)
+
+
+def _count_values(measure: plan.CountDistinct, scope: Bound) -> pushdown.CountValues:
+    term = scope.term(measure.operand)
+    column = _declared(measure.operand, scope)
+    domain = measure.domain if measure.domain is not None else (column.keys if column else None)
+    if term.type in (ColumnType.REAL, *UNSTRUCTURED):
+        raise TypeMismatchError(
+            f"count of distinct values of {_named(measure.operand)}, of type {term.type}",
+            because="values of this type cannot be listed in advance",
+            instead=f'dp.count_distinct({_code(measure.operand)}.cast("integer"), domain=range(100))'
+            if term.type is ColumnType.REAL
+            else "a column that the owner extracted from it",
+        )
+    if domain is None and term.type is ColumnType.BOOLEAN:
+        domain = (False, True)
+    if domain is None:
+        raise KeysError(
+            f"count of distinct values of {_named(measure.operand)}",
+            because="its possible values are not public, so a rare one would show that somebody is there",
+            instead=f'dp.count_distinct({_named(measure.operand)}, domain=["A", "B"]), or keys in the catalog',
+        )
+    values: tuple[Value, ...] = tuple(key_constant(v, term.type, "domain") for v in domain if v is not None)
+    if not 0 < len(values) <= plan.MOST_KEYS or len(set(values)) != len(values):
+        raise KeysError(
+            f"a domain of {len(values):,} values",
+            because=f"a domain has 1 to {plan.MOST_KEYS:,} values, each once",
+            instead='domain=["A", "B"]',
+        )
+    return pushdown.CountValues(term, values)
+
+
+def _sum(name: str, measure: plan.Sum, scope: Bound) -> Recipe:
+    steps = _steps("sum", measure, scope)
+    if steps.low == steps.high == 0:
+        raise _no_width("sum", "every value is clamped to zero")
+    return Recipe(name, "sum", (Part(steps, Fraction(1)),), grid=steps.grid, bounds=_bounds(steps))
+
+
+def _mean(name: str, measure: plan.Mean, scope: Bound) -> Recipe:
+    steps = _steps("mean", measure, scope)
+    if steps.low == steps.high:
+        raise _no_width("mean", "both bounds are the same step of the grid, so the mean is known")
+    centre = (steps.low + steps.high) // 2
+    centred = pushdown.SumSteps(steps.operand, steps.grid, steps.low, steps.high, centre, steps.missing)
+    present = pushdown.CountRows(steps.operand if steps.missing is None else None)
+    parts = (Part(centred, SHARE_OF_A_MEANS_SUM), Part(present, 1 - SHARE_OF_A_MEANS_SUM))
+    return Recipe(name, "mean", parts, grid=steps.grid, centre=centre * steps.grid, bounds=_bounds(steps))
+
+
+def _steps(verb: str, measure: plan.Sum | plan.Mean, scope: Bound) -> pushdown.SumSteps:
+    term = scope.term(measure.operand)
+    if term.type not in NUMERIC:
+        raise TypeMismatchError(
+            f"{verb} of {_named(measure.operand)}",
+            because=f"it is of type {term.type}, and only numbers have a {verb}",
+            instead="dp.count(), or a column of type integer or real"
+            + (f': {_code(measure.operand)}.cast("real")' if term.type is ColumnType.TEXT else ""),
+        )
+    column = _declared(measure.operand, scope)
+    bounds = measure.bounds or (column.bounds if column else None)
+    if bounds is None:
+        raise UnboundedError(
+            f"{verb} of {_named(measure.operand)}",
+            because=f"no bounds are declared for it, so one {_who(scope)} could move the {verb} without limit",
+            instead=f"dp.{verb}({_named(measure.operand)}, bounds=(lo, hi)), or declare bounds in the catalog",
+        )
+    grid = measure.grid or (column.grid if column and column.grid else _default_grid(term.type, bounds))
+    return _clamped(verb, term, bounds, grid, column)
+
+
+def _clamped(
+    verb: str, term: pushdown.Term, bounds: tuple[Fraction, Fraction], grid: Fraction, column: Column | None
+) -> pushdown.SumSteps:
+    if not _FINEST_GRID <= grid <= _COARSEST_GRID:
+        raise ParameterError(
+            f"{verb} on a grid outside 10^-290 to 10^290",
+            because="its steps cannot be counted in doubles",
+            instead="grid=0.01, or bounds in another measure of the same thing",
+        )
+    low, high = math.ceil(bounds[0] / grid), math.floor(bounds[1] / grid)
+    if low > high:
+        raise _no_width(verb, f"no multiple of the grid {shown(grid)} lies within the bounds")
+    if max(abs(low), abs(high)) > LARGEST_STEP:
+        raise ParameterError(
+            f"{verb} with bounds of more than 2**53 steps of the grid {shown(grid)}",
+            because="steps beyond 2**53 cannot be told apart on every engine",
+            instead="tighter bounds, or a coarser grid",
+        )
+    missing = None
+    if column is not None and column.missing != "skip":
+        missing = max(low, min(high, math.floor(column.missing / grid + Fraction(1, 2))))
+    return pushdown.SumSteps(term, grid, low, high, missing=missing)
+
+
+def _default_grid(kind: ColumnType, bounds: tuple[Fraction, Fraction]) -> Fraction:
+    """Whole numbers for integers; for reals the power of ten that cuts the larger bound into 100,000 steps or more."""
+    if kind is ColumnType.INTEGER:
+        return Fraction(1)
+    size = max(abs(bounds[0]), abs(bounds[1])) / STEPS_OF_A_REAL
+    grid = Fraction(1)
+    while size and grid > size:
+        grid /= 10
+    while size and grid * 10 <= size:
+        grid *= 10
+    return grid
+
+
+def _declared(operand: plan.Expression, scope: Bound) -> Column | None:
+    """The catalog's column, only where the operand is that very column and nothing redefined it."""
+    if isinstance(operand, plan.Column) and operand.name not in scope.derived:
+        return scope.table.column(operand.name)
+    return None
+
+
+def _bounds(steps: pushdown.SumSteps) -> tuple[Fraction, Fraction]:
+    return steps.low * steps.grid, steps.high * steps.grid
+
+
+def _who(scope: Bound) -> str:
+    return " and ".join(scope.table.unit.columns) or "row"
+
+
+def _named(operand: plan.Expression) -> str:
+    return repr(operand.name) if isinstance(operand, plan.Column) else "(...)"
+
+
+def _code(operand: plan.Expression) -> str:
+    return f"table[{operand.name!r}]" if isinstance(operand, plan.Column) else "(...)"
+
+
+def _no_width(verb: str, because: str) -> ParameterError:
+    return ParameterError(
+        f"{verb} with bounds that leave nothing to measure", because=because, instead="bounds=(0, 100)"
+    )

@@ -1,0 +1,69 @@
+"""One lemma per measure: how far one unit can move the exact integer table, in L0, L1, L2 and Linf.
+
+Both neighbour relations are covered. A unit that is added or removed moves the table by its own vector; a unit that is
+replaced moves it by the difference of two such vectors. L2 is kept squared, because its square is a whole number.
+The lemma test (tests/guarantees) holds every rule against the engines, from both sides.
+"""
+
+from dataclasses import dataclass
+
+from discreet.analysis.bounding import Spread, presence, spread
+from discreet.pushdown import CountRows, CountUnits, CountValues, Integers, SumSteps
+from discreet.unit import Caps, Neighbours
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The most that one unit moves a vector of integers, in four norms."""
+
+    l0: int
+    l1: int
+    l2_squared: int
+    linf: int
+
+
+def sensitivity(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> Sensitivity:
+    """The sensitivity of a measure over all public groups at once."""
+    match measure:
+        case CountRows():
+            return _moved(spread(caps, groups), 1, 0, neighbours)
+        case CountUnits():
+            return _moved(presence(caps, groups), 1, 0, neighbours)
+        case CountValues(_, domain):
+            return _moved(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
+        case SumSteps():
+            up, down = max(0, measure.high - measure.centre), max(0, measure.centre - measure.low)
+            return _moved(spread(caps, groups), up, down, neighbours)
+
+
+def _within(caps: Caps, values: int) -> Caps:
+    """CountValues: in one group a unit brings at most as many values as the domain has."""
+    per_group = values if caps.max_rows_per_group is None else min(values, caps.max_rows_per_group)
+    return Caps(caps.max_rows, caps.max_groups, per_group)
+
+
+def _moved(rows: Spread, up: int, down: int, neighbours: Neighbours) -> Sensitivity:
+    """A unit whose rows spread so, each worth between -down and up."""
+    largest = max(up, down)
+    alone = Sensitivity(rows.l0, largest * rows.l1, largest**2 * rows.l2_squared, largest * rows.linf)
+    if neighbours is Neighbours.ADD_REMOVE or largest == 0:
+        return alone
+    return _replaced(alone, rows, up, down)
+
+
+def _replaced(alone: Sensitivity, rows: Spread, up: int, down: int) -> Sensitivity:
+    """The difference of two vectors: disjoint ones add, and ones of opposite sign add in the same place.
+
+    In one group the two differ by at most (up + down) rows' worth, which bounds every norm by the number of groups.
+    With a rows of one and b of the other in a group, they differ there by at most up a + down b or down a + up b, whose
+    square is at most (up^2 + down^2)(a^2 + b^2) by Cauchy and Schwarz; summed over the groups, that is at most
+    2 (up^2 + down^2) times the largest sum of squares of rows.
+    """
+    height = (up + down) * rows.linf
+    l0 = min(2 * rows.l0, rows.groups)
+    return Sensitivity(
+        l0=l0,
+        l1=min(2 * alone.l1, l0 * height),
+        l2_squared=min(2 * (up**2 + down**2) * rows.l2_squared, l0 * height**2),
+        linf=height,
+    )

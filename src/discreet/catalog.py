@@ -1,0 +1,496 @@
+"""Public facts about tables: columns, types, bounds, keys, the policy for missing values, the unit and its caps.
+
+A catalog is written by the owner, in YAML or in Python; nothing in it is read from the data. Numbers are exact: `0.1`
+in a catalog is 1/10. A key that appears twice, an unknown field or a wrong type is refused.
+
+    catalog: discreet.catalog/1
+    tables:
+      visits:
+        source: visits.csv
+        privacy_unit: patient_id
+        max_rows: 10
+        budget: {epsilon: 2, delta: 1e-9}
+        columns:
+          patient_id: {type: text}
+          ward: {type: text, keys: [A, B, C]}
+          cost: {type: real, bounds: [0, 5000], grid: 0.01, provenance: tariff of 2026}
+"""
+
+import datetime as dt
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import pydantic
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+
+from discreet.errors import CatalogError, NameNotFoundError, ParameterError, UnitError, suggestion
+from discreet.exact import rational
+from discreet.unit import ROW, Caps, Neighbours, Row, Unit, unit_of
+
+AnyFact = TypeVar("AnyFact", bound="Fact")
+Value = str | int | bool | dt.date | dt.datetime | None
+
+ROW_IN_TEXT = "dp.ROW"
+_SHAPE = "the shape shown in docs/catalog.md"
+_REASONS = {
+    "dict_type": "it must be a mapping of names to values",
+    "extra_forbidden": "there is no field of that name",
+    "int_type": "it must be a whole number",
+    "missing": "it is required, and it is not there",
+    "model_type": "it must be a mapping of names to values",
+    "string_type": "it must be text",
+    "too_long": "it must be two numbers, a lower and an upper one",
+    "tuple_type": "it must be a list",
+}
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
+LONGEST_TEXT = 10_000_000
+_PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
+_RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u0501"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
+    "abekmhopctyxsijhdabezhikmnoptyxi",
+)
+
+
+class ColumnType(StrEnum):
+    """What a column holds; cells that do not fit are missing, never an error."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    DOCUMENT = "document"
+    BINARY = "binary"
+
+
+NUMERIC = (ColumnType.INTEGER, ColumnType.REAL)
+UNSTRUCTURED = (ColumnType.DOCUMENT, ColumnType.BINARY)
+
+
+def python_value(value: Any) -> object:
+    """A value as plain Python has it: scalars of numpy and pandas, and subclasses of text and numbers, converted."""
+    kind = type(value)
+    if kind in _PLAIN or kind.__name__ in ("NaTType", "NAType"):
+        return value if kind in _PLAIN else None
+    if kind.__module__ == "numpy" and value.shape == ():
+        fine = kind.__name__ == "datetime64" and "[D]" not in str(value.dtype)
+        item = (value.astype("datetime64[us]") if fine else value).item()
+        return item if type(item) is kind else python_value(item)
+    match value:
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case dt.datetime():
+            return dt.datetime.combine(value.date(), value.timetz())
+        case dt.date():
+            return dt.date(value.year, value.month, value.day)
+    return value
+
+
+def _exact(value: object) -> Fraction:
+    read = Fraction(value) if isinstance(value, str) and _RATIO.fullmatch(value) else value
+    try:
+        return rational(read, "it")
+    except ParameterError as refusal:
+        raise ValueError(refusal.because) from None
+
+
+def _listed(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _keys(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    keys = tuple(python_value(key) for key in value)
+    for key in keys:
+        if key is not None and not isinstance(key, str | int | dt.date):
+            raise ValueError(f"{key} is no text, whole number, boolean, date or timestamp")
+    return keys
+
+
+def _named_unit(value: object) -> object:
+    if isinstance(value, Row):
+        return ROW_IN_TEXT
+    if value != ROW_IN_TEXT:
+        unit_of(value)  # type: ignore[arg-type]
+    return _listed(value)
+
+
+def _text_of(value: Fraction) -> int | str:
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+Exact = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(_text_of, when_used="json")]
+
+
+def _member(kind: type[StrEnum]) -> BeforeValidator:
+    def read(value: object) -> StrEnum:
+        if not isinstance(value, str) or value not in tuple(kind):
+            raise ValueError(f"it must be one of {', '.join(kind)}")
+        return kind(value)
+
+    return BeforeValidator(read)
+
+
+class Fact(BaseModel):
+    """A strict, frozen piece of a catalog."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _dated(data: Any) -> Any:
+    """Keys of date columns may be written as ISO text."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("keys"), list | tuple):
+        return data
+    parse = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}.get(str(data.get("type")), str)
+    try:
+        return dict(data) | {"keys": tuple(parse(k) if isinstance(k, str) else k for k in data["keys"])}
+    except ValueError:
+        raise ValueError(f"keys: a {data['type']} is written in ISO form, such as 2026-01-31") from None
+
+
+class Column(Fact):
+    """One column: its type and, where they are public, its bounds, grid, keys and policy for missing values."""
+
+    type: Annotated[ColumnType, _member(ColumnType)]
+    bounds: Annotated[tuple[Exact, Exact] | None, BeforeValidator(_listed)] = None
+    grid: Exact | None = None
+    keys: Annotated[tuple[Value, ...] | None, BeforeValidator(_keys)] = None
+    missing: Annotated[Literal["skip"] | Exact, BeforeValidator(lambda v: v if v == "skip" else _exact(v))] = "skip"
+    provenance: str | None = None
+
+    _dates = model_validator(mode="before")(_dated)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Column":
+        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
+            raise ValueError("bounds: the lower one is above the upper one")
+        for field, value in (("bounds", self.bounds), ("grid", self.grid), ("missing", self.missing)):
+            if self.type not in NUMERIC and value not in (None, "skip"):
+                raise ValueError(f"{field}: a column of type {self.type} has none")
+        if self.grid is not None and self.grid <= 0:
+            raise ValueError("grid: it must be above zero")
+        if self.keys is not None:
+            _check_keys(self.keys, self.type)
+        return self
+
+
+Whole = Annotated[int, BeforeValidator(python_value)]
+
+
+class Promise(Fact):
+    """The budget of a table as written in a catalog."""
+
+    epsilon: Exact
+    delta: Exact = Fraction(0)
+    reserved_delta: Exact = Fraction(0)
+    ceiling: Exact = Fraction(10)
+    reason: str | None = None
+
+
+class Table(Fact):
+    """One table: where it is, whom it protects, what one unit may contribute, and its columns."""
+
+    columns: dict[str, Column]
+    privacy_unit: Annotated[str | tuple[str, ...], BeforeValidator(_named_unit)]
+    neighbours: Annotated[Neighbours, _member(Neighbours)] = Neighbours.ADD_REMOVE
+    max_rows: Whole | None = None
+    max_groups: Whole | None = None
+    max_rows_per_group: Whole | None = None
+    missing_units: Literal["drop", "one_unit"] = "drop"
+    population: Whole | None = None
+    rows: Whole | None = None
+    source: str | None = None
+    delimiter: str | None = None
+    relation: str | None = None
+    version: Whole = 1
+    budget: Promise | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _for_somebody(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and data.get("privacy_unit") is None:
+            unit_of(None)
+        return data
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Table":
+        check_names(self.columns, "column")
+        for name in self.unit.columns:
+            self._check_unit_column(name)
+        for field in ("population", "rows", "version"):
+            if (value := getattr(self, field)) is not None and not 1 <= value < 2**63:
+                raise ValueError(f"{field}: a whole number from 1 on")
+        Caps(self.max_rows, self.max_groups, self.max_rows_per_group)
+        self._refuse_rows_of_unstructured_data()
+        return self
+
+    @property
+    def unit(self) -> Unit:
+        """The privacy unit of the table."""
+        return unit_of(ROW if self.privacy_unit == ROW_IN_TEXT else self.privacy_unit, self.neighbours)
+
+    @property
+    def caps(self) -> Caps:
+        """The caps that the owner declared."""
+        return Caps(self.max_rows, self.max_groups, self.max_rows_per_group)
+
+    def column(self, name: str) -> Column:
+        """A column by name, or the refusal that names the nearest one."""
+        try:
+            return self.columns[name]
+        except KeyError:
+            nearest = suggestion(name, self.columns)
+            raise NameNotFoundError(
+                f"column {name!r}",
+                because="the catalog has no column of that name",
+                instead=f'table["{nearest}"]' if nearest in self.columns else nearest,
+            ) from None
+
+    def frozen_facts(self) -> str:
+        """What the meaning of every answer rests on, kept by the ledger for as long as the version lives."""
+        data = {
+            "columns": {name: str(column.type) for name, column in self.columns.items()},
+            "privacy_unit": self.privacy_unit if isinstance(self.privacy_unit, str) else list(self.privacy_unit),
+            "neighbours": str(self.neighbours),
+            "missing_units": self.missing_units,
+            "delimiter": self.delimiter,
+        }
+        return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    def _check_unit_column(self, name: str) -> None:
+        kind = self.column(name).type
+        if kind in (ColumnType.REAL, *UNSTRUCTURED):
+            raise UnitError(
+                f"privacy_unit {name!r} of type {kind}",
+                because="ids are compared for equality, and this type has no one normal form",
+                instead=f'types={{"{name}": "text"}}, or "integer"',
+            )
+
+    def _refuse_rows_of_unstructured_data(self) -> None:
+        unstructured = [name for name, column in self.columns.items() if column.type in UNSTRUCTURED]
+        if self.unit.is_row and unstructured:
+            raise UnitError(
+                f"privacy_unit=dp.ROW with the {self.columns[unstructured[0]].type} column {unstructured[0]!r}",
+                because="one document or image may speak of many people, and one person may appear in many rows",
+                instead='privacy_unit="person_id", a column that names whom the rows are about',
+            )
+
+
+class Catalog(Fact):
+    """Tables by name."""
+
+    catalog: Literal["discreet.catalog/1"] = "discreet.catalog/1"
+    tables: dict[str, Table]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Catalog":
+        check_names(self.tables, "table")
+        return self
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Catalog":
+        """Read a catalog from a YAML file."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, ValueError):
+            raise CatalogError(
+                f"catalog {str(path)!r}",
+                because="the file cannot be read as UTF-8 text",
+                instead='Session(catalog="catalog.yaml") with the path of an existing file',
+            ) from None
+        return cls.parse(text)
+
+    @classmethod
+    def parse(cls, text: str) -> "Catalog":
+        """Read a catalog from YAML text."""
+        if len(text) > LONGEST_TEXT:
+            raise CatalogError(
+                "a catalog that is too long",
+                because=f"a catalog has at most {LONGEST_TEXT:,} characters",
+                instead="long lists of keys in keys=... of a query, as a public table",
+            )
+        try:
+            data = yaml.load(text, Loader=_ExactLoader)  # noqa: S506 - a subclass of SafeLoader
+        except (yaml.YAMLError, ArithmeticError, RecursionError, ValueError) as error:
+            raise CatalogError("a catalog that is not YAML", because=_problem(error), instead=_SHAPE) from None
+        return validated(cls, data, "catalog")
+
+    def to_yaml(self) -> str:
+        """The catalog as YAML text, ready to be edited by its owner."""
+        data = self.model_dump(mode="json", exclude_defaults=True)
+        return yaml.dump({"catalog": self.catalog} | data, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True)
+
+    def table(self, name: str) -> Table:
+        """A table by name, or the refusal that names the nearest one."""
+        try:
+            return self.tables[name]
+        except KeyError:
+            nearest = suggestion(name, self.tables)
+            raise NameNotFoundError(
+                f"table {name!r}",
+                because="the catalog has no table of that name",
+                instead=f'dp.table("{nearest}")' if nearest in self.tables else nearest,
+            ) from None
+
+
+def validated(kind: type[AnyFact], data: object, what: str) -> AnyFact:
+    """A fact from plain data; what does not fit is refused with the place and the reason."""
+    try:
+        return kind.model_validate(data)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise CatalogError(
+            f"{what}: {place}" if place else what, because=_reason(first), instead=_nearest_field(first)
+        ) from None
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    if error["type"] == "literal_error":
+        return f"it must be {error['ctx']['expected']}"
+    return _REASONS.get(error["type"], str(error["msg"]).removeprefix("Value error, "))
+
+
+def _nearest_field(error: Mapping[str, Any]) -> str:
+    fields = [*Column.model_fields, *Promise.model_fields, *Table.model_fields, *Catalog.model_fields]
+    nearest = suggestion(str(error["loc"][-1]), fields) if error["type"] == "extra_forbidden" else ""
+    return f"{nearest}: ..." if nearest in fields else _SHAPE
+
+
+def check_names(names: Iterable[str], what: str) -> None:
+    """Refuse names that two readers could take for different things, or for the same thing."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not 0 < len(name) <= 200 or not name.isprintable() or name.casefold().startswith("discreet_"):
+            raise CatalogError(
+                f"a {what} name of {len(name)} characters",
+                because="names are 1 to 200 characters that can be seen, and do not begin with 'discreet_'",
+                instead="a plain name such as 'age'",
+            )
+        if name == ROW_IN_TEXT:
+            raise CatalogError(f"a {what} named {name!r}", because="that is the row as a unit", instead="another name")
+        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().translate(_LOOKALIKES).split())
+        if folded in seen:
+            raise CatalogError(
+                f"two {what}s named {seen[folded]!r} and {name!r}",
+                because="the names differ only in case, in spaces, or in letters that look alike",
+                instead="names that a reader can tell apart",
+            )
+        seen[folded] = name
+
+
+def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:
+    if kind in (ColumnType.REAL, *UNSTRUCTURED):
+        raise ValueError(f"keys: a column of type {kind} has no list of keys")
+    if len(set(map(_told_apart, keys))) != len(keys):
+        raise ValueError("keys: a key appears twice")
+    for key in keys:
+        if key is not None and not is_of_type(key, kind):
+            raise ValueError(f"keys: {key!r} is not of type {kind}")
+
+
+def _told_apart(key: Value) -> tuple[str, Value]:
+    return type(key).__name__, key
+
+
+def is_of_type(value: object, kind: ColumnType) -> bool:
+    """Whether a Python value can stand for a cell of the type."""
+    match kind:
+        case ColumnType.INTEGER:
+            return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        case ColumnType.REAL:
+            return is_of_type(value, ColumnType.INTEGER) or (isinstance(value, float) and math.isfinite(value))
+        case ColumnType.TEXT:
+            return isinstance(value, str) and not _UNSTORABLE.search(value)
+        case ColumnType.BOOLEAN:
+            return isinstance(value, bool)
+        case ColumnType.DATE:
+            return isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+        case ColumnType.TIMESTAMP:
+            return isinstance(value, dt.datetime)
+    return False
+
+
+class _ExactLoader(yaml.SafeLoader):
+    """YAML with exact decimals and no repeated keys, aliases or tags; 010, 12:30, no and dates are text."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - filled below, as PyYAML wants it
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
+            raise CatalogError(
+                "an alias (*name) or a tag (!name) in a catalog",
+                because="a few aliases stand for billions of values, and a tag for any object",
+                instead="the plain value itself, written out",
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise CatalogError(
+                    f"the name {key!r} in a catalog",
+                    because="names are text, and YAML reads this one as something else",
+                    instead=f'"{key}", in quotes',
+                )
+            if key in seen:
+                raise CatalogError(
+                    f"the key {key!r} twice in one place of the catalog",
+                    because="one of the two would silently win",
+                    instead="each key once",
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class _ExactDumper(yaml.SafeDumper):
+    """Writes what `_ExactLoader` reads back as the same values."""
+
+    yaml_implicit_resolvers = _ExactLoader.yaml_implicit_resolvers
+
+    def ignore_aliases(self, data: object) -> bool:
+        del data
+        return True
+
+
+def _exact_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal:
+    return Decimal(str(loader.construct_scalar(node)).replace("_", ""))
+
+
+_WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", _WHOLE, "-+0123456789"),
+    ("float", rf"({_WHOLE}(\.[0-9]*)?|[-+]?\.[0-9]+)([eE][-+]?[0-9]{{1,9}})?", "-+.0123456789"),
+):
+    _ExactLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), list(_first))
+_ExactLoader.add_constructor("tag:yaml.org,2002:float", _exact_float)
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return (
+        str(error).splitlines()[0].lower() if isinstance(error, yaml.YAMLError) else "it holds a number beyond all use"
+    )

@@ -1,0 +1,24 @@
+"""`discreet version`: what to write into a bug report."""
+
+import platform
+
+from discreet.cli.requirements import needed
+from discreet.version import __version__
+
+
+def line() -> str:
+    """The name and version of this library."""
+    return f"discreet {__version__}"
+
+
+def command() -> None:
+    """Print the versions of discreet and of its parts."""
+    rows = [
+        ("discreet", __version__),
+        ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
+        ("system", f"{platform.system()} {platform.machine()}"),
+        *((r.distribution, r.installed() or "not installed") for r in needed() if r.extra is None),
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, found in rows:
+        print(f"{name:<{width}}  {found}")

@@ -1,0 +1,132 @@
+"""Drafting a catalog for one table: the owner's words, and types read from the source once and then frozen.
+
+Types that the owner does not declare are taken from the ledger where the dataset is registered already, and are read
+from the source only the first time. Afterwards no cell can change how a column is read.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.accounting.filters import Budget
+from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
+from discreet.engines import Source, draft
+from discreet.errors import BudgetError, NameNotFoundError, ParameterError, suggestion
+from discreet.exact import Number
+from discreet.frame import checked_bounds
+from discreet.ledger import Ledger
+from discreet.unit import Row, unit_of
+
+
+@dataclass(frozen=True)
+class Words:
+    """What an owner may say of a table besides its source, as `protect` takes it."""
+
+    privacy_unit: str | Sequence[str] | Row | None
+    budget: Budget | None
+    version: int
+    columns: Mapping[str, Mapping[str, Any]]
+    table: Mapping[str, Any]
+
+
+def name_of(source: object, given: object) -> str:
+    """The dataset's name: the owner's word, or the stem of a file."""
+    if isinstance(given, str):
+        return given
+    if given is None and isinstance(source, str | Path):
+        stem = Path(source).name.split(".")[0]
+        if stem and "*" not in stem and "?" not in stem:
+            return stem
+    raise ParameterError(
+        "a dataset without a name",
+        because="the budget is kept by name, and a frame or a glob has none",
+        instead='dp.protect(frame, name="visits", ...)',
+    )
+
+
+def by_column(
+    *,
+    keys: Mapping[str, Sequence[Value]] | None,
+    bounds: Mapping[str, tuple[Number, Number]] | None,
+    types: Mapping[str, str] | None,
+    missing: Mapping[str, Number] | None,
+) -> dict[str, dict[str, Any]]:
+    """What was said of each column, gathered by column."""
+    facts: dict[str, Mapping[str, Any]] = {
+        "keys": {column: _listed(values, column) for column, values in _mapped(keys, "keys").items()},
+        "bounds": {column: checked_bounds(pair) for column, pair in _mapped(bounds, "bounds").items()},
+        "type": _mapped(types, "types"),
+        "missing": _mapped(missing, "missing"),
+    }
+    said: dict[str, dict[str, Any]] = {}
+    for fact, values in facts.items():
+        for column, value in values.items():
+            said.setdefault(column, {})[fact] = value
+    return said
+
+
+_EXAMPLES = {
+    "keys": 'keys={"ward": ["A", "B"]}',
+    "bounds": 'bounds={"cost": (0, 5000)}',
+    "types": 'types={"age": "integer"}',
+    "missing": 'missing={"cost": 0}',
+}
+
+
+def _mapped(given: object, what: str) -> Mapping[str, Any]:
+    if given is None or isinstance(given, Mapping):
+        return given or {}
+    raise ParameterError(
+        f"{what} of type {type(given).__name__}", because=f"{what} are given by column", instead=_EXAMPLES[what]
+    )
+
+
+def _listed(values: object, column: str) -> list[Value]:
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
+        return list(values)
+    raise ParameterError(
+        f"keys of {column!r} of type {type(values).__name__}", because="keys are a list", instead=_EXAMPLES["keys"]
+    )
+
+
+def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
+    """A catalog of one table."""
+    if not isinstance(words.budget, Budget):
+        raise BudgetError(
+            f"no dp.Budget for {name!r}",
+            because="a promise has a size",
+            instead="budget=dp.Budget(epsilon=2), or dp.Budget(epsilon=2, delta=1e-9)",
+        )
+    unit = unit_of(words.privacy_unit, words.table["neighbours"])  # type: ignore[arg-type]
+    types = _types(name, source, words, ledger)
+    for column in (*words.columns, *unit.columns):
+        if column not in types:
+            nearest = suggestion(column, types)
+            raise NameNotFoundError(
+                f"column {column!r}", because="the source has no column of that name", instead=repr(nearest)
+            )
+    columns = {column: {**words.columns.get(column, {}), "type": kind} for column, kind in types.items()}
+    data = {
+        **words.table,
+        "columns": columns,
+        "privacy_unit": ROW_IN_TEXT if unit.is_row else unit.columns,
+        "version": words.version,
+        "budget": vars(words.budget),
+    }
+    return Catalog(tables={name: validated(Table, data, f"table {name!r}")})
+
+
+def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str, str]:
+    declared = {column: str(said["type"]) for column, said in words.columns.items() if "type" in said}
+    kept = ledger.registered(name, words.version)
+    if kept is not None:
+        known: dict[str, str] = dict(json.loads(kept.facts)["columns"])
+    elif source.columns and all(column in declared for column in source.columns):
+        known = dict.fromkeys(source.columns, "")
+    else:
+        kinds = draft(source)
+        names = source.columns if len(source.columns) == len(kinds) else tuple(kinds)  # a sniffer renames strange ones
+        known = {column: str(kind) for column, kind in zip(names, kinds.values(), strict=True)}
+    return {column: declared.get(column, kind) for column, kind in known.items()}

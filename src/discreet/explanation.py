@@ -1,0 +1,73 @@
+"""What a query will cost and how wrong it will be, said before anything is read or spent."""
+
+import html
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.exact import shown
+
+
+@dataclass(frozen=True)
+class ExplainedOutput:
+    """One output: its margin where it is public in advance, what the margin holds for, and its noise."""
+
+    name: str
+    kind: str
+    noise: str
+    margin: Fraction | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        error = f"± {shown(self.margin)}" if self.margin is not None else "± depends on the size of each group"
+        return f"{self.kind}: {error}{f' {self.note}' if self.note else ''}; {self.noise}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Free: a function of public facts alone."""
+
+    dataset: str
+    unit: str
+    caps: str
+    outputs: tuple[ExplainedOutput, ...]
+    groups: int
+    columns_read: tuple[str, ...]
+    mechanism: str
+    cost: str
+    left: str
+    fits: bool
+    confidence: Fraction
+    statement: str
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Labels and texts, in the order a person needs them."""
+        return [
+            ("protects", self.unit),
+            ("keeps", self.caps),
+            *((output.name, str(output)) for output in self.outputs),
+            ("groups", f"{self.groups:,}" if self.groups > 1 else "none, one answer"),
+            ("reads", ", ".join(self.columns_read) or "no column"),
+            ("noise", self.mechanism),
+            ("costs", self.cost),
+            ("left", self.left + ("" if self.fits else "; IT DOES NOT FIT")),
+        ]
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = max(len(label) for label, _ in lines)
+        body = "\n".join(f"  {label.ljust(width)}  {text}" for label, text in lines)
+        return f"{self.dataset}: {self.statement}\n{body}\n  {self._footnote()}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(label)}</th>'
+            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+            for label, text in self.lines()
+        )
+        head = f"<strong>{html.escape(self.dataset)}</strong>: {html.escape(self.statement)}"
+        return f"<div>{head}<table>{rows}</table><small>{html.escape(self._footnote())}</small></div>"
+
+    def _footnote(self) -> str:
+        return f"± at {shown(100 * self.confidence)}%, for the noise"

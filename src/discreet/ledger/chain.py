@@ -1,0 +1,92 @@
+"""The chain of a dataset: one link for each thing that ever happened to it, each naming the hash of the one before.
+
+A link's hash is the SHA-256 of the canonical JSON of all its columns, the previous hash and the format's number among
+them. Links hold digests of plans and answers, not the texts themselves: a text that must be erased one day leaves the
+chain whole. Order is the sequence number; the time is recorded and decides nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from discreet.accounting.filters import NOTHING, Cost
+from discreet.ledger.text import canonical, digest
+
+FORMAT = 1
+GENESIS = "0" * 64
+
+
+class Kind(StrEnum):
+    """What a link records; only RESERVED costs anything, and nothing gives anything back."""
+
+    REGISTERED = "REGISTERED"
+    VERSIONED = "VERSIONED"
+    CAPPED = "CAPPED"
+    REJECTED = "REJECTED"
+    RESERVED = "RESERVED"
+    ANSWERED = "ANSWERED"
+    FORFEITED = "FORFEITED"
+
+
+class State(StrEnum):
+    """Where a charge stands: REJECTED before data is read; RESERVED, then ANSWERED or FORFEITED, for ever."""
+
+    REJECTED = "REJECTED"
+    RESERVED = "RESERVED"
+    ANSWERED = "ANSWERED"
+    FORFEITED = "FORFEITED"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One event of a dataset's chain, without its own hash."""
+
+    dataset: str
+    sequence: int
+    kind: str
+    time: str
+    version: int
+    previous: str
+    library: str
+    cost: Cost = NOTHING
+    analyst: str | None = None
+    event: str | None = None
+    question: str | None = None
+    request: str | None = None
+    reservation: int | None = None
+    digest: str | None = None
+    detail: str | None = None
+    format: int = FORMAT
+
+    @cached_property
+    def hash(self) -> str:
+        """What the next link must name as `previous`."""
+        cost = [self.cost.epsilon, self.cost.rho, self.cost.delta]
+        return digest(canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": cost}))
+
+
+_COLUMNS = tuple(f.name for f in fields(Link) if f.name != "cost")
+
+
+def columns_of(link: Link) -> dict[str, Any]:
+    """The columns of the table `events`."""
+    cost = {"cost_epsilon": link.cost.epsilon, "cost_rho": link.cost.rho, "cost_delta": link.cost.delta}
+    return _columns(link) | cost | {"hash": link.hash}
+
+
+def link_of(columns: Mapping[str, Any]) -> Link:
+    """The link that `columns_of` wrote."""
+    cost = Cost(columns["cost_epsilon"], columns["cost_rho"], columns["cost_delta"])
+    return Link(cost=cost, **{name: columns[name] for name in _COLUMNS})
+
+
+def _columns(link: Link) -> dict[str, Any]:
+    return {name: getattr(link, name) for name in _COLUMNS}
+
+
+def now() -> str:
+    """The time in UTC as ISO text; recorded, never compared."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")

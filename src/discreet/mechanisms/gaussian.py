@@ -1,0 +1,322 @@
+"""Discrete Gaussian noise: less noise than Laplace where one unit moves many answers, at the price of a delta.
+
+Definition
+    The answer x, a whole multiple of the grid g, is released as x + g Y. Y is an integer with
+    P[Y = y] = exp(-y^2/(2 sigma^2))/Z, Z the sum of exp(-y^2/(2 sigma^2)) over all integers, independent for each
+    coordinate of a vector.
+
+Guarantee
+    If the answers of neighbouring datasets differ by at most `sensitivity` in L2 norm, a release is rho-zCDP with
+    rho = (sensitivity/g)^2/(2 sigma^2). Asked for (epsilon, delta), a release is (epsilon, delta)-DP: where one unit
+    moves one coordinate by the exact sum for discrete noise (mechanisms/hockey_stick.py, tight), where it moves several
+    by the tight conversion from rho (conversion.py). Proof: docs/proofs/mechanisms/gaussian.md.
+
+Exactness
+    sigma is a double; rho and delta are computed from that very double, rho exactly and delta rounded up, so the
+    event's rho is at most the rho asked for. Noise is drawn exactly for that double (see noise.py). `pmf`, `cdf`,
+    `tail` and margins are floats for display, right to about 12 digits up to sigma = 64 and 8 beyond: a margin may be
+    one step off where the coverage is that close to the confidence, which touches usefulness and not privacy.
+
+Not covered
+    Whether `sensitivity` is true of the query. How often `release` is called. The time a draw takes. A ledger prices
+    the event by its rho, which converts to a larger epsilon than one reached by the exact sum.
+
+References
+    Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorems 4, 7 and 14.
+    Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 1.6.
+    For study: Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem A.1; Balle and Wang,
+    Improving the Gaussian Mechanism for Differential Privacy, ICML 2018, Theorem 8; Mironov, Renyi Differential
+    Privacy, CSF 2017, Proposition 7.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Self, overload
+
+from discreet import noise
+from discreet.conversion import delta_of, rho_of
+from discreet.errors import AccountingError, ParameterError, short_traceback
+from discreet.events import DiscreteGaussianEvent
+from discreet.exact import Number, double_up, positive, probability, rational, sqrt_double_up, whole
+from discreet.mechanisms import lattice
+from discreet.mechanisms.hockey_stick import delta_up, least_sigma
+from discreet.mechanisms.lattice import Scalar, Vector
+
+_FARTHEST = 2**80
+_LARGEST_SUMMED_SIGMA = 64
+_SMOOTH_SIGMA = 2
+_LARGEST_ANALYTIC = 1e6
+
+
+@dataclass(frozen=True, init=False)
+class Gaussian:
+    """Noise with P[y] proportional to exp(-y^2/(2 sigma^2)), y and sigma counted in grid steps."""
+
+    squared_sensitivity: Fraction
+    sigma: float
+    dimension: int
+    grid: Fraction
+
+    @short_traceback
+    def __init__(
+        self,
+        *,
+        sensitivity: Number | None = None,
+        squared_sensitivity: Number | None = None,
+        rho: Number | None = None,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        dimension: int = 1,
+        grid: Number = 1,
+    ) -> None:
+        squared, spacing = _squared(sensitivity, squared_sensitivity), positive(grid, "grid")
+        coordinates, steps = whole(dimension, "dimension"), squared / spacing**2
+        if rho is not None and epsilon is None and delta is None:
+            sigma = _sigma_for_rho(steps, positive(rho, "rho"))
+        elif rho is None and epsilon is not None and delta is not None:
+            sigma = _sigma_for(steps, positive(epsilon, "epsilon"), _above_zero(delta), coordinates)
+        else:
+            raise _one_price()
+        object.__setattr__(self, "squared_sensitivity", squared)
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "dimension", coordinates)
+        object.__setattr__(self, "grid", spacing)
+
+    @classmethod
+    @short_traceback
+    def with_sigma(
+        cls,
+        *,
+        sigma: Number,
+        sensitivity: Number | None = None,
+        squared_sensitivity: Number | None = None,
+        dimension: int = 1,
+        grid: Number = 1,
+    ) -> Self:
+        """Noise of a given sigma in grid steps; a double is taken exactly, another number is rounded up to one."""
+        steps = positive(sigma, "sigma")
+        exact = Fraction(sigma) if isinstance(sigma, float) else steps
+        noise.check_scale(exact, "sigma", "Gaussian.with_sigma(sigma=10.0, sensitivity=1)")
+        squared, spacing = _squared(sensitivity, squared_sensitivity), positive(grid, "grid")
+        rho = squared / spacing**2 / (2 * Fraction(double_up(exact)) ** 2)
+        return cls(squared_sensitivity=squared, rho=rho, dimension=dimension, grid=spacing)
+
+    @property
+    def rho(self) -> Fraction:
+        """The rho of one release: exact, and at most the one asked for."""
+        return self._squared_steps / (2 * Fraction(self.sigma) ** 2)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in the answer's own terms; a little below (sigma grid)^2 for sigma below 1."""
+        steps = self.sigma**2
+        if self.sigma < _SMOOTH_SIGMA:
+            steps = 2 * math.fsum(y * y * self.pmf(y) for y in range(1, 100))
+        return steps * float(self.grid) ** 2
+
+    @property
+    def standard_deviation(self) -> float:
+        """The standard deviation of the noise in the answer's own terms."""
+        return math.sqrt(self.variance)
+
+    def event(self) -> DiscreteGaussianEvent:
+        """What a release does: priced from the very double that is drawn."""
+        return DiscreteGaussianEvent(
+            variance=Fraction(self.sigma) ** 2, squared_sensitivity=self._squared_steps, dimension=self.dimension
+        )
+
+    def delta(self, epsilon: Number) -> Fraction:
+        """A delta, rounded up, such that one release is (epsilon, delta)-DP."""
+        order = rational(epsilon, "epsilon")
+        if order < 0:
+            raise ParameterError("an epsilon below zero", because="a guarantee has epsilon >= 0", instead="epsilon=0.5")
+        converted = delta_of(self.rho, order)
+        if self.dimension > 1:
+            return converted
+        return min(converted, delta_up(self.sigma, _shift(self._squared_steps), order))
+
+    def pmf(self, y: int) -> float:
+        """P[Y = y], y in grid steps."""
+        return self._weight(y) / self._total()
+
+    def cdf(self, y: int) -> float:
+        """P[Y <= y], y in grid steps."""
+        return self._above(-y - 1) if y < 0 else 1 - self._above(y)
+
+    def tail(self, t: int) -> float:
+        """P[|Y| > t], t in grid steps."""
+        return 1.0 if t < 0 else 2 * self._above(t)
+
+    def coverage(self, margin: Number) -> float:
+        """The probability that the noise stays within +/- margin, in the answer's own terms."""
+        return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
+
+    def margin(self, confidence: Number = 0.95) -> Fraction:
+        """The least multiple of the grid that the noise stays within, with at least this probability."""
+        return self.simultaneous_margin(1, confidence)
+
+    def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Fraction:
+        """The least multiple of the grid that all of `count` independent draws stay within together."""
+        outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
+        short, enough = -1, math.ceil(self.sigma)
+        while self.tail(enough) > outside:
+            short, enough = enough, 2 * enough
+        while enough - short > 1:
+            middle = (short + enough) // 2
+            short, enough = (middle, enough) if self.tail(middle) > outside else (short, middle)
+        return enough * self.grid
+
+    @overload
+    def release(self, value: Scalar) -> Scalar: ...
+    @overload
+    def release(self, value: Vector) -> list[Scalar]: ...
+    @short_traceback
+    def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
+        """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
+        return lattice.release(value, self.grid, partial(noise.discrete_gaussian, self.sigma))
+
+    @property
+    def _squared_steps(self) -> Fraction:
+        return self.squared_sensitivity / self.grid**2
+
+    def _weight(self, y: int) -> float:
+        return math.exp(-((min(abs(y), _FARTHEST) / self.sigma) ** 2) / 2)
+
+    def _total(self) -> float:
+        """Z, which is sigma sqrt(2 pi) to 30 digits from sigma = 2 on."""
+        if self.sigma >= _SMOOTH_SIGMA:
+            return self.sigma * math.sqrt(2 * math.pi)
+        return 1 + 2 * math.fsum(self._weight(y) for y in range(1, 100))
+
+    def _above(self, t: int) -> float:
+        """P[Y > t] for t >= 0: summed, or the integral from t + 1/2 with its first correction."""
+        if self.sigma <= _LARGEST_SUMMED_SIGMA:
+            reach = 12 * math.ceil(self.sigma) + 12
+            return math.fsum(self._weight(y) for y in range(t + 1, t + 1 + reach)) / self._total()
+        place = (min(t, _FARTHEST) + 0.5) / self.sigma
+        density = math.exp(-place * place / 2) / math.sqrt(2 * math.pi)
+        return max(0.0, math.erfc(place / math.sqrt(2)) / 2 - place * density / (24 * self.sigma**2))
+
+
+def classic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float:
+    """The textbook's sigma for continuous noise, sensitivity sqrt(2 ln(1.25/delta))/epsilon; for study.
+
+    Its proof needs epsilon < 1, so it is refused elsewhere. Nothing in discreet draws continuous noise, and a formula
+    for it says nothing about discrete noise: `Gaussian(sensitivity=..., epsilon=..., delta=...)` does.
+    """
+    size, order, outside = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), _above_zero(delta)
+    if order >= 1:
+        raise AccountingError(
+            "the classic Gaussian formula at epsilon >= 1",
+            because="it is proved for epsilon < 1 only, and is false for large epsilon",
+            instead="Gaussian(sensitivity=..., epsilon=..., delta=...), or analytic_sigma(...) for continuous noise",
+        )
+    noise.check_scale(size / order, "sigma", "classic_sigma(1, 0.5, 1e-6)")
+    return math.sqrt(2 * (math.log(1.25) - _log(outside))) * float(size / order)
+
+
+def analytic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float:
+    """The least sigma that makes continuous Gaussian noise (epsilon, delta)-DP (Balle and Wang); for study.
+
+    It is in floats, and nothing in discreet draws such noise. Used for discrete noise it promises too much: at
+    (8, 1e-6) and sensitivity 1 the true delta is 3 times the promised one.
+    """
+    size, order, outside = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), _above_zero(delta)
+    noise.check_scale(size, "sigma", "analytic_sigma(1, 1, 1e-6)")
+    if order > 500 or _continuous_delta(_LARGEST_ANALYTIC, float(order)) > outside:
+        raise AccountingError(
+            "the analytic Gaussian formula at an extreme epsilon or delta",
+            because="it is evaluated in floats, which lose it where epsilon > 500 or sigma is over 10^6 sensitivities",
+            instead="analytic_sigma(1, 1, 1e-6), or Gaussian(...), which is exact",
+        )
+    short, enough = 0.0, _LARGEST_ANALYTIC
+    while short < (middle := (short + enough) / 2) < enough:
+        short, enough = (middle, enough) if _continuous_delta(middle, float(order)) > outside else (short, middle)
+    return float(size) * enough
+
+
+def renyi_sigma(sensitivity: Number, alpha: Number, epsilon: Number) -> float:
+    """The sigma for (alpha, epsilon)-Renyi DP, sqrt(sensitivity^2 alpha/(2 epsilon)); for study.
+
+    It is stated for continuous noise; for discrete noise the same sigma suffices at every order (Canonne, Kamath and
+    Steinke, Proposition 5), which is what `Gaussian(sensitivity=..., rho=epsilon/alpha)` rests on.
+    """
+    order = rational(alpha, "alpha")
+    if order <= 1:
+        raise ParameterError(
+            "an order alpha of at most 1", because="Renyi divergence is used at orders above 1", instead="alpha=20"
+        )
+    return _sigma_for_rho(positive(sensitivity, "sensitivity") ** 2, positive(epsilon, "epsilon") / order)
+
+
+def _continuous_delta(sigma: float, epsilon: float) -> float:
+    middle, half = epsilon * sigma, 1 / (2 * sigma)
+    return _normal_above(middle - half) - math.exp(epsilon) * _normal_above(middle + half)
+
+
+def _normal_above(place: float) -> float:
+    return math.erfc(place / math.sqrt(2)) / 2
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def _squared(sensitivity: Number | None, squared_sensitivity: Number | None) -> Fraction:
+    if sensitivity is not None and squared_sensitivity is None:
+        return positive(sensitivity, "sensitivity") ** 2
+    if squared_sensitivity is not None and sensitivity is None:
+        return positive(squared_sensitivity, "squared_sensitivity")
+    raise ParameterError(
+        "Gaussian noise with both or neither of sensitivity and squared_sensitivity",
+        because="the L2 sensitivity is given once: itself, or its square where that is the rational one",
+        instead="Gaussian(sensitivity=1, rho=0.1), or Gaussian(squared_sensitivity=2, rho=0.1)",
+    )
+
+
+def _one_price() -> ParameterError:
+    return ParameterError(
+        "Gaussian noise without one clear price",
+        because="it is calibrated to rho, or to epsilon together with delta",
+        instead="Gaussian(sensitivity=1, rho=0.1), or Gaussian(sensitivity=1, epsilon=1, delta=1e-9)",
+    )
+
+
+def _above_zero(delta: Number) -> Fraction:
+    number = probability(delta, "delta")
+    if number == 0:
+        raise AccountingError(
+            "Gaussian noise at delta 0",
+            because="it has no finite epsilon without a delta",
+            instead="delta=1e-9, or Laplace(sensitivity=1, epsilon=1)",
+        )
+    return number
+
+
+def _shift(squared_steps: Fraction) -> int:
+    """The most whole steps that one coordinate can move; 1 where the stated sensitivity is below a step."""
+    return max(1, math.isqrt(math.floor(squared_steps)))
+
+
+def _sigma_for_rho(squared_steps: Fraction, rho: Fraction) -> float:
+    """The least double with squared_steps/(2 sigma^2) <= rho."""
+    refused_anyway = Fraction(2**200)
+    variance = min(max(squared_steps / (2 * rho), 1 / refused_anyway), refused_anyway)
+    sigma = sqrt_double_up(variance)
+    noise.check_scale(Fraction(sigma), "sigma", "Gaussian(sensitivity=1, rho=0.1, grid=1)")
+    return sigma
+
+
+def _sigma_for(squared_steps: Fraction, epsilon: Fraction, delta: Fraction, dimension: int) -> float:
+    """By rho for a vector; for a scalar the exact sum then lowers it."""
+    rho = rho_of(epsilon, delta)
+    if rho == 0:
+        raise AccountingError(
+            "an (epsilon, delta) that no finite Gaussian noise is proved to reach",
+            because="epsilon and delta are too small together",
+            instead="epsilon=1, delta=1e-9",
+        )
+    proven = _sigma_for_rho(squared_steps, rho)
+    return proven if dimension > 1 else least_sigma(_shift(squared_steps), epsilon, delta, proven)

@@ -1,0 +1,159 @@
+"""What an engine is asked: a typed, bounded question whose answer is a small table of integers.
+
+Analysis builds it from public facts; every engine answers it with the same integers. Terms carry their types; derived
+columns have been substituted, so a term reads only columns of the source. The vocabulary of operators is closed:
+engines/lower has one template for each, and all of them are total.
+"""
+
+import datetime as dt
+import hashlib
+import json
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import Literal
+
+from discreet.catalog import ColumnType, Value
+from discreet.plan import Scalar
+from discreet.unit import Caps
+
+Operator = Literal[
+    "eq", "ne", "lt", "le", "gt", "ge",
+    "and", "or", "not", "in", "missing",
+    "add", "subtract", "multiply", "divide",
+    "to_integer", "to_real", "to_text", "to_boolean", "to_date", "to_timestamp",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Read:
+    """A column of the source, read through a total cast to its declared type."""
+
+    column: str
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A typed constant."""
+
+    value: Scalar
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator on terms."""
+
+    operator: Operator
+    arguments: tuple["Term", ...]
+    type: ColumnType
+
+
+Term = Read | Constant | Apply
+
+
+class MissingUnits(StrEnum):
+    """What becomes of rows whose unit is missing."""
+
+    DROP = "drop"
+    ONE_UNIT = "one_unit"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps."""
+
+    table: str
+    version: int
+    columns: tuple[Read, ...]
+    unit: tuple[str, ...]
+    missing_units: MissingUnits
+    max_rows: int | None
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """The number of rows where the operand is present (every row where there is none)."""
+
+    operand: Term | None = None
+
+
+@dataclass(frozen=True)
+class CountUnits:
+    """The number of different units."""
+
+
+@dataclass(frozen=True)
+class CountValues:
+    """The number of values of a public domain that occur."""
+
+    operand: Term
+    domain: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class SumSteps:
+    """The sum of clamp(round(operand / grid), low, high) - centre over rows where the operand is present.
+
+    Where `missing` is given, it stands for a missing operand, in steps of the grid.
+    """
+
+    operand: Term
+    grid: Fraction
+    low: int
+    high: int
+    centre: int = 0
+    missing: int | None = None
+
+
+Integers = CountRows | CountUnits | CountValues | SumSteps
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The public keys of a grouping, in the order of the answer; no columns means one row for everything."""
+
+    columns: tuple[Term, ...] = ()
+    rows: tuple[tuple[Value, ...], ...] = ((),)
+
+
+@dataclass(frozen=True)
+class Pushdown:
+    """The whole question. `caps.max_rows` has been applied by the scan; the other two hold for the final grouping."""
+
+    scan: Scan
+    predicate: Term | None
+    keys: Keys
+    caps: Caps
+    measures: tuple[Integers, ...]
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The only columns that an engine may touch."""
+        return tuple(read.column for read in self.scan.columns)
+
+    def digest(self) -> str:
+        """One name for one question: the SHA-256 of its canonical form."""
+        return hashlib.sha256(canonical(self).encode()).hexdigest()
+
+
+def canonical(thing: object) -> str:
+    """One text for one value, whatever built it."""
+    return json.dumps(_plain(thing), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _plain(thing: object) -> object:
+    if type(thing) in (str, int, bool) or thing is None:
+        return thing
+    if is_dataclass(thing):
+        return {"is": type(thing).__name__} | {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
+    if isinstance(thing, tuple | list):
+        return [_plain(part) for part in thing]
+    if isinstance(thing, Fraction):
+        return {"ratio": str(thing)}
+    if isinstance(thing, float):
+        return {"real": thing.hex()}
+    if isinstance(thing, dt.datetime | dt.date):
+        return {type(thing).__name__: thing.isoformat()}
+    return thing

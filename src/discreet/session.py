@@ -1,0 +1,455 @@
+"""The gate: the only place that releases. A query is explained for free, charged before data is read, answered once.
+
+session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
+session.explain(query, epsilon=0.5)
+session.release(query, epsilon=0.5)
+"""
+
+import html
+import json
+import logging
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from discreet import drafting
+from discreet.accounting.filters import Budget
+from discreet.analysis import MechanismName, PrivatePlan, analyze
+from discreet.analysis.explaining import explained, least_epsilon
+from discreet.catalog import Catalog, Table, Value
+from discreet.engines import DuckDB, Prepared, Registered, Source, Workspace, source_of
+from discreet.errors import BudgetError, Failure, ParameterError, SourceError, short_traceback
+from discreet.exact import Number, positive, probability, shown
+from discreet.explanation import Explanation
+from discreet.frame import Query
+from discreet.guarantee import Guarantee
+from discreet.home import home
+from discreet.ledger import Dataset, Entry, Ledger, Receipt, SQLiteLedger
+from discreet.pushdown import canonical
+from discreet.release import Key, Release
+from discreet.unit import Row, Unit
+from discreet.version import __version__
+
+log = logging.getLogger("discreet")
+
+CONFIDENCE = 0.95
+QUESTIONS_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of a promise, in its own terms."""
+
+    dataset: str
+    epsilon: Fraction
+    budget: Budget
+    unit: Unit
+
+    def __str__(self) -> str:
+        return (
+            f"epsilon {shown(self.epsilon)} left of {self.budget}, for {self.unit}, "
+            f"over every question ever asked of {self.dataset!r}"
+        )
+
+    __repr__ = __str__
+
+    def __float__(self) -> float:
+        return float(self.epsilon)
+
+
+class Session:
+    """Tables under promises: explain, release, remaining. Usable from several threads at once."""
+
+    _is_private = True
+
+    @short_traceback
+    def __init__(
+        self,
+        catalog: Catalog | str | Path,
+        *,
+        sources: Mapping[str, object] | None = None,
+        ledger: str | Path | Ledger | None = None,
+        analyst: str = "owner",
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
+        self.catalog = catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)
+        self.analyst = analyst
+        self._locks = tuple(threading.Lock() for _ in range(QUESTIONS_AT_ONCE))
+        given = dict(sources or {})
+        opened = {name: opened_source(name, table, given, beside) for name, table in self.catalog.tables.items()}
+        self.ledger = self._open_ledger(ledger)
+        registered = {}
+        for name, table in self.catalog.tables.items():
+            kept = self.ledger.register(dataset_of(name, table, opened[name].identity))
+            registered[name] = Registered(opened[name], kept.hash_key)
+            for other in kept.same_source:
+                log.warning("%r and %r are promises over the same source, and add up", name, other)
+        self._engine = _started(registered, memory_limit, threads)
+        self._process = os.getpid()
+        self._end = weakref.finalize(self, _ended, self._engine, self._process)
+
+    @classmethod
+    @short_traceback
+    def protect(
+        cls,
+        source: object,
+        *,
+        privacy_unit: str | Sequence[str] | Row | None = None,
+        budget: Budget | None = None,
+        name: str | None = None,
+        version: int = 1,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        neighbours: Literal["add_remove", "replace_one"] = "add_remove",
+        keys: Mapping[str, Sequence[Value]] | None = None,
+        bounds: Mapping[str, tuple[Number, Number]] | None = None,
+        types: Mapping[str, str] | None = None,
+        missing: Mapping[str, Number] | None = None,
+        missing_units: Literal["drop", "one_unit"] = "drop",
+        population: int | None = None,
+        rows: int | None = None,
+        delimiter: str | None = None,
+        table: str | None = None,
+        ledger: str | Path | Ledger | None = None,
+        analyst: str = "owner",
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Put a file or a frame under a promise, in one call.
+
+        The source is a path or glob (CSV, Parquet, DuckDB with `table=`), or a pandas, Polars or Arrow table. Types
+        that are not declared are read from it once and frozen; `keys`, `bounds` and `missing` are public facts.
+        """
+        known = drafting.name_of(source, name)
+        opened = source_of(source, delimiter=delimiter, table=table)
+        by_column = drafting.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
+        facts = {
+            "neighbours": neighbours,
+            "max_rows": max_rows,
+            "max_groups": max_groups,
+            "max_rows_per_group": max_rows_per_group,
+            "missing_units": missing_units,
+            "population": population,
+            "rows": rows,
+            "delimiter": delimiter,
+            "relation": table,
+        }
+        words = drafting.Words(privacy_unit, budget, version, by_column, facts)
+        kept = cls._open_ledger(ledger)
+        return cls(
+            drafting.drafted(known, opened, words, kept),
+            sources={known: opened},
+            ledger=kept,
+            analyst=analyst,
+            memory_limit=memory_limit,
+            threads=threads,
+        )
+
+    @short_traceback
+    def explain(
+        self,
+        query: Query,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        mechanism: MechanismName | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Explanation:
+        """What the query would cost and how wrong it would be; free, because nothing is read."""
+        private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        self._prepared(private)
+        spent = self.ledger.spent(private.dataset)
+        return explained(private, self._budget(private.dataset), spent, _confidence(confidence))
+
+    @short_traceback
+    def release(
+        self,
+        query: Query,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        mechanism: MechanismName | None = None,
+        confidence: Number = CONFIDENCE,
+        fresh: bool = False,
+    ) -> Release:
+        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`."""
+        level = _confidence(confidence)
+        private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        prepared = self._prepared(private)
+        question = private.question(__version__)
+        with self._one_at_a_time(question):
+            stored = None if fresh else self.ledger.stored(private.dataset, question)
+            if stored is None:
+                stored = self._charged(private, prepared, question)
+        return _restored(stored, private, level)
+
+    @short_traceback
+    def epsilon_for(
+        self,
+        query: Query,
+        *,
+        margin: Number,
+        output: str | None = None,
+        mechanism: MechanismName | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> float:
+        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
+        level = _confidence(confidence)
+        wanted = positive(margin, "margin")
+        names = [made.name for made in _asked(query).plan.outputs]
+        if output is not None and output not in names:
+            raise ParameterError(
+                f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
+            )
+
+        def margin_at(epsilon: Fraction) -> Fraction | None:
+            private = self._analyzed(query, epsilon=epsilon, mechanism=mechanism)
+            rows = None if private.declared_rows is None else private.declared_rows // len(private.pushdown.keys.rows)
+            chosen = [made for made in private.recipes if output in (None, made.name)]
+            margins = [private.margin(made, level, rows) for made in chosen]
+            known = [found for found in margins if found is not None]
+            return max(known) if len(known) == len(margins) else None
+
+        return float(least_epsilon(margin_at, wanted))
+
+    @short_traceback
+    def remaining(self, table: str | None = None) -> Remaining:
+        """What is left of the promise of a table (the only one, if there is one)."""
+        name = self._the_table(table)
+        budget, spent = self._budget(name), self.ledger.spent(name)
+        return Remaining(name, budget.epsilon_left(spent), budget, self.catalog.table(name).unit)
+
+    @short_traceback
+    def history(self, table: str | None = None) -> list[Entry]:
+        """Every charge so far, oldest first."""
+        return self.ledger.history(self._the_table(table))
+
+    def close(self) -> None:
+        """Give back the engine; prepared tables and spill files are deleted."""
+        self._end()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        stamp = "" if self._is_private else "NOT PRIVATE "
+        return "\n".join(
+            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self.catalog.tables)]
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    @classmethod
+    def _open_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
+        if ledger is None:
+            path = home() / "ledger.sqlite"
+            print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
+            return SQLiteLedger(path)
+        return SQLiteLedger(ledger) if isinstance(ledger, str | Path) else ledger
+
+    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+        return private.randomize(exact)
+
+    def _budget(self, name: str) -> Budget:
+        return self.ledger.budget(name)
+
+    def _analyzed(
+        self,
+        query: Query,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        mechanism: MechanismName | None = None,
+    ) -> PrivatePlan:
+        name = table_name(_asked(query))
+        table = self.catalog.table(name)
+        budget = self._budget(name)
+        return analyze(query.plan, Catalog(tables={name: table}), budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+
+    def _prepared(self, private: PrivatePlan) -> Prepared:
+        if not self._end.alive or self._process != os.getpid():
+            raise SourceError(
+                "a session whose engine is gone",
+                because="it was closed, or it was opened before a fork and belongs to the parent process",
+                instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
+            )
+        return self._engine.prepare(private.pushdown)
+
+    def _charged(self, private: PrivatePlan, prepared: Prepared, question: str) -> bytes:
+        """Charge durably, then run, add noise and store; whatever fails after the charge says one sentence."""
+        receipt = self.ledger.charge(
+            private.dataset,
+            version=private.pushdown.scan.version,
+            analyst=self.analyst,
+            event=private.event,
+            question=question,
+            description=canonical(private.pushdown),
+        )
+        try:
+            noisy = self._noisy(private, self._engine.run(prepared))
+            payload = json.dumps(self._made(private, noisy, receipt).to_json(), ensure_ascii=False).encode()
+            return self.ledger.answer(receipt, payload)
+        except BaseException as error:
+            code = type(error).__name__
+            self._forfeit(receipt, code)
+            if not isinstance(error, Exception):
+                raise
+        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt.id)
+        raise Failure
+
+    def _forfeit(self, receipt: Receipt, code: str) -> None:
+        try:
+            self.ledger.forfeit(receipt, code)
+        except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
+            log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
+
+    def _made(self, private: PrivatePlan, noisy: list[list[int]], receipt: Receipt) -> Release:
+        rows = private.pushdown.keys.rows
+        keys = tuple(
+            Key(name, column.type, tuple(row[i] for row in rows))
+            for i, (name, column) in enumerate(zip(private.group_columns, private.pushdown.keys.columns, strict=True))
+        )
+        delta = private.delta if private.spending.mechanism == "gaussian" else Fraction(0)
+        span = f"this release from {private.dataset!r}, version {private.pushdown.scan.version}"
+        clamped = tuple(f"{m.name}: clamped to its bounds" for m in private.recipes if m.kind == "mean")
+        return Release(
+            dataset=private.dataset,
+            version=private.pushdown.scan.version,
+            keys=keys,
+            outputs=private.outputs(noisy, Fraction(str(CONFIDENCE))),
+            measured=private.measured(noisy),
+            confidence=Fraction(str(CONFIDENCE)),
+            guarantee=str(Guarantee(private.spending.epsilon, delta, private.unit, span)),
+            unit=str(private.unit),
+            columns_read=private.pushdown.columns_read,
+            post_processing=clamped,
+            receipt=json.loads(receipt.to_json()),
+            private=self._is_private,
+            library=__version__,
+        )
+
+    def _the_table(self, table: str | None) -> str:
+        if table is None:
+            if len(self.catalog.tables) != 1:
+                raise ParameterError(
+                    "a table left open",
+                    because="the session has several",
+                    instead=f'remaining("{next(iter(self.catalog.tables))}")',
+                )
+            return next(iter(self.catalog.tables))
+        self.catalog.table(table)
+        return table
+
+    @contextmanager
+    def _one_at_a_time(self, question: str) -> Iterator[None]:
+        """Threads that ask the same thing at once pay once: the later ones find the stored answer."""
+        with self._locks[int(question[:8], 16) % len(self._locks)]:
+            yield
+
+
+def table_name(query: Query) -> str:
+    """The name of the table at the bottom of a query."""
+    relation: Any = query.plan.source
+    while hasattr(relation, "source"):
+        relation = relation.source
+    return str(relation.name)
+
+
+def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
+    """The source of a table: given with the session, or named in the catalog and found beside it."""
+    data = given.get(name, None if table.source is None else beside / table.source)
+    if isinstance(data, Source):
+        return data
+    if data is None:
+        raise SourceError(
+            f"table {name!r} without a source",
+            because="neither the catalog nor the session says where its rows are",
+            instead=f'source: {name}.csv in the catalog, or Session(catalog, sources={{"{name}": frame}})',
+        )
+    return source_of(data, delimiter=table.delimiter, table=table.relation)
+
+
+def dataset_of(name: str, table: Table, source: str) -> Dataset:
+    """What the ledger keeps of a table: the facts that the meaning of every answer rests on."""
+    if table.budget is None:
+        raise BudgetError(
+            f"table {name!r} without a budget",
+            because="a promise has a size",
+            instead="budget: {epsilon: 2, delta: 1e-9} in the catalog, or budget=dp.Budget(epsilon=2)",
+        )
+    budget = Budget(**vars(table.budget))
+    budget.check_population(table.population)
+    return Dataset(
+        name=name,
+        version=table.version,
+        source=source,
+        facts=table.frozen_facts(),
+        unit=table.unit.label,
+        neighbours=table.unit.neighbours,
+        budget=budget,
+        population=table.population,
+    )
+
+
+def _started(registered: Mapping[str, Registered], memory_limit: str | None, threads: int | None) -> DuckDB:
+    """The engine in a workspace of its own, which goes with it where it cannot start."""
+    workspace = Workspace()
+    try:
+        return DuckDB(registered, workspace, memory_limit=memory_limit, threads=threads)
+    except BaseException:
+        workspace.close()
+        raise
+
+
+def _ended(engine: DuckDB, process: int) -> None:
+    """Close the engine in the process that started it: a forked child must not delete its parent's workspace."""
+    if process == os.getpid():
+        engine.close()
+
+
+def _asked(query: object) -> Query:
+    if isinstance(query, Query):
+        return query
+    raise ParameterError(
+        f"a query of type {type(query).__name__}",
+        because="only aggregates are released",
+        instead='dp.table("visits").agg(n=dp.count())',
+    )
+
+
+def _confidence(value: Number) -> Fraction:
+    level = probability(value, "confidence")
+    if level == 0:
+        raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
+    return level
+
+
+def _restored(stored: bytes, private: PrivatePlan, confidence: Fraction) -> Release:
+    """The stored release, with its margins at the confidence asked for: they follow from the stored integers."""
+    release = Release.from_json(json.loads(stored))
+    if release.confidence == confidence:
+        return release
+    outputs = private.outputs([measured.steps for measured in release.measured], confidence)
+    return replace(release, outputs=outputs, confidence=confidence)
+
+
+protect = Session.protect

@@ -1,0 +1,178 @@
+"""Every rule of sensitivity against an oracle that tries all units, and all pairs of units, under small caps.
+
+The oracle knows no rule. It lists every vector of rows that the caps allow, everything that a measure can make of such
+rows, and takes the largest norms over all of them (a unit added or removed) or over all differences of two (a unit
+replaced). A rule must be at least that, and equal to it where it is tight:
+
+- always, for a unit that is added or removed;
+- for a unit that is replaced: in L0 and Linf always; in every norm where there is one group, where values reach equally
+  far to both sides of zero, or where they lie on one side and two units fit beside each other without touching.
+"""
+
+import functools
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.analysis.sensitivity import Sensitivity, sensitivity
+from discreet.catalog import ColumnType
+from discreet.pushdown import CountRows, CountUnits, CountValues, Integers, Read, SumSteps
+from discreet.unit import Caps, Neighbours
+
+X = Read("x", ColumnType.REAL)
+SUMS = [(0, 1), (0, 3), (-1, 1), (-2, 2), (-1, 2), (-3, 1), (2, 3), (-2, -1), (4, 4), (-5, 0)]
+CAPS = [
+    Caps(rows, groups, per_group)
+    for rows, groups, per_group in itertools.product((None, 1, 2, 3), (None, 1, 2), (None, 1, 2))
+    if rows is not None or per_group is not None
+]
+
+
+def _sum(low: int, high: int, centre: int = 0) -> SumSteps:
+    return SumSteps(X, Fraction(1), low, high, centre)
+
+
+def _values(size: int) -> CountValues:
+    return CountValues(Read("s", ColumnType.TEXT), tuple("abcdefgh"[:size]))
+
+
+def _rows(caps: Caps, groups: int, highest: int) -> Iterator[tuple[int, ...]]:
+    for rows in itertools.product(range(highest + 1), repeat=groups):
+        few_rows = caps.max_rows is None or sum(rows) <= caps.max_rows
+        few_in_each = caps.max_rows_per_group is None or max(rows) <= caps.max_rows_per_group
+        if few_rows and few_in_each and (caps.max_groups is None or sum(map(bool, rows)) <= caps.max_groups):
+            yield rows
+
+
+def _made_of(measure: Integers, rows: int) -> set[int]:
+    """What a measure can be of so many rows of one unit in one group, where nobody else is; extremes are enough."""
+    match measure:
+        case CountRows():
+            return {0, rows}
+        case CountUnits():
+            return {min(1, rows)}
+        case CountValues(_, domain):
+            return set(range(min(1, rows), min(rows, len(domain)) + 1))
+        case SumSteps():
+            return {rows * (measure.low - measure.centre), rows * (measure.high - measure.centre), 0}
+
+
+@functools.cache
+def _reachable(measure: Integers, caps: Caps, groups: int, highest: int = 3) -> frozenset[tuple[int, ...]]:
+    vectors: set[tuple[int, ...]] = set()
+    for rows in _rows(caps, groups, highest):
+        vectors |= set(itertools.product(*(_made_of(measure, n) for n in rows)))
+    return frozenset(vectors)
+
+
+def _norms(vector: tuple[int, ...]) -> tuple[int, int, int, int]:
+    return sum(map(bool, vector)), sum(map(abs, vector)), sum(n * n for n in vector), max(map(abs, vector))
+
+
+def _most(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
+    vectors = _reachable(measure, caps, groups)
+    moves = vectors
+    if neighbours is Neighbours.REPLACE_ONE:
+        moves = {tuple(a - b for a, b in zip(u, v, strict=True)) for u in vectors for v in vectors}
+    return tuple(max(column) for column in zip(*map(_norms, moves), strict=True))
+
+
+def _rule(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
+    stated = sensitivity(measure, caps, groups, neighbours)
+    return stated.l0, stated.l1, stated.l2_squared, stated.linf
+
+
+def _is_tight(measure: Integers, caps: Caps, groups: int) -> bool:
+    alone = sensitivity(measure, caps, groups, Neighbours.ADD_REMOVE)
+    low, high = (
+        (measure.low - measure.centre, measure.high - measure.centre) if isinstance(measure, SumSteps) else (0, 1)
+    )
+    return groups == 1 or low == -high or ((low >= 0 or high <= 0) and groups >= 2 * alone.l0)
+
+
+MEASURES = [
+    CountRows(),
+    CountRows(X),
+    CountUnits(),
+    *(_values(size) for size in (1, 2, 3)),
+    *(_sum(low, high) for low, high in SUMS),
+    *(_sum(low, high, centre) for low, high, centre in ((0, 5, 2), (3, 8, 5), (-9, -4, -7), (0, 1, 0))),
+]
+
+
+@pytest.mark.pitfall("A10")
+@pytest.mark.pitfall("A14")
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("measure", MEASURES, ids=repr)
+def test_adding_or_removing_a_unit_moves_a_table_by_exactly_what_the_rule_states(measure, groups):
+    for caps in CAPS:
+        assert _rule(measure, caps, groups, Neighbours.ADD_REMOVE) == _most(
+            measure, caps, groups, Neighbours.ADD_REMOVE
+        )
+
+
+@pytest.mark.pitfall("A9")
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("measure", MEASURES, ids=repr)
+def test_replacing_a_unit_moves_a_table_by_at_most_what_the_rule_states(measure, groups):
+    for caps in CAPS:
+        stated = _rule(measure, caps, groups, Neighbours.REPLACE_ONE)
+        found = _most(measure, caps, groups, Neighbours.REPLACE_ONE)
+        assert all(rule >= move for rule, move in zip(stated, found, strict=True)), caps
+        assert (stated[0], stated[3]) == (found[0], found[3]), caps
+        if _is_tight(measure, caps, groups):
+            assert stated == found, caps
+
+
+@pytest.mark.pitfall("A9")
+@pytest.mark.parametrize("measure", [CountRows(), CountUnits(), _values(2), _sum(0, 3), _sum(-1, 2)], ids=repr)
+def test_two_units_that_do_not_touch_move_a_table_twice_as_far(measure):
+    for caps in (Caps(2), Caps(None, 2, 1), Caps(2, 1, 2)):
+        stated = _rule(measure, caps, 4, Neighbours.REPLACE_ONE)
+        found = _most(measure, caps, 4, Neighbours.REPLACE_ONE)
+        assert all(rule >= move for rule, move in zip(stated, found, strict=True))
+        if _is_tight(measure, caps, 4):
+            assert stated == found
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(-6, 6),
+    st.integers(0, 6),
+    st.integers(-3, 3),
+    st.sampled_from(CAPS),
+    st.integers(1, 3),
+    st.sampled_from(Neighbours),
+)
+def test_no_bounds_and_no_centre_break_a_rule(low, width, shift, caps, groups, neighbours):
+    measure = _sum(low, low + width, low + shift)
+    stated, found = _rule(measure, caps, groups, neighbours), _most(measure, caps, groups, neighbours)
+    assert all(rule >= move for rule, move in zip(stated, found, strict=True))
+
+
+def test_a_replaced_unit_is_never_stated_to_do_less_than_an_added_one():
+    for measure, caps, groups in itertools.product(MEASURES, CAPS, (1, 2, 5, 50)):
+        added = _rule(measure, caps, groups, Neighbours.ADD_REMOVE)
+        replaced = _rule(measure, caps, groups, Neighbours.REPLACE_ONE)
+        assert all(more >= less for more, less in zip(replaced, added, strict=True))
+
+
+def test_a_distinct_count_without_any_cap_is_bounded_by_its_domain():
+    assert sensitivity(_values(3), Caps(), 2, Neighbours.ADD_REMOVE) == Sensitivity(2, 6, 18, 3)
+    assert sensitivity(_values(8), Caps(max_rows=2), 5, Neighbours.ADD_REMOVE) == Sensitivity(2, 2, 4, 2)
+
+
+def test_a_row_level_histogram_has_the_sensitivities_of_the_textbook():
+    caps = Caps(1, 1, 1)
+    assert sensitivity(CountRows(), caps, 10, Neighbours.ADD_REMOVE) == Sensitivity(1, 1, 1, 1)
+    assert sensitivity(CountRows(), caps, 10, Neighbours.REPLACE_ONE) == Sensitivity(2, 2, 2, 1)
+
+
+def test_a_sum_far_from_zero_is_moved_by_its_bound_and_a_centred_one_by_half_its_width():
+    assert sensitivity(_sum(1000, 1010), Caps(1), 1, Neighbours.ADD_REMOVE).l1 == 1010
+    assert sensitivity(_sum(1000, 1010, 1005), Caps(1), 1, Neighbours.ADD_REMOVE).l1 == 5
+    assert sensitivity(_sum(1000, 1010, 1005), Caps(1), 1, Neighbours.REPLACE_ONE).l1 == 10

@@ -1,0 +1,31 @@
+"""What a bug report needs."""
+
+import platform
+from importlib import metadata
+
+from typer.testing import CliRunner
+
+from discreet import __version__
+from discreet.cli import app
+
+
+def _lines() -> dict[str, str]:
+    result = CliRunner().invoke(app, ["version"])
+    assert result.exit_code == 0
+    return dict(line.split(maxsplit=1) for line in result.stdout.splitlines())
+
+
+def test_it_tells_the_versions_of_discreet_and_python():
+    lines = _lines()
+    assert lines["discreet"] == __version__
+    assert lines["Python"].startswith(platform.python_version())
+
+
+def test_it_tells_the_version_of_everything_that_results_depend_on():
+    lines = _lines()
+    for name in ("duckdb", "opendp", "dp-accounting", "numpy", "pyarrow"):
+        assert lines[name] == metadata.version(name)
+
+
+def test_the_version_in_the_code_is_that_of_the_package():
+    assert metadata.version("discreet") == __version__

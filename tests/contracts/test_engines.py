@@ -1,0 +1,437 @@
+"""The contract of engines: the same integers for the same rows, whatever the cells hold, and nothing read too early."""
+
+import datetime as dt
+import threading
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import frame
+from discreet.errors import SourceError
+
+T = frame.table("t")
+N = frame.count()
+NAN, INF = float("nan"), float("inf")
+LARGEST = 2**63 - 1
+
+
+def _one(asking, values, kind, query, declared="real", **facts):
+    """The first number of an answer about one column `v`, each row its own unit."""
+    return asking.answer(pa.table({"v": pa.array(values, kind)}), query, {"v": declared}, **facts)[0][0]
+
+
+def _each(asking, values, kind, measure, declared="real"):
+    """One answer for each of several cells, by the number of its row."""
+    table = pa.table({"row": range(len(values)), "v": pa.array(values, kind)})
+    query = T.group_by("row", keys={"row": list(range(len(values)))}).agg(s=measure)
+    return asking.answer(table, query, {"row": "integer", "v": declared})[0]
+
+
+# what is read, and when
+
+
+def _parquet_with_broken_pages(path: Path, broken: str) -> Path:
+    """A Parquet file whose schema and statistics are whole, and one column's pages are zeros."""
+    table = pa.table({"id": [1, 2, 3], "v": [1.0, 2.0, 3.0], "secret": ["x", "y", "z"]})
+    pq.write_table(table, path)
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    chunk = next(group.column(i) for i in range(3) if group.column(i).path_in_schema == broken)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    path.write_bytes(content)
+    return path
+
+
+COLUMNS = {"id": "integer", "v": "real", "secret": "text"}
+
+
+def test_prepare_reads_no_row_and_run_on_broken_rows_raises(asking, question_of, tmp_path):
+    engine = asking.engine(_parquet_with_broken_pages(tmp_path / "t.parquet", "v"))
+    prepared = engine.prepare(question_of(T.agg(s=frame.sum("v", bounds=(0, 1))), COLUMNS))
+    with pytest.raises(Exception):  # noqa: B017 - whatever the driver raises; never a number
+        engine.run(prepared)
+
+
+def test_only_the_referenced_columns_are_read(asking, question_of, tmp_path):
+    engine = asking.engine(_parquet_with_broken_pages(tmp_path / "t.parquet", "secret"))
+    asked = question_of(T.where(T.v > 1).agg(s=frame.sum("v", bounds=(0, 10), grid=1)), COLUMNS)
+    assert asked.columns_read == ("id", "v")
+    assert engine.run(engine.prepare(asked)) == [[5]]
+
+
+def test_prepare_needs_no_file_and_run_without_it_raises(asking, question_of, tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": [1]}), path)
+    engine = asking.engine(path)
+    path.unlink()
+    prepared = engine.prepare(question_of(T.agg(n=N), {"id": "integer"}))
+    with pytest.raises(Exception):  # noqa: B017 - whatever the driver raises; never a number
+        engine.run(prepared)
+
+
+def test_a_column_that_the_source_does_not_have_is_refused_by_prepare(asking, question_of):
+    engine = asking.engine(pa.table({"id": [1], "cost": [1.0]}))
+    with pytest.raises(SourceError, match="'costs' of 't'") as refusal:
+        engine.prepare(question_of(T.agg(s=frame.sum("costs", bounds=(0, 1))), {"id": "integer", "costs": "real"}))
+    assert refusal.value.instead == "cost"
+
+
+# the shape of an answer
+
+
+@pytest.mark.pitfall("A11")
+@pytest.mark.pitfall("A17")
+def test_every_public_key_is_answered_in_its_order_and_absent_ones_with_zeros(asking):
+    table = pa.table({"g": ["z", "a", "a", "rare"], "x": [1.0, 2.0, 3.0, 4.0]})
+    query = T.group_by("g", keys={"g": ["z", "nobody", "a"]}).agg(
+        n=N, u=frame.count_units(), s=frame.sum("x", bounds=(0, 10), grid=1), m=frame.mean("x", bounds=(0, 10), grid=1)
+    )
+    exact = asking.answer(table, query, {"g": "text", "x": "real"})
+    assert exact == [[1, 0, 2], [1, 0, 2], [1, 0, 5], [-4, 0, -5], [1, 0, 2]]
+    assert all(type(number) is int for column in exact for number in column)
+
+
+@pytest.mark.pitfall("A17")
+def test_an_empty_table_has_the_same_answers_as_one_with_other_keys_only(asking):
+    query = T.group_by("g", keys={"g": ["a", None]}).agg(n=N, s=frame.sum("x", bounds=(0, 1)))
+    columns = {"g": "text", "x": "real"}
+    empty = pa.table({"g": pa.array([], pa.string()), "x": pa.array([], pa.float64())})
+    assert asking.answer(empty, query, columns) == [[0, 0], [0, 0]]
+    assert asking.answer(empty, T.agg(n=N, s=frame.sum("x", bounds=(0, 1))), columns) == [[0], [0]]
+    assert asking.answer(pa.table({"g": ["b"], "x": [1.0]}), query, columns) == [[0, 0], [0, 0]]
+
+
+def test_the_missing_key_is_answered_only_where_it_is_public(asking):
+    table = pa.table({"g": ["a", None, None], "h": [1, None, 2]})
+    columns = {"g": "text", "h": "integer"}
+    assert asking.answer(table, T.group_by("g", keys={"g": ["a"]}).agg(n=N), columns) == [[1]]
+    assert asking.answer(table, T.group_by("g", keys={"g": [None, "a"]}).agg(n=N), columns) == [[2, 1]]
+    both = T.group_by("g", "h", keys={"g": ["a", None], "h": [1, None]})
+    assert asking.answer(table, both.agg(n=N), columns) == [[1, 0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "keys", "counts"),
+    [
+        (
+            "integer",
+            pa.array([2**53, 2**53 + 1, LARGEST, -LARGEST - 1, None]),
+            [2**53 + 1, -LARGEST - 1, 2**53],
+            [1] * 3,
+        ),
+        ("text", pa.array(["a", "A", "a ", " a", "", "é", "e\u0301"]), ["a", "", "a ", "e\u0301", "é", "A"], [1] * 6),
+        ("boolean", pa.array([True, None, False, True]), [False, True], [1, 2]),
+        (
+            "date",
+            pa.array([dt.date(1, 1, 1), dt.date(2020, 2, 29)]),
+            [dt.date(2020, 2, 29), dt.date(2020, 3, 1)],
+            [1, 0],
+        ),
+        (
+            "timestamp",
+            pa.array(["2020-01-01 12:00:00.000001", "2020-01-01 12:00:00"]).cast(pa.timestamp("us")),
+            ["2020-01-01 12:00", "2020-01-01 12:00:00.000001", "2020-01-01 13:00"],
+            [1, 1, 0],
+        ),
+    ],
+)
+def test_keys_of_every_type_are_told_apart(asking, kind, cells, keys, counts):
+    query = T.group_by("v", keys={"v": keys}).agg(n=N)
+    assert asking.answer(pa.table({"v": cells}), query, {"v": kind}) == [counts]
+
+
+# missing values, NaN, infinities
+
+
+@pytest.mark.pitfall("A4")
+def test_null_nan_and_infinities_are_missing_everywhere(asking):
+    cells = [1.0, None, NAN, INF, -INF, 3.0]
+    query = T.agg(s=frame.sum("v", bounds=(0, 10), grid=1), m=frame.mean("v", bounds=(0, 10), grid=1), n=N)
+    total, centred, present, rows = asking.answer(pa.table({"v": cells}), query, {"v": "real"})
+    assert (total, centred, present, rows) == ([4], [4 - 2 * 5], [2], [6])
+    assert _one(asking, cells, pa.float64(), T.where(T.v.is_missing()).agg(n=N)) == 4
+    assert _one(asking, cells, pa.float64(), T.where(T.v < 1e300).agg(n=N)) == 2
+    assert _one(asking, cells, pa.float64(), T.where(~(T.v < 1e300)).agg(n=N)) == 0
+
+
+@pytest.mark.pitfall("A5")
+def test_a_missing_value_is_skipped_by_the_clamp_and_not_taken_for_a_bound(asking):
+    assert _each(asking, [None, 200.0, -5.0], pa.float64(), frame.sum("v", bounds=(0, 150), grid=1)) == [0, 150, 0]
+    assert _each(asking, [None, 200, -5], pa.int64(), frame.sum("v", bounds=(0, 150)), "integer") == [0, 150, 0]
+
+
+def test_a_declared_constant_stands_for_what_is_missing_within_the_bounds(asking):
+    for missing, steps in [(3, 3), (-50, 0), (50, 10)]:
+        declared = {"type": "real", "bounds": [0, 10], "grid": 1, "missing": missing}
+        total, centred, rows = asking.answer(
+            pa.table({"v": [1.0, NAN, None]}), T.agg(s=frame.sum("v"), m=frame.mean("v")), {"v": declared}
+        )
+        assert (total, centred, rows) == ([1 + 2 * steps], [1 + 2 * steps - 15], [3])
+
+
+@pytest.mark.pitfall("A4")
+def test_minus_zero_is_zero(asking):
+    cells = [-0.0, 0.0]
+    assert _one(asking, cells, pa.float64(), T.where(T.v == 0).agg(n=N)) == 2
+    assert _one(asking, cells, pa.float64(), T.where(1 / T.v > 0).agg(n=N)) == 0
+    by_whole = T.derive(k=T.v.cast("integer")).group_by("k", keys={"k": [0]}).agg(n=N)
+    assert _one(asking, cells, pa.float64(), by_whole) == 2
+
+
+def test_logic_with_missing_values_is_that_of_sql(asking):
+    table = pa.table({"a": [True, True, True, False, False, None], "b": [True, False, None, False, None, None]})
+    columns = {"a": "boolean", "b": "boolean"}
+
+    def count(predicate):
+        return asking.answer(table, T.where(predicate).agg(n=N), columns)[0][0]
+
+    assert [count(T.a & T.b), count(T.a | T.b), count(~(T.a & T.b)), count(~T.a)] == [1, 3, 3, 2]
+    assert [count(T.a == T.b), count(T.a != T.b), count(T.b.is_missing()), count(T.a.is_in([False]))] == [2, 1, 3, 2]
+
+
+# total operators
+
+
+@pytest.mark.pitfall("A18")
+def test_division_is_total_and_no_error_oracle(asking):
+    ages = [29, 30, 31, None]
+    assert _one(asking, ages, pa.int64(), T.where(1 / (T.v - 30) > 0).agg(n=N), "integer") == 1
+    assert _one(asking, ages, pa.int64(), T.where((1 / (T.v - 30)).is_missing()).agg(n=N), "integer") == 2
+    assert _one(asking, ages, pa.int64(), T.where((0 / (T.v - 30)).is_missing()).agg(n=N), "integer") == 2
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        T.v * 1e300 * 1e300,
+        T.v * -1e300 * 1e300,
+        T.v * 1e300 * 1e300 * 0,
+        T.v * 1e300 * 1e300 - T.v * 1e300 * 1e300,
+        1 / (T.v * 1e300 * 1e300),
+        (T.v * 1e300 * 1e300).cast("integer"),
+        (T.v * 1e19).cast("integer"),
+    ],
+)
+def test_what_is_no_number_on_the_way_is_missing_at_the_end(asking, expression):
+    assert _one(asking, [2.0, 3.0], pa.float64(), T.where(expression.is_missing()).agg(n=N)) == 2
+    assert _one(asking, [2.0, 3.0], pa.float64(), T.agg(s=frame.sum(expression, bounds=(-1, 1)))) == 0
+
+
+def test_long_sums_of_columns_are_answered_at_once(asking):
+    expression = T.v
+    for _ in range(60):
+        expression = expression + T.v
+    assert _one(asking, [1.0], pa.float64(), T.agg(s=frame.sum(expression, bounds=(0, 100), grid=1))) == 61
+
+
+@pytest.mark.pitfall("A6")
+@pytest.mark.parametrize("kind", ["integer", "real", "date", "timestamp"])
+def test_text_that_does_not_fit_is_missing_and_never_an_error(asking, kind):
+    cells = ["HIV+ alice", "", "1e400", "0000-00-00", "999999-01-01", "12:61", "NaN", "inf", None]
+    query = T.where(T.v.cast(kind).is_present()).agg(n=N)
+    assert _one(asking, cells, pa.string(), query, "text") in (0, 1)
+    assert _one(asking, cells, pa.string(), T.where(T.v.is_present()).agg(n=N), kind) in (0, 1)
+
+
+ODD_COLUMNS = {
+    "seconds": pa.array([2**62, 1, None], pa.timestamp("s")),
+    "zoned": pa.array([2**62, 1, None], pa.timestamp("ms", tz="Europe/Paris")),
+    "micro": pa.array([LARGEST, -LARGEST, 0], pa.timestamp("us")),
+    "nano": pa.array([LARGEST, -LARGEST, 0], pa.timestamp("ns")),
+    "days": pa.array([2**31 - 1, -(2**31), 0], pa.date32()),
+    "milli_days": pa.array([2**53 // 86_400_000 * 86_400_000, 0, None], pa.date64()),
+    "clock": pa.array([1, 2, None], pa.time64("us")),
+    "span": pa.array([2**62, 1, None], pa.duration("s")),
+    "half": pa.array([np.float16(1.5), np.float16("nan"), None], pa.float16()),
+    "wide": pa.array([Decimal("9" * 38), Decimal(-1), None], pa.decimal128(38, 0)),
+    "unsigned": pa.array([2**64 - 1, 0, None], pa.uint64()),
+    "real": pa.array([NAN, INF, 1e308]),
+    "bytes": pa.array([b"\xff\x00", b"a", None]),
+    "text": pa.array(["a\x00b", "\U0001f600", "9" * 400]),
+    "named": pa.array(["a", "b", None]).dictionary_encode(),
+    "list": pa.array([[1.0, NAN], [], None]),
+    "struct": pa.array([{"a": 1}, {"a": None}, None]),
+    "map": pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64())),
+    "nothing": pa.nulls(3),
+}
+
+
+@pytest.mark.pitfall("A22")
+@pytest.mark.parametrize("kind", ["integer", "real", "text", "boolean", "date", "timestamp", "document", "binary"])
+def test_no_cell_of_any_type_can_raise_an_error(asking, question_of, kind):
+    table = pa.table({"id": ["a", "b", "a"]} | ODD_COLUMNS)
+    columns = {"id": "text"} | dict.fromkeys(ODD_COLUMNS, kind)
+    engine = asking.engine(table)
+    for name in ODD_COLUMNS:
+        query = T.where(T[name].is_present() | T[name].is_missing()).agg(n=N)
+        assert engine.run(engine.prepare(question_of(query, columns, max_rows=2))) == [[3]]
+
+
+# clamping, rounding, sums
+
+
+@pytest.mark.pitfall("A18")
+def test_halves_are_rounded_up_on_every_engine(asking):
+    cells = [1.5, 2.5, 3.5, -1.5, -2.5, 0.49999999999999994, -0.5]
+    rounded = [2, 3, 4, -1, -2]
+    assert _each(asking, cells, pa.float64(), frame.sum("v", bounds=(-9, 9), grid=1))[:5] == rounded
+    assert _each(asking, cells, pa.float64(), frame.sum(T.v.cast("integer"), bounds=(-9, 9)))[:5] == rounded
+    assert _each(asking, [0.125, 0.375], pa.float64(), frame.sum("v", bounds=(0, 1), grid=0.25)) == [1, 2]
+
+
+@pytest.mark.pitfall("A21")
+def test_rounding_does_not_leave_the_bounds(asking):
+    assert _each(asking, [0.25, 0.2, 1e300], pa.float64(), frame.sum("v", bounds=(0, 0.25), grid=0.1)) == [2, 2, 2]
+    assert _each(asking, [-0.25, -1e300], pa.float64(), frame.sum("v", bounds=(-0.25, 0), grid=0.1)) == [-2, -2]
+    assert _each(asking, [2**53 - 1.0], pa.float64(), frame.sum("v", bounds=(0, 2**49 - 1), grid=1)) == [2**49 - 1]
+
+
+@pytest.mark.pitfall("A3")
+def test_the_largest_integers_do_not_overflow(asking):
+    cells = [LARGEST, LARGEST, -LARGEST - 1]
+    assert _one(asking, cells, pa.int64(), T.agg(s=frame.sum("v", bounds=(-(2**48), 2**48))), "integer") == 2**48
+    assert _one(asking, cells, pa.int64(), T.agg(m=frame.mean("v", bounds=(-(2**48), 2**48))), "integer") == 2**48
+    doubled = T.derive(w=T.v + T.v).agg(s=frame.sum("w", bounds=(0, 2**48), grid=1))
+    assert _one(asking, cells, pa.int64(), doubled, "integer") == 2**49
+
+
+@pytest.mark.pitfall("A3")
+@pytest.mark.pitfall("A19")
+def test_sums_beyond_64_bits_are_exact(asking):
+    rows = 40_000
+    cells = pa.array(np.full(rows, LARGEST)).slice(0, rows)
+    exact = _one(asking, cells, None, T.agg(s=frame.sum("v", bounds=(0, 2**49 - 1))), "integer")
+    assert exact == rows * (2**49 - 1) > LARGEST
+
+
+@pytest.mark.pitfall("A2")
+def test_sums_do_not_depend_on_the_order_of_rows(asking):
+    rng = np.random.default_rng(5)
+    cells = np.concatenate([rng.random(20_000) * 2**40, -rng.random(20_000) * 2**40, rng.random(20_000)])
+    query = T.agg(s=frame.sum("v", bounds=(-(2**40), 2**40), grid=Decimal("0.001")))
+    first = _one(asking, cells, None, query)
+    assert all(_one(asking, rng.permutation(cells), None, query) == first for _ in range(3))
+
+
+# ids
+
+
+IDS = ["p", "P", "p ", " p", "é", "e\u0301", "p\x00", "ﬁ", "fi", ""]
+
+
+@pytest.mark.pitfall("A16")
+def test_ids_that_differ_in_case_spaces_or_form_are_different_units(asking):
+    table = pa.table({"id": IDS * 3})
+    assert asking.answer(table, T.agg(u=frame.count_units(), n=N), {"id": "text"}, max_rows=2) == [[10], [20]]
+
+
+@pytest.mark.pitfall("A16")
+@pytest.mark.parametrize(
+    ("unit", "policy", "units", "rows"),
+    [
+        ("id", "drop", 2, 3),
+        ("id", "one_unit", 3, 5),
+        (["id", "part"], "drop", 2, 2),
+        (["id", "part"], "one_unit", 3, 4),
+    ],
+)
+def test_rows_without_an_id_are_dropped_or_one_unit_together(asking, unit, policy, units, rows):
+    """Of seven rows four lack an id or a part of it; together they keep no more than the cap of two."""
+    table = pa.table({"id": ["a", "a", "b", "a", None, None, None], "part": [1, 2, None, None, 1, None, 2]})
+    columns = {"id": "text", "part": "integer"}
+    query = T.agg(u=frame.count_units(), n=N)
+    assert asking.answer(table, query, columns, privacy_unit=unit, missing_units=policy, max_rows=2) == [
+        [units],
+        [rows],
+    ]
+    ungrouped = T.agg(u=frame.count_units())
+    exact = asking.answer(table, ungrouped, columns, privacy_unit=unit, missing_units=policy, max_rows=None)
+    assert exact == [[units]]
+
+
+def test_an_id_that_does_not_fit_its_type_is_missing(asking):
+    table = pa.table({"id": ["1", "01", "x", "y", None]})
+    query = T.agg(u=frame.count_units(), n=N)
+    assert asking.answer(table, query, {"id": "integer"}) == [[1], [2]]
+    assert asking.answer(table, query, {"id": "integer"}, missing_units="one_unit", max_rows=2) == [[2], [4]]
+
+
+# dates and times
+
+
+def test_dates_and_timestamps_compare_and_cast_as_in_utc(asking):
+    noon = dt.datetime(2020, 1, 31, 12, tzinfo=dt.UTC)
+    table = pa.table(
+        {
+            "d": [dt.date(2020, 1, 31), dt.date(2020, 2, 1), None],
+            "s": pa.array([noon, noon, noon], pa.timestamp("us", tz="Pacific/Auckland")),
+            "w": ["2020-01-31 12:00:00", "2020-01-31T13:00:00", "31.1.2020"],
+        }
+    )
+    columns = {"d": "date", "s": "timestamp", "w": "timestamp"}
+
+    def count(predicate):
+        return asking.answer(table, T.where(predicate).agg(n=N), columns)[0][0]
+
+    assert [count(T.d <= "2020-01-31"), count(T.d > dt.date(2020, 1, 31)), count(T.d < T.s)] == [1, 1, 1]
+    assert [count(T.s == "2020-01-31 12:00"), count(T.s.cast("date") == "2020-01-31")] == [3, 3]
+    assert [count(T.w == "2020-01-31 12:00"), count(T.w == "2020-01-31 13:00"), count(T.w.is_missing())] == [1, 1, 1]
+
+
+# size, threads, close
+
+
+@pytest.mark.pitfall("A15")
+def test_input_that_does_not_fit_in_memory_gives_the_same_integers(asking, question_of, tmp_path):
+    rows = 1_000_000
+    rng = np.random.default_rng(6)
+    table = {"id": rng.integers(0, rows // 4, rows), "g": rng.integers(0, 4, rows), "x": rng.random(rows)}
+    pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=50_000)
+    query = T.group_by("g", keys={"g": [0, 1, 2, 3]}, max_groups=2).agg(n=N, s=frame.sum("x", bounds=(0, 1)))
+    asked = question_of(query, {"id": "integer", "g": "integer", "x": "real"}, max_rows=3)
+    exact = [
+        (engine := asking.engine(tmp_path / "t.parquet", **limits)).run(engine.prepare(asked))
+        for limits in ({}, {"memory_limit": "60MB", "threads": 2})
+    ]
+    assert exact[0] == exact[1]
+    assert sum(exact[0][0]) > rows // 4
+
+
+def test_eight_threads_at_once_get_the_same_answers(asking, question_of):
+    rng = np.random.default_rng(7)
+    table = pa.table({"id": rng.integers(0, 500, 5_000), "g": rng.integers(0, 9, 5_000), "x": rng.random(5_000)})
+    columns = {"id": "integer", "g": "integer", "x": "real"}
+    queries = [
+        T.group_by("g", keys={"g": list(range(1 + i))}).agg(n=N, s=frame.sum("x", bounds=(0, 1))) for i in range(3)
+    ]
+    asked = [question_of(query, columns, max_rows=1 + i) for i in range(3) for query in queries]
+    alone = asking.engine(table)
+    expected = [alone.run(alone.prepare(each)) for each in asked]
+    shared, answers, failures = asking.engine(table), {}, []
+
+    def work(number):
+        try:
+            order = np.random.default_rng(number).permutation(len(asked))
+            answers[number] = {int(i): shared.run(shared.prepare(asked[i])) for i in order}
+        except Exception as error:  # noqa: BLE001 - told by the thread that waits
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert all(found == dict(enumerate(expected)) for found in answers.values())
+
+
+def test_close_leaves_nothing_behind(asking, question_of, tmp_path):
+    engine = asking.engine(pa.table({"id": [1, 2]}))
+    engine.run(engine.prepare(question_of(T.agg(n=N), {"id": "integer"}, max_rows=1)))
+    engine.close()
+    assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]

@@ -1,0 +1,4 @@
+-- the rows that are kept
+SELECT "hospital", "patient_id" FROM (SELECT *, row_number() OVER (PARTITION BY CASE WHEN "hospital" IS NOT NULL AND "patient_id" IS NOT NULL THEN "hospital" END, CASE WHEN "hospital" IS NOT NULL AND "patient_id" IS NOT NULL THEN "patient_id" END ORDER BY hash("hospital", "patient_id", 7::UBIGINT), "hospital", "patient_id") AS discreet_row_rank FROM (SELECT TRY_CAST("hospital" AS BIGINT) AS "hospital", TRY_CAST("patient_id" AS VARCHAR) AS "patient_id" FROM source) AS rows) AS ranked WHERE discreet_row_rank <= 2;
+-- the answer
+SELECT count(DISTINCT row(CASE WHEN "hospital" IS NOT NULL AND "patient_id" IS NOT NULL THEN "hospital" END, CASE WHEN "hospital" IS NOT NULL AND "patient_id" IS NOT NULL THEN "patient_id" END)) AS m0, count(*) AS m1 FROM (SELECT * FROM kept) AS kept;

@@ -1,0 +1,268 @@
+"""The documentation, held to what it says: links resolve, pages are reachable, and sessions run as they are printed.
+
+A block marked `pycon run` is retyped line by line, one marked `python run` is run whole, and the blocks of a page share
+one fresh process in an empty directory. Where a line releases something, noisy digits are ignored; everything else is
+compared to the letter.
+"""
+
+import doctest
+import inspect
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet as dp
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+FRONT = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = [*FRONT, *sorted(DOCS.rglob("*.md"))]
+SESSIONS = [ROOT / "README.md", DOCS / "quickstart.md"]
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<kind>pycon|python) run(?P<raises> raises)?\n(?P<code>.*?)^```\n"
+    r"(?:\n```text output\n(?P<output>.*?)^```\n)?",
+    re.MULTILINE | re.DOTALL,
+)
+NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
+RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
+MACHINE_PATH = re.compile(r"(/home/|/root/|/work/|/tmp/|/Users/|[A-Z]:\\)")
+
+# runs in the process that stands for the reader
+READER = """
+import contextlib, io, json, sys
+namespace, printed = {"__name__": "__main__"}, []
+for code, mode in json.load(sys.stdin):
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown):
+        try:
+            exec(compile(code, "<page>", mode), namespace)
+        except Exception as error:
+            print(f"{type(error).__module__}.{type(error).__qualname__}: {error}")
+    printed.append(shown.getvalue())
+json.dump(printed, sys.stdout)
+"""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """Something that a reader types, and what the page says comes back."""
+
+    code: str
+    mode: str
+    expected: str
+
+    @property
+    def is_noisy(self) -> bool:
+        return "release" in self.code
+
+
+def typed(page: Path) -> list[Typed]:
+    found: list[Typed] = []
+    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if block["kind"] == "python":
+            found.append(Typed(block["code"], "exec", block["output"] or ""))
+        else:
+            examples = doctest.DocTestParser().get_examples(block["code"])
+            found += [Typed(e.source, "single", without_frames(e.want)) for e in examples]
+    return found
+
+
+def without_frames(printed: str) -> str:
+    return re.sub(r"^Traceback \(most recent call last\):\n(?:  .*\n)*?(?=\S)", "", printed)
+
+
+def without_noise(text: str) -> str:
+    """Numbers, the receipt and the padding that follows their width, blotted out."""
+    blotted = NUMBER.sub("#", RECEIPT.sub("receipt  #", text))
+    return re.sub(r" +", " ", re.sub(r"^ +", "", blotted, flags=re.MULTILINE))
+
+
+def retyped(lines: list[Typed], place: Path) -> list[str]:
+    work = place / "empty"
+    work.mkdir(exist_ok=True)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", READER],
+        input=json.dumps([(line.code, line.mode) for line in lines]),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=work,
+        env=os.environ | {"DISCREET_HOME": str(place / "home"), "PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    printed: list[str] = json.loads(result.stdout)
+    return printed
+
+
+def links(page: Path) -> Iterator[str]:
+    """The relative links of a page, without those in code."""
+    prose = re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+    for match in LINK.finditer(prose):
+        if not re.match(r"[a-z]+:", match[1]):
+            yield match[1]
+
+
+def target(page: Path, link: str) -> Path:
+    path = link.partition("#")[0]
+    return (page.parent / path).resolve() if path else page
+
+
+def anchors(page: Path) -> set[str]:
+    headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def reached_from(start: Path) -> set[Path]:
+    """The pages that a reader comes to by links; a link to a folder lists the pages in it."""
+    reached, waiting = set(), [start]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for link in links(page):
+            found = target(page, link)
+            waiting += found.rglob("*.md") if found.is_dir() else [found] if found in PAGES else []
+    return reached
+
+
+def named(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=named)
+def test_what_a_page_lets_a_reader_type_prints_what_the_page_says(page: Path, tmp_path: Path):
+    lines = typed(page)
+    assert lines
+    for line, printed in zip(lines, retyped(lines, tmp_path), strict=True):
+        if line.is_noisy:
+            assert without_noise(printed) == without_noise(line.expected), line.code
+        else:
+            assert printed == line.expected, line.code
+
+
+def test_the_readme_typed_twice_gets_the_same_answers_at_no_further_cost(tmp_path: Path):
+    lines = typed(ROOT / "README.md")
+    assert retyped(lines, tmp_path)[-3:] == retyped(lines, tmp_path)[-3:]
+
+
+def test_only_blocks_that_are_marked_so_raise():
+    for page in SESSIONS:
+        for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
+            if block["kind"] == "python":
+                assert bool(block["raises"]) == (block["output"] or "").startswith("discreet.errors."), block["code"]
+
+
+def test_the_first_screen_has_one_install_line_a_price_an_answer_with_error_bars_and_a_refusal():
+    screen = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    assert screen.count("pip install") == 1
+    order = [screen.index(sign) for sign in ("pip install", ".explain(", "costs  ", ".release(", " ± ", "instead  ")]
+    assert order[:4] == sorted(order[:4])
+    answers = [line for line in screen.splitlines() if line.startswith(("cardiology", "paediatrics"))]
+    assert all(line.count("±") == 2 for line in answers)
+    for promised in ("docs/promise.md", "docs/limits.md"):
+        assert f"({promised})" in screen
+
+
+def test_shown_margins_are_clearly_smaller_than_the_values_beside_them():
+    for page in SESSIONS:
+        pairs = re.findall(r"([\d,]+) ± ([\d,]+)", page.read_text(encoding="utf-8"))
+        assert len(pairs) >= 12
+        assert all(int(v.replace(",", "")) > 2 * int(m.replace(",", "")) for v, m in pairs)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_relative_link_resolves(page: Path):
+    broken = []
+    for link in links(page):
+        found = target(page, link)
+        fragment = link.partition("#")[2]
+        if not found.exists() or (fragment and fragment not in anchors(found)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_index():
+    reached = reached_from(DOCS / "index.md")
+    assert [named(page) for page in PAGES if page not in reached and page.name != "README.md"] == []
+
+
+def test_the_first_heading_of_every_version_in_the_changelog_is_privacy():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    assert versions
+    for version in versions:
+        assert re.findall(r"^### (.+)$", version, re.MULTILINE)[0] == "Privacy", version.splitlines()[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_no_page_names_a_path_of_somebodys_machine(page: Path):
+    assert MACHINE_PATH.findall(page.read_text(encoding="utf-8")) == []
+
+
+def test_decisions_are_numbered_without_gaps_and_say_four_things():
+    pages = sorted((DOCS / "decisions").glob("*.md"))
+    assert [page.name[:4] for page in pages] == [f"{number:03d}-" for number in range(1, len(pages) + 1)]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert text.startswith(f"# {page.name[:3]}. "), page.name
+        for part in ("Context", "Decision", "Why", "What would change it"):
+            assert f"\n**{part}.** " in text, page.name
+
+
+def cells(page: str, label: str) -> list[str]:
+    """The cells of the row of a table that begins with a label."""
+    row = re.search(rf"^\| {re.escape(label)} \|(.+)\|$", (DOCS / page).read_text(encoding="utf-8"), re.MULTILINE)
+    assert row, label
+    return [cell.strip() for cell in row[1].split("|")]
+
+
+def test_the_figures_of_the_promise_are_those_of_the_library():
+    budget = dp.Budget(epsilon=2, delta=1e-9)
+    whole = budget.rho(2)
+    asked = [Fraction(text) for text in cells("promise.md", "epsilon of a question")]
+    assert cells("promise.md", "how many fit") == [str(whole // budget.rho(epsilon)) for epsilon in asked]
+    for text, epsilon in zip(cells("promise.md", "its rho"), asked, strict=True):
+        assert float(text) == pytest.approx(float(budget.rho(epsilon)), rel=0.02)
+    counts = [int(text.replace(",", "")) for text in cells("promise.md", "k")]
+    pure = [dp.mechanisms.Laplace(sensitivity=10, epsilon=Fraction(2, k)).margin() for k in counts]
+    mixed = [dp.mechanisms.Gaussian(sensitivity=10, rho=whole / k).margin() for k in counts]
+    assert cells("promise.md", "epsilon 2, pure") == [f"± {int(margin):,}" for margin in pure]
+    assert cells("promise.md", "epsilon 2, delta 1e-9") == [f"± {int(margin):,}" for margin in mixed]
+    beliefs = [100 / (1 + math.exp(-float(epsilon))) for epsilon in cells("promise.md", "epsilon")]
+    assert cells("promise.md", "belief after every answer") == [f"{belief:.1f}%" for belief in beliefs]
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
+def test_the_margins_for_newcomers_are_those_of_the_library(epsilon: str):
+    rho = dp.Budget(epsilon=2, delta=1e-9).rho(Fraction(epsilon))
+    margins = [dp.mechanisms.Laplace(sensitivity=rows, epsilon=Fraction(epsilon)).margin() for rows in (1, 10)]
+    margins += [dp.mechanisms.Gaussian(sensitivity=rows, rho=rho).margin() for rows in (1, 10)]
+    assert cells("is-this-right-for-me.md", epsilon) == [f"± {int(margin):,}" for margin in margins]
+
+
+def test_the_glossary_knows_every_option_of_protect():
+    words = (DOCS / "glossary.md").read_text(encoding="utf-8").replace("_", " ")
+    resources = {"source", "name", "types", "delimiter", "table", "memory_limit", "threads"}
+    options = set(inspect.signature(dp.protect).parameters) - resources
+    assert [option for option in sorted(options) if f"**{option.replace('_', ' ')}" not in words] == []
+
+
+if __name__ == "__main__":
+    linked = sum(len(list(links(page))) for page in PAGES)
+    blocks = sum(len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in SESSIONS)
+    print(f"docs: {len(PAGES)} pages, {linked} links, {blocks} blocks run: all as written")

@@ -1,0 +1,124 @@
+"""Events are read back as they were written, and none has a negative price."""
+
+import json
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import events
+from discreet.errors import AccountingError, ParameterError, Refusal
+
+rates = st.fractions(min_value=0, max_value=100, max_denominator=10**6)
+scales = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=10**6)
+small = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
+
+simple = st.one_of(
+    st.builds(events.PureEvent, rates),
+    st.builds(events.ApproximateEvent, rates, small),
+    st.builds(events.ConcentratedEvent, rates, small),
+    st.builds(events.DiscreteLaplaceEvent, scales, rates),
+    st.builds(events.LaplaceEvent, scales, rates),
+    st.builds(events.GaussianEvent, scales, rates),
+    st.builds(events.DiscreteGaussianEvent, scales, rates, st.integers(1, 50)),
+)
+nested = st.recursive(
+    simple,
+    lambda inner: st.one_of(
+        st.builds(events.ComposedEvent, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(events.RepeatedEvent, inner, st.integers(1, 1000)),
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.mark.guarantee("events")
+@settings(deadline=None)
+@given(nested)
+def test_an_event_reads_back_as_it_was_written(event):
+    text = events.canonical(event)
+    back = events.from_json(json.loads(text))
+    assert back == event
+    assert events.canonical(back) == text
+
+
+@settings(deadline=None)
+@given(nested)
+def test_leaves_are_simple_and_counted(event):
+    for leaf, count in events.leaves(event):
+        assert not isinstance(leaf, events.ComposedEvent | events.RepeatedEvent)
+        assert count >= 1
+
+
+def test_counts_multiply_through_nested_repeats():
+    inner = events.RepeatedEvent(events.PureEvent(Fraction(1)), 3)
+    outer = events.RepeatedEvent(events.ComposedEvent((inner, events.PureEvent(Fraction(2)))), 5)
+    assert list(events.leaves(outer)) == [(events.PureEvent(Fraction(1)), 15), (events.PureEvent(Fraction(2)), 5)]
+
+
+def test_numbers_are_rationals_however_they_were_given():
+    assert events.PureEvent(0.1) == events.PureEvent(Fraction(1, 10))
+    assert events.canonical(events.GaussianEvent(4, 1)) == events.canonical(events.GaussianEvent(Fraction(4), 1.0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: events.PureEvent(-1),
+        lambda: events.PureEvent(math.nan),
+        lambda: events.ApproximateEvent(1, -0.5),
+        lambda: events.ApproximateEvent(1, 1.5),
+        lambda: events.ConcentratedEvent(-1),
+        lambda: events.DiscreteLaplaceEvent(0, 1),
+        lambda: events.DiscreteLaplaceEvent(1, -1),
+        lambda: events.LaplaceEvent(-1, 1),
+        lambda: events.GaussianEvent(0, 1),
+        lambda: events.DiscreteGaussianEvent(1, -1),
+        lambda: events.DiscreteGaussianEvent(1, 1, 0),
+        lambda: events.RepeatedEvent(events.PureEvent(1), 0),
+        lambda: events.RepeatedEvent(events.PureEvent(1), -3),
+        lambda: events.RepeatedEvent(events.PureEvent(1), True),
+        lambda: events.RepeatedEvent(events.PureEvent(1), 2.5),
+    ],
+)
+def test_no_event_gives_privacy_back(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"kind": "TeleportEvent"},
+        {},
+        {"kind": None},
+        {"kind": "PureEvent"},
+        {"kind": "PureEvent", "epsilon": "1/1", "extra": 1},
+        {"kind": "PureEvent", "epsilon": "1/0"},
+        {"kind": "PureEvent", "epsilon": "1e999999999"},
+        {"kind": "PureEvent", "epsilon": "nan"},
+        {"kind": "PureEvent", "epsilon": "-1/2"},
+        {"kind": "PureEvent", "epsilon": None},
+        {"kind": "PureEvent", "epsilon": True},
+        {"kind": "PureEvent", "epsilon": {"kind": "PureEvent", "epsilon": "1/1"}},
+        {"kind": "ComposedEvent", "events": ["PureEvent"]},
+        {"kind": "ComposedEvent", "events": 3},
+        {"kind": "RepeatedEvent", "event": {"kind": "PureEvent", "epsilon": "1/1"}, "count": "2/1"},
+    ],
+)
+def test_an_event_that_was_not_written_here_is_refused(data):
+    with pytest.raises(Refusal):
+        events.from_json(data)
+
+
+def test_an_object_that_is_no_event_is_not_written():
+    with pytest.raises(AccountingError, match="unknown event has no price"):
+        events.canonical("PureEvent")
+
+
+@settings(deadline=None, max_examples=30)
+@given(nested)
+def test_events_can_be_counted_in_a_dictionary(event):
+    assert {event: 1}[event] == 1

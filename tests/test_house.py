@@ -1,0 +1,115 @@
+"""The house itself: every module is in its layer, small, documented, tested and proved."""
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "discreet"
+MODULES = sorted(path for path in SOURCE.rglob("*.py"))
+HEADINGS = ("Definition", "Guarantee", "Exactness", "Not covered", "References")
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def _functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+def _length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of code of the body, without its docstring and its signature."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def _with_guarantee() -> list[Path]:
+    found = []
+    for path in MODULES:
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if re.search(r"^Guarantee\b", docstring, re.MULTILINE):
+            found.append(path)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_every_module_has_a_docstring_and_stays_under_500_lines(path: Path):
+    text = path.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text))
+    assert len(text.splitlines()) < 500
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_every_public_function_and_class_has_a_docstring(path: Path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    public = [
+        node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    ]
+    assert [node.name for node in public if not ast.get_docstring(node)] == []
+
+
+def test_functions_are_small():
+    lengths = {f"{_name(path)}.{f.name}": _length(f) for path in MODULES for f in _functions(path)}
+    assert statistics.median(lengths.values()) < 10
+    assert {name: size for name, size in lengths.items() if size > 40} == {}
+
+
+def test_every_module_has_its_tests_at_the_mirrored_place():
+    missing = []
+    for path in MODULES:
+        relative = path.relative_to(SOURCE)
+        if relative.name in ("__init__.py", "__main__.py", "version.py"):
+            continue
+        mirror = ROOT / "tests" / relative.parent / f"test_{relative.name}"
+        if not mirror.exists():
+            missing.append(str(relative))
+    assert missing == []
+
+
+def test_every_module_with_a_guarantee_has_all_headings_a_proof_page_and_a_marked_test():
+    marked = set()
+    for test in (ROOT / "tests").rglob("test_*.py"):
+        marked |= set(re.findall(r'mark\.guarantee\("([^"]+)"\)', test.read_text(encoding="utf-8")))
+    modules = _with_guarantee()
+    assert modules
+    for path in modules:
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        assert [h for h in HEADINGS if not re.search(rf"^{h}\b", docstring, re.MULTILINE)] == [], path
+        assert (ROOT / "docs" / "proofs" / path.relative_to(SOURCE).with_suffix(".md")).exists(), path
+        assert _name(path) in marked, path
+
+
+def test_nothing_imports_a_module_that_only_one_platform_has():
+    forbidden = {"fcntl", "pwd", "grp", "resource", "termios", "msvcrt", "winreg"}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert forbidden.isdisjoint(name.split(".")[0] for name in names), path
+
+
+def test_no_source_of_noise_takes_a_seed():
+    for path in MODULES:
+        if _name(path) in ("testing", "datasets") or _name(path).startswith("datasets."):
+            continue
+        for function in _functions(path):
+            names = [a.arg for a in (*function.args.args, *function.args.kwonlyargs)]
+            assert "seed" not in names, path
+
+
+def test_the_layers_hold():
+    result = subprocess.run(
+        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout

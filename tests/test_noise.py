@@ -1,0 +1,239 @@
+"""The samplers draw what they say, exactly, freshly in every process and thread, or not at all."""
+
+import inspect
+import math
+import multiprocessing
+import random
+import subprocess
+import sys
+import threading
+import warnings
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_gaussian, make_laplace
+from opendp.metrics import l1_distance, l2_distance
+from scipy.stats import chi2
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.exact import double_up
+
+FALSE_ALARM = 1e-6
+DRAWS = 20_000
+
+NOT_SCALES = [
+    math.nan, math.inf, -math.inf, 1e999, 0, 0.0, -0.0, -1.0, 1e-320, 2.0**-41, 2.0**51, True, "0.1", None, [1.0],
+    Fraction(1, 3),
+]  # fmt: skip
+
+
+def laplace_weight(scale):
+    return lambda y: math.exp(-abs(y) / scale)
+
+
+def gaussian_weight(sigma):
+    return lambda y: math.exp(-y * y / (2 * sigma * sigma))
+
+
+def p_value(draws, weight, reach):
+    """Chi-square of the draws against weights on [-reach, reach]; values expected fewer than 10 times are pooled."""
+    values = range(-reach, reach + 1)
+    total = math.fsum(weight(y) for y in values)
+    expected = {y: len(draws) * weight(y) / total for y in values}
+    seen = Counter(draws)
+    kept = [y for y in values if expected[y] >= 10]
+    pooled_expected = len(draws) - sum(expected[y] for y in kept)
+    pooled_seen = len(draws) - sum(seen[y] for y in kept)
+    statistic = sum((seen[y] - expected[y]) ** 2 / expected[y] for y in kept)
+    if pooled_expected < 1:
+        assert pooled_seen < 25  # a Poisson count of mean below 1 reaches 25 with probability below 1e-25
+        return chi2.sf(statistic, len(kept) - 1)
+    return chi2.sf(statistic + (pooled_seen - pooled_expected) ** 2 / pooled_expected, len(kept))
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.0, 3.7, 12.0])
+def test_laplace_draws_fit_their_probabilities(scale):
+    """False-alarm rate 1e-6 for each scale."""
+    draws = noise.discrete_laplace(scale, DRAWS)
+    assert p_value(draws, laplace_weight(scale), math.ceil(60 * scale) + 5) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 2.5, 10.0])
+def test_gaussian_draws_fit_their_probabilities(sigma):
+    """False-alarm rate 1e-6 for each sigma."""
+    draws = noise.discrete_gaussian(sigma, DRAWS)
+    assert p_value(draws, gaussian_weight(sigma), math.ceil(15 * sigma) + 5) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", [1e6, noise.LARGEST_SCALE])
+def test_wide_laplace_draws_fall_evenly_between_quantiles(scale):
+    """False-alarm rate 1e-6; between 64 quantiles of the continuous law, which differs by less than 1e-6 here."""
+    draws = noise.discrete_laplace(scale, 10_000)
+    cells = Counter(
+        min(63, int(64 * (0.5 * math.exp(y / scale) if y < 0 else 1 - 0.5 * math.exp(-y / scale)))) for y in draws
+    )
+    assert chi2.sf(sum((cells[k] - 10_000 / 64) ** 2 / (10_000 / 64) for k in range(64)), 63) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("sigma", [1e6, noise.LARGEST_SCALE])
+def test_wide_gaussian_draws_fall_evenly_between_quantiles(sigma):
+    """False-alarm rate 1e-6; between 64 quantiles of the continuous law, which differs by less than 1e-6 here."""
+    draws = noise.discrete_gaussian(sigma, 10_000)
+    cells = Counter(min(63, int(32 * math.erfc(-y / sigma / math.sqrt(2)))) for y in draws)
+    assert chi2.sf(sum((cells[k] - 10_000 / 64) ** 2 / (10_000 / 64) for k in range(64)), 63) > FALSE_ALARM
+
+
+def test_the_test_of_fit_catches_noise_of_a_slightly_different_scale():
+    """A positive control: noise 10% too wide is caught. False-alarm rate below 1e-6."""
+    assert p_value(noise.discrete_laplace(2.2, DRAWS), laplace_weight(2.0), 130) < FALSE_ALARM
+    assert p_value(noise.discrete_gaussian(2.75, DRAWS), gaussian_weight(2.5), 50) < FALSE_ALARM
+
+
+def test_the_sampling_library_takes_a_double_for_exactly_the_rational_that_it_is():
+    integers = vector_domain(atom_domain(T="i64"))
+    for _ in range(200):
+        scale = random.uniform(0.01, 100)  # noqa: S311 - chooses cases, not noise
+        epsilon = make_laplace(integers, l1_distance(T="i64"), scale).map(1)
+        rho = make_gaussian(integers, l2_distance(T=float), scale).map(1.0)
+        assert epsilon == double_up(1 / Fraction(scale))
+        assert rho == double_up(1 / (2 * Fraction(scale) ** 2))
+
+
+def test_the_least_scale_draws_zeros_and_the_largest_stays_inside_64_bits():
+    """False-alarm rate below e^-8000 for the second; the first is certain up to e^-(2^40)."""
+    assert set(noise.discrete_laplace(noise.LEAST_SCALE, 50)) == {0}
+    assert set(noise.discrete_gaussian(noise.LEAST_SCALE, 50)) == {0}
+    assert all(abs(y) < 2**63 - 1 for y in noise.discrete_laplace(noise.LARGEST_SCALE, 1000))
+
+
+def test_draws_are_python_integers_and_as_many_as_asked_for():
+    for count in (0, 1, 7):
+        draws = noise.discrete_laplace(2.0, count)
+        assert len(draws) == count
+        assert all(type(y) is int for y in draws)
+    assert noise.discrete_gaussian(2.0, 0) == []
+
+
+def test_chunks_of_a_large_request_do_not_repeat_each_other():
+    """False-alarm rate below 1e-9: 500 draws of scale 2^45, each value of probability below 2^-45."""
+    draws = noise.discrete_laplace(2.0**45, noise._DRAWS_PER_CALL + 250)
+    assert len(draws) == noise._DRAWS_PER_CALL + 250
+    assert len(set(draws[:250] + draws[-250:])) == 500
+
+
+@pytest.mark.full
+def test_a_million_draws_come():
+    assert len(noise.discrete_laplace(2.0, 1_000_000)) == 1_000_000
+
+
+@pytest.mark.parametrize("scale", NOT_SCALES, ids=repr)
+@pytest.mark.parametrize("draw", [noise.discrete_laplace, noise.discrete_gaussian])
+def test_a_scale_that_cannot_be_drawn_exactly_is_refused_in_three_parts(draw, scale):
+    with pytest.raises(ParameterError) as refusal:
+        draw(scale, 1)
+    assert "scale=" in refusal.value.instead or "sigma=" in refusal.value.instead
+    assert refusal.value.because
+
+
+@pytest.mark.parametrize("count", [-1, 1.0, True, "3", None])
+def test_a_count_that_is_no_whole_number_is_refused(count):
+    with pytest.raises(ParameterError, match="count"):
+        noise.discrete_laplace(1.0, count)
+
+
+def test_a_whole_scale_is_the_double_of_the_same_value():
+    assert len(noise.discrete_laplace(3, 2)) == 2
+
+
+def test_no_seed_exists_and_the_seeds_of_others_change_nothing():
+    """False-alarm rate below 1e-100."""
+    assert set(inspect.signature(noise.discrete_laplace).parameters) == {"scale", "count"}
+    assert set(inspect.signature(noise.discrete_gaussian).parameters) == {"sigma", "count"}
+    random.seed(1)
+    first = noise.discrete_laplace(2.0**40, 20)
+    random.seed(1)
+    assert noise.discrete_laplace(2.0**40, 20) != first
+
+
+def _draw_in_a_child(queue):
+    queue.put((noise.discrete_laplace(2.0**40, 50), noise.discrete_gaussian(2.0**40, 50)))
+
+
+@pytest.mark.pitfall("D")
+def test_four_forked_workers_share_no_noise_with_each_other_or_their_parent():
+    """False-alarm rate below 1e-6: 500 draws, each value of probability below 2^-40."""
+    context = multiprocessing.get_context("fork")
+    before = noise.discrete_laplace(2.0**40, 50)
+    queue = context.Queue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of fork beside threads
+        workers = [context.Process(target=_draw_in_a_child, args=(queue,)) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+    drawn = [queue.get(timeout=60) for _ in workers]
+    for worker in workers:
+        worker.join(timeout=60)
+    after = noise.discrete_laplace(2.0**40, 50)
+    everything = before + after + [y for laplace, gaussian in drawn for y in laplace + gaussian]
+    assert len(everything) == 500
+    assert len(set(everything)) == 500
+
+
+def test_eight_threads_draw_at_once():
+    """False-alarm rate below 1e-6: 3,200 draws, each value of probability below 2^-44."""
+    drawn = []
+
+    def work():
+        drawn.extend(noise.discrete_laplace(2.0**45, 50) + noise.discrete_gaussian(2.0**45, 50) for _ in range(4))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    everything = [y for part in drawn for y in part]
+    assert len(everything) == 3200
+    assert len(set(everything)) == 3200
+
+
+WITHOUT_ENTROPY = """
+import ctypes, os, platform, struct, sys
+from discreet import noise
+from discreet.errors import EntropyError
+number = {"x86_64": 318, "aarch64": 278}.get(platform.machine())
+libc = ctypes.CDLL(None, use_errno=True)
+# load the number of the call; getrandom fails with EIO, everything else is allowed
+rules = struct.pack("=HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number or 0, 6, 0, 0, 0x50005, 6, 0, 0, 0x7FFF0000)
+buffer = ctypes.create_string_buffer(rules)
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
+program = Program(4, ctypes.cast(buffer, ctypes.c_void_p))
+if number is None or libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
+    print("no seccomp"); sys.exit()
+for draw in (noise.discrete_laplace, noise.discrete_gaussian):
+    try:
+        draw(2.0, 3)
+    except EntropyError as error:
+        print("refused:", error)
+"""
+
+
+@pytest.mark.pitfall("D")
+def test_a_machine_without_entropy_draws_nothing():
+    """The kernel itself refuses getrandom to a child process."""
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ENTROPY], capture_output=True, text=True, timeout=60, check=True
+    )
+    if "no seccomp" in run.stdout:
+        pytest.skip("this kernel or architecture has no seccomp filter to take entropy away with")
+    assert run.stdout.count("refused: the operating system gives no randomness") == 2
+
+
+def test_the_sampler_is_light_to_import():
+    heavy = {"scipy", "pandas", "polars", "pyarrow", "dp_accounting", "matplotlib", "duckdb"}
+    code = f"import sys, discreet.noise; print(sorted({heavy!r} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == "[]"

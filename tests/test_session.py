@@ -1,0 +1,575 @@
+"""The gate: what is charged and when, what a repeat costs, and what survives threads, restarts and forks."""
+
+import gc
+import json
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.accounting.filters import EPSILON_UNITS, Cost
+from discreet.errors import FAILURE, BudgetError, CatalogError, ParameterError, SourceError, UnitError
+from discreet.ledger import Kind, Receipt, State
+
+BUDGET = dp.Budget(epsilon=1)
+TINY = Fraction(1, 10**7)
+VISITS = dp.table("visits")
+COUNT = VISITS.agg(n=dp.count())
+THREADS = 8
+
+
+def rows(people=20, each=3):
+    return pa.table(
+        {
+            "person": [f"p{i % people}" for i in range(people * each)],
+            "ward": ["AB"[i % 2] for i in range(people * each)],
+            "cost": [i % 100 for i in range(people * each)],
+        }
+    )
+
+
+def opened(protect=dp.protect, source=None, **words):
+    facts = {"privacy_unit": "person", "max_rows": 3, "keys": {"ward": ["A", "B"]}, "budget": BUDGET}
+    return protect(rows() if source is None else source, **({"name": "visits"} | facts | words))
+
+
+@pytest.fixture
+def session():
+    with opened() as private:
+        yield private
+
+
+def spent(session):
+    return session.ledger.spent("visits")
+
+
+# What a question costs
+
+
+def test_a_repeated_question_returns_the_stored_answer_at_no_cost(session):
+    """Two draws of scale 3e7 are equal with probability below 1e-7."""
+    first = session.release(COUNT, epsilon=TINY)
+    once = spent(session)
+    second = session.release(dp.table("visits").agg(n=dp.count()), epsilon=TINY)
+    assert second == first
+    assert spent(session) == once
+    assert len(session.history()) == 2
+
+
+def test_a_fresh_question_is_charged_and_drawn_anew_and_then_is_the_stored_answer(session):
+    """Two draws of scale 3e7 are equal with probability below 1e-7."""
+    first = session.release(COUNT, epsilon=TINY)
+    fresh = session.release(COUNT, epsilon=TINY, fresh=True)
+    assert fresh["n"] != first["n"]
+    assert fresh.receipt["hash"] != first.receipt["hash"]
+    assert spent(session).epsilon == 2 * TINY * EPSILON_UNITS
+    assert session.release(COUNT, epsilon=TINY) == fresh
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda s: s.release(COUNT, epsilon=2 * TINY),
+        lambda s: s.release(VISITS.where(VISITS.cost > 5).agg(n=dp.count()), epsilon=TINY),
+        lambda s: s.release(VISITS.agg(m=dp.count()), epsilon=TINY),
+        lambda s: s.release(VISITS.group_by("ward").agg(n=dp.count()), epsilon=TINY),
+        lambda s: s.release(VISITS.agg(n=dp.count_units()), epsilon=TINY),
+    ],
+    ids=["epsilon", "predicate", "name", "grouping", "measure"],
+)
+def test_another_question_is_charged(session, changed):
+    session.release(COUNT, epsilon=TINY)
+    once = spent(session)
+    changed(session)
+    assert spent(session).epsilon > once.epsilon
+
+
+@pytest.mark.parametrize("delta", [0, 1e-9], ids=["pure", "approximate"])
+@pytest.mark.parametrize("mechanism", [None, "laplace"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        COUNT,
+        VISITS.group_by("ward").agg(n=dp.count(), u=dp.count_units(), s=dp.sum("cost", bounds=(0, 50))),
+        VISITS.where(VISITS.cost > 3).group_by("ward", max_groups=1).agg(m=dp.mean("cost", bounds=(-5, 50.5))),
+        VISITS.agg(w=dp.count_distinct("ward", weight=3), n=dp.count(weight=0.1)),
+    ],
+    ids=["count", "several", "mean", "weights"],
+)
+def test_what_is_explained_is_what_is_charged_to_the_last_unit(query, mechanism, delta):
+    with opened(budget=dp.Budget(epsilon=1, delta=delta)) as session:
+        planned = session._analyzed(query, epsilon=0.3, mechanism=mechanism).cost
+        explained = session.explain(query, epsilon=0.3, mechanism=mechanism)
+        assert spent(session) == Cost(0, 0, 0)
+        assert [entry.kind for entry in session.history()] == [Kind.REGISTERED]
+        assert "epsilon 0.3" in explained.cost
+        release = session.release(query, epsilon=0.3, mechanism=mechanism)
+        assert spent(session) == session.history()[-1].cost == planned
+        assert Receipt.from_json(json.dumps(release.receipt)).cost == planned
+        if planned.epsilon is not None:
+            assert planned.epsilon == Fraction(3, 10) * EPSILON_UNITS
+
+
+def test_the_margins_explained_are_the_margins_released(session):
+    query = VISITS.group_by("ward").agg(n=dp.count(), s=dp.sum("cost", bounds=(0, 50)))
+    explained = session.explain(query, epsilon=0.3)
+    release = session.release(query, epsilon=0.3)
+    for told, made in zip(explained.outputs, release.outputs, strict=True):
+        assert made.margins == (told.margin,) * 2
+
+
+def test_an_explanation_says_whether_the_question_fits_and_is_right(session):
+    session.release(COUNT, epsilon=0.6)
+    assert session.explain(COUNT, epsilon=0.4).fits
+    assert not session.explain(COUNT, epsilon=0.400001).fits
+    assert "IT DOES NOT FIT" in str(session.explain(COUNT, epsilon=0.400001))
+    with pytest.raises(BudgetError):
+        session.release(COUNT, epsilon=0.400001)
+    session.release(COUNT, epsilon=0.4)
+
+
+def test_remaining_falls_by_what_was_spent_and_says_for_whom(session):
+    assert session.remaining().epsilon == 1
+    session.release(COUNT, epsilon=0.25)
+    left = session.remaining()
+    assert (left.epsilon, float(left), left.dataset) == (Fraction(3, 4), 0.75, "visits")
+    assert str(left).startswith("epsilon 0.75 left of epsilon 1, for one person, added or removed")
+    assert str(left) in str(session)
+    assert "epsilon 0.75 left of epsilon 1" in session._repr_html_()
+
+
+def test_the_history_names_analysts_costs_and_states_in_order(session):
+    session.release(COUNT, epsilon=0.25)
+    with opened(analyst="ana") as other:
+        other.release(COUNT, epsilon=0.5)
+        with pytest.raises(BudgetError):
+            other.release(COUNT, epsilon=0.5, fresh=True)
+    entries = session.history()
+    assert [entry.kind for entry in entries] == [Kind.REGISTERED, Kind.RESERVED, Kind.RESERVED, Kind.REJECTED]
+    assert [entry.analyst for entry in entries[1:]] == ["owner", "ana", "ana"]
+    assert [entry.state for entry in entries[1:]] == [State.ANSWERED, State.ANSWERED, State.REJECTED]
+    assert [entry.cost.epsilon for entry in entries[1:]] == [EPSILON_UNITS // 4, EPSILON_UNITS // 2, 0]
+    assert session.ledger.verify().ok
+
+
+def test_receipts_verify_alone_and_against_the_ledger(session):
+    receipts = [
+        Receipt.from_json(json.dumps(session.release(COUNT, epsilon=0.1, fresh=True).receipt)) for _ in range(3)
+    ]
+    assert all(receipt.verify() for receipt in receipts)
+    assert session.ledger.verify(receipts=receipts).ok
+
+
+# Accuracy
+
+
+@pytest.mark.parametrize("delta", [0, 1e-9], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("margin", [3, 50, 4321, 0.5])
+def test_epsilon_for_meets_its_margin_and_is_minimal_to_three_digits(margin, delta):
+    with opened(budget=dp.Budget(epsilon=1, delta=delta)) as session:
+        query = VISITS.group_by("ward").agg(n=dp.count(), u=dp.count_units())
+        epsilon = session.epsilon_for(query, margin=margin)
+        digits = f"{epsilon:.2e}"
+        assert float(digits) == epsilon
+        step = Fraction(10) ** (int(digits.split("e")[1]) - 2)
+        assert max(output.margin for output in session.explain(query, epsilon=epsilon).outputs) <= margin
+        less = session.explain(query, epsilon=Fraction(repr(epsilon)) - step)
+        assert max(output.margin for output in less.outputs) > margin
+        assert spent(session) == Cost(0, 0, 0)
+
+
+def test_epsilon_for_one_output_leaves_the_others_as_they_come(session):
+    query = VISITS.agg(n=dp.count(), s=dp.sum("cost", bounds=(0, 100)))
+    alone = session.epsilon_for(query, margin=20, output="n")
+    assert alone < session.epsilon_for(query, margin=20)
+    with pytest.raises(ParameterError, match="no such output"):
+        session.epsilon_for(query, margin=20, output="m")
+
+
+def test_epsilon_for_a_mean_needs_a_declared_size():
+    query = VISITS.agg(m=dp.mean("cost", bounds=(0, 100)))
+    with opened() as session, pytest.raises(ParameterError, match="private"):
+        session.epsilon_for(query, margin=5)
+    with opened(name="sized", rows=60) as session:
+        epsilon = session.epsilon_for(dp.table("sized").agg(m=dp.mean("cost", bounds=(0, 100))), margin=20)
+        explained = session.explain(dp.table("sized").agg(m=dp.mean("cost", bounds=(0, 100))), epsilon=epsilon)
+        assert explained.outputs[0].margin <= 20
+
+
+def test_a_margin_that_no_epsilon_reaches_is_refused(session):
+    with pytest.raises(ParameterError, match="no epsilon up to"):
+        session.epsilon_for(VISITS.agg(s=dp.sum("cost", bounds=(0, 2**50))), margin=1)
+
+
+def test_another_confidence_changes_margins_and_neither_values_nor_spending(session):
+    query = VISITS.group_by("ward").agg(n=dp.count(), m=dp.mean("cost", bounds=(0, 100)))
+    usual = session.release(query, epsilon=0.5)
+    once = spent(session)
+    narrow, wide = (session.release(query, epsilon=0.5, confidence=level) for level in (0.5, 0.999))
+    assert spent(session) == once
+    assert narrow["n"] == usual["n"] == wide["n"]
+    assert narrow["m"] == usual["m"] == wide["m"]
+    assert narrow.margin("n") < usual.margin("n") < wide.margin("n")
+    assert (narrow.confidence, wide.confidence) == (Fraction(1, 2), Fraction(999, 1000))
+    assert "holds 50% of the time" in str(narrow)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, float("nan"), True, "0.95", -0.1])
+def test_a_confidence_that_is_none_is_refused_before_anything_is_charged(session, confidence):
+    with pytest.raises(ParameterError):
+        session.release(COUNT, epsilon=0.1, confidence=confidence)
+    assert spent(session) == Cost(0, 0, 0)
+
+
+def test_a_release_saves_loads_and_reads_the_same(session, tmp_path):
+    release = session.release(VISITS.group_by("ward").agg(n=dp.count()), epsilon=0.5)
+    release.save(tmp_path / "release.json")
+    assert dp.Release.load(tmp_path / "release.json") == release
+    assert release.to_arrow().column_names == ["ward", "n", "n_margin"]
+
+
+# Threads
+
+
+def at_once(calls):
+    """All the calls from threads of their own, which start together."""
+    barrier = threading.Barrier(len(calls))
+
+    def start(call):
+        barrier.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [future.result() for future in [pool.submit(start, call) for call in calls]]
+
+
+def test_the_same_question_from_eight_threads_is_charged_once_and_answered_alike(session):
+    query = VISITS.group_by("ward").agg(n=dp.count(), s=dp.sum("cost", bounds=(0, 50)))
+    answers = at_once([lambda: session.release(query, epsilon=0.2)] * THREADS)
+    assert all(answer == answers[0] for answer in answers)
+    assert spent(session).epsilon == EPSILON_UNITS // 5
+    assert len(session.history()) == 2
+
+
+def test_different_questions_from_eight_threads_are_all_charged_and_all_right():
+    with opened(dp.testing.protect) as session:
+        calls = [
+            lambda low=low: session.release(VISITS.where(VISITS.cost >= low).agg(n=dp.count()), epsilon=0.1).value()
+            for low in range(0, 8 * THREADS, 8)
+        ]
+        assert at_once(calls) == [60 - low if low < 60 else 0 for low in range(0, 8 * THREADS, 8)]
+        assert spent(session).epsilon == THREADS * EPSILON_UNITS // 10
+        assert session.ledger.verify().ok
+
+
+# Restarts, versions, names
+
+ASK = """
+import sys, discreet as dp
+session = dp.protect(sys.argv[1], privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1))
+visits = dp.table("visits")
+print(session.release(visits.agg(n=dp.count()), epsilon=0.4, fresh="fresh" in sys.argv).value())
+print(session.remaining().epsilon)
+"""
+
+
+def test_a_restart_never_resets_a_budget(script, tmp_path):
+    (tmp_path / "visits.csv").write_text("person,cost\na,1\nb,2\n")
+    first, second = (script(ASK, tmp_path / "visits.csv") for _ in range(2))
+    assert first.stdout == second.stdout
+    assert first.stdout.splitlines()[1] == "3/5"
+    third = script(ASK, tmp_path / "visits.csv", "fresh")
+    assert third.stdout.splitlines()[1] == "1/5"
+    refused = script(ASK, tmp_path / "visits.csv", "fresh")
+    assert refused.returncode == 1
+    assert "BudgetError: a charge of epsilon 0.4" in refused.stderr
+
+
+def test_the_default_ledger_is_under_the_home_and_its_path_is_printed(capsys, discreet_home):
+    with opened():
+        pass
+    assert capsys.readouterr().err == f"discreet: the budget is kept in {discreet_home / 'ledger.sqlite'}\n"
+    with opened(ledger=discreet_home / "other.sqlite"), opened(ledger=":memory:"):
+        pass
+    assert capsys.readouterr().err == ""
+    assert (discreet_home / "other.sqlite").is_file()
+
+
+def test_a_name_belongs_to_one_source(tmp_path):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("person,ward,cost\na,A,1\n")
+    with opened(source=tmp_path / "one.csv"):
+        pass
+    with pytest.raises(SourceError, match="over another source") as refused:
+        opened(source=tmp_path / "two.csv")
+    assert "version=2" in refused.value.instead
+    with opened(source=tmp_path / "two.csv", version=2):
+        pass
+
+
+def test_versions_share_one_cap_and_have_answers_of_their_own():
+    """Two draws of scale 3e7 are equal with probability below 1e-7."""
+    with opened() as first, opened(version=2) as second:
+        old, new = (s.release(COUNT, epsilon=TINY) for s in (first, second))
+        assert (old.version, new.version) == (1, 2)
+        assert old["n"] != new["n"]
+        assert spent(first) == spent(second) == Cost(2 * 10**5, spent(first).rho, 0)
+        with pytest.raises(BudgetError):
+            second.release(COUNT, epsilon=1)
+    with opened(version=1) as again:
+        assert again.release(COUNT, epsilon=TINY) == old
+
+
+def test_versions_are_numbered_upwards():
+    opened(version=2).close()
+    opened(version=5).close()
+    opened(version=2).close()
+    with pytest.raises(SourceError, match="version 5 already is"):
+        opened(version=3)
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "text"),
+    [
+        ({"budget": dp.Budget(epsilon=2)}, BudgetError, "a changed cap is a new promise"),
+        ({"budget": dp.Budget(epsilon=1, delta=1e-9)}, BudgetError, "a changed cap is a new promise"),
+        ({"privacy_unit": "ward"}, UnitError, "counted for that unit"),
+        ({"privacy_unit": dp.ROW, "max_rows": None}, UnitError, "counted for that unit"),
+        ({"neighbours": "replace_one"}, UnitError, "counted for that unit"),
+        ({"missing_units": "one_unit"}, CatalogError, "frozen when it was registered"),
+        ({"types": {"cost": "text"}}, CatalogError, "frozen when it was registered"),
+    ],
+    ids=["epsilon", "delta", "unit", "row", "neighbours", "missing units", "types"],
+)
+def test_a_registered_name_keeps_its_promise(words, error, text):
+    opened().close()
+    with pytest.raises(error, match=text):
+        opened(**words)
+
+
+def test_raising_a_cap_is_a_new_promise_that_the_open_session_follows(session):
+    session.release(COUNT, epsilon=1)
+    session.ledger.set_cap("visits", dp.Budget(epsilon=2), reason="the yearly review")
+    assert session.remaining().epsilon == 1
+    session.release(COUNT, epsilon=1, fresh=True)
+    assert [entry.kind for entry in session.history()][2] == Kind.CAPPED
+
+
+def test_another_promise_over_the_same_source_is_said_to_add_up(session, caplog):
+    with opened(name="copy"):
+        assert any("same source, and add up" in record.getMessage() for record in caplog.records)
+
+
+# The whole catalog
+
+
+CATALOG = """
+catalog: discreet.catalog/1
+tables:
+  visits:
+    source: visits.csv
+    privacy_unit: person
+    max_rows: 3
+    budget: {epsilon: 1}
+    columns:
+      person: {type: text}
+      ward: {type: text, keys: [A, B]}
+      cost: {type: integer, bounds: [0, 50]}
+  people:
+    source: people.csv
+    privacy_unit: dp.ROW
+    budget: {epsilon: 2, delta: 1e-9}
+    columns: {age: {type: integer}}
+"""
+
+
+def test_a_session_over_a_written_catalog_has_a_promise_for_each_table(tmp_path):
+    (tmp_path / "catalog.yaml").write_text(CATALOG)
+    (tmp_path / "visits.csv").write_text("person,ward,cost\n" + "".join(f"p{i},A,{i}\n" for i in range(60)))
+    (tmp_path / "people.csv").write_text("age\n30\n40\n")
+    with dp.testing.Session(tmp_path / "catalog.yaml") as session:
+        query = VISITS.group_by("ward").agg(n=dp.count(), s=dp.sum("cost"))
+        release = session.release(query, epsilon=1)
+        assert (release["n"], release["s"]) == ((60, 0), (sum(min(i, 50) for i in range(60)), 0))
+        assert session.release(dp.table("people").agg(n=dp.count()), epsilon=1).value() == 2
+        assert session.remaining("visits").epsilon == 0
+        assert 0 < session.remaining("people").epsilon < 2
+        with pytest.raises(ParameterError, match="the session has several"):
+            session.remaining()
+        assert "'visits'" in str(session)
+        assert "'people'" in str(session)
+
+
+def test_a_table_without_a_source_or_without_a_budget_is_refused():
+    catalog = dp.Catalog.parse(CATALOG.replace("    source: visits.csv\n", ""))
+    with pytest.raises(SourceError, match="without a source"):
+        dp.Session(catalog)
+    catalog = dp.Catalog.parse(CATALOG.replace("    budget: {epsilon: 1}\n", ""))
+    with pytest.raises(BudgetError, match="without a budget"):
+        dp.Session(catalog, sources={"visits": rows(), "people": pa.table({"age": [1]})})
+
+
+# Closing and failing
+
+
+def rooms(home):
+    return [path for path in (home / "private").iterdir() if path.is_dir()]
+
+
+def test_closing_deletes_the_workspace(discreet_home):
+    session = opened()
+    session.release(COUNT, epsilon=0.1)
+    (room,) = rooms(discreet_home)
+    assert room.stat().st_mode & 0o777 == 0o700
+    session.close()
+    session.close()
+    assert rooms(discreet_home) == []
+
+
+def test_a_session_that_is_forgotten_deletes_its_workspace(discreet_home):
+    session = opened()
+    session.release(COUNT, epsilon=0.1)
+    assert len(rooms(discreet_home)) == 1
+    del session
+    gc.collect()
+    assert rooms(discreet_home) == []
+
+
+def test_a_session_that_cannot_start_leaves_no_workspace(discreet_home):
+    with pytest.raises(SourceError, match="cannot be set up"):
+        opened(memory_limit="plenty")
+    gc.collect()
+    assert rooms(discreet_home) == []
+
+
+def test_a_closed_session_refuses_before_it_charges():
+    session = opened()
+    session.release(COUNT, epsilon=0.1)
+    once = spent(session)
+    session.close()
+    for ask in (session.release, session.explain):
+        with pytest.raises(SourceError, match="engine is gone"):
+            ask(COUNT, epsilon=0.1)
+    assert spent(session) == once
+    assert session.remaining().epsilon == Fraction(9, 10)
+
+
+@pytest.mark.pitfall("B3")
+def test_a_failure_after_the_charge_says_one_sentence_and_the_charge_stands(tmp_path, caplog):
+    path = tmp_path / "visits.csv"
+    path.write_text("person,ward,cost\na,A,1\n")
+    with opened(source=path) as session, caplog.at_level(logging.DEBUG):
+        path.unlink()
+        caplog.clear()
+        with pytest.raises(dp.Failure) as failed:
+            session.release(COUNT, epsilon=0.25)
+        assert str(failed.value) == FAILURE
+        assert failed.value.__cause__ is None
+        assert failed.value.__context__ is None
+        assert session.remaining().epsilon == Fraction(3, 4)
+        assert session.history()[-1].state == State.FORFEITED
+        (record,) = caplog.records
+        assert record.getMessage().startswith("a query failed after its charge: class ")
+        assert "visits.csv" not in record.getMessage()
+        path.write_text("person,ward,cost\na,A,1\n")
+        session.release(COUNT, epsilon=0.25)
+        assert session.remaining().epsilon == Fraction(1, 2)
+
+
+def test_an_interrupt_after_the_charge_is_passed_on_and_the_charge_stands(session, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "_noisy", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.release(COUNT, epsilon=0.25)
+    assert session.remaining().epsilon == Fraction(3, 4)
+    assert session.history()[-1].state == State.FORFEITED
+
+
+def test_a_forfeit_that_cannot_be_recorded_still_says_the_one_sentence(session, monkeypatch, caplog):
+    def broken(*_):
+        raise RuntimeError("CANARY")
+
+    monkeypatch.setattr(session, "_noisy", broken)
+    monkeypatch.setattr(session.ledger, "forfeit", broken)
+    with pytest.raises(dp.Failure):
+        session.release(COUNT, epsilon=0.25)
+    assert "CANARY" not in caplog.text
+    assert session.history()[-1].state == State.RESERVED
+
+
+@pytest.mark.parametrize("thing", [None, "SELECT 1", VISITS, dp.count(), 3])
+def test_only_queries_are_answered(session, thing):
+    for ask in (
+        lambda: session.release(thing, epsilon=0.1),
+        lambda: session.explain(thing, epsilon=0.1),
+        lambda: session.epsilon_for(thing, margin=10),
+    ):
+        with pytest.raises(ParameterError, match="only aggregates are released"):
+            ask()
+
+
+# Forks: in scripts of their own, because a process with threads should not be forked
+
+
+FORK = """
+import os, sys, json, discreet as dp, pyarrow as pa
+
+def ask(_):
+    rows = pa.table({"person": ["a", "b"], "cost": [1, 2]})
+    with dp.protect(rows, name="visits", privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1)) as session:
+        query = dp.table("visits").agg(n=dp.count())
+        return [session.release(query, epsilon=1e-7, fresh=True).value() for _ in range(5)]
+
+dp.protect
+warm = dp.mechanisms.Laplace(sensitivity=1, epsilon=1e-7).release(0)
+children = []
+for worker in range(4):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, json.dumps(ask(worker)).encode())
+        os._exit(0)
+    os.close(writer)
+    children.append(reader)
+answers = [json.loads(os.read(reader, 10_000)) for reader in children]
+statuses = [os.wait()[1] for _ in children]
+print(json.dumps({"answers": answers, "statuses": statuses, "parent": ask(None)}))
+"""
+
+
+def test_four_forked_workers_do_not_share_noise(script):
+    """25 draws of scale 3e7: two of them are equal with probability below 3e-6."""
+    done = json.loads(script(FORK).stdout)
+    assert done["statuses"] == [0] * 4
+    values = [value for worker in (*done["answers"], done["parent"]) for value in worker]
+    assert len(set(values)) == len(values) == 25
+
+
+INHERITED = """
+import os, sys, discreet as dp, pyarrow as pa
+rows = pa.table({"person": ["a", "b"], "cost": [1, 2]})
+session = dp.protect(rows, name="visits", privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1))
+query = dp.table("visits").agg(n=dp.count())
+first = session.release(query, epsilon=0.25)
+if os.fork() == 0:
+    code = 1
+    try:
+        session.release(query, epsilon=0.25, fresh=True)
+    except dp.errors.SourceError:
+        code = 7 if session.remaining().epsilon == dp.Budget(epsilon=0.75).epsilon else 2
+    session.close()
+    os._exit(code)
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+print(session.release(query, epsilon=0.25) == first, session.remaining().epsilon)
+print(session.release(query, epsilon=0.25, fresh=True) is not None, session.remaining().epsilon)
+"""
+
+
+def test_a_session_taken_along_into_a_forked_child_refuses_and_leaves_its_parent_whole(script):
+    done = script(INHERITED)
+    assert done.stdout.splitlines() == ["7", "True 3/4", "True 1/2"], done.stderr
