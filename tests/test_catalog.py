@@ -5,6 +5,7 @@ import datetime as dt
 import re
 import textwrap
 import time
+from enum import IntEnum
 from fractions import Fraction
 from pathlib import Path
 
@@ -447,6 +448,18 @@ def test_any_text_is_a_catalog_or_a_refusal(text):
         Catalog.parse(text)
 
 
+class Whole(IntEnum):
+    ONE = 1
+
+
+class Half(float):
+    pass
+
+
+class Day(dt.date):
+    pass
+
+
 @pytest.mark.parametrize(
     ("value", "plain"),
     [
@@ -457,6 +470,9 @@ def test_any_text_is_a_catalog_or_a_refusal(text):
         (np.bool_(True), True),
         (np.str_("A"), "A"),
         (ColumnType.TEXT, "text"),
+        (Whole.ONE, 1),
+        (Half(0.5), 0.5),
+        (Day(2026, 1, 31), dt.date(2026, 1, 31)),
         (np.datetime64("2026-01-31"), dt.date(2026, 1, 31)),
         (np.datetime64("2026-01-31T12:00", "ns"), dt.datetime(2026, 1, 31, 12)),  # noqa: DTZ001 - naive
         (pd.Timestamp("2026-01-31 12:00"), dt.datetime(2026, 1, 31, 12)),  # noqa: DTZ001 - naive

@@ -122,3 +122,27 @@ def test_an_object_that_is_no_event_is_not_written():
 @given(nested)
 def test_events_can_be_counted_in_a_dictionary(event):
     assert {event: 1}[event] == 1
+
+
+class Coin:
+    """A mechanism, as far as accountants care."""
+
+    def event(self):
+        return events.PureEvent(1)
+
+
+def test_a_mechanism_stands_for_its_event_and_equal_events_are_counted():
+    assert events.event_of(Coin()) == events.PureEvent(1)
+    assert events.gathered(Coin()) == events.gathered([events.PureEvent(1)]) == events.PureEvent(1)
+    assert events.gathered([Coin()] * 3) == events.RepeatedEvent(events.PureEvent(1), 3)
+    mixed = events.gathered([Coin(), events.PureEvent(2), events.ComposedEvent((events.PureEvent(1),))])
+    assert mixed == events.ComposedEvent((events.RepeatedEvent(events.PureEvent(1), 2), events.PureEvent(2)))
+    assert events.gathered([]) == events.ComposedEvent(())
+
+
+@pytest.mark.parametrize(("strange", "instead"), [(Coin().event, "coin.event()"), (Coin, "mechanism.event()")])
+def test_what_is_almost_an_event_is_refused_with_the_call_that_makes_it_one(strange, instead):
+    for read in (events.event_of, events.gathered, lambda value: events.gathered([value])):
+        with pytest.raises(AccountingError, match="accountants price events") as refusal:
+            read(strange)
+        assert refusal.value.instead == instead

@@ -165,3 +165,22 @@ def test_a_number_beyond_the_doubles_is_refused_and_one_below_rounds_up():
 def test_numbers_are_shown_with_few_digits(value):
     assert float(exact.shown(value)) == pytest.approx(float(value), rel=1e-5)
     assert len(exact.shown(value)) <= 12
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.fractions(min_value=0).map(lambda value: value**7), st.integers(-50, 50))
+def test_a_brief_number_is_at_least_the_true_one_and_above_it_in_the_twelfth_digit_at_most(value, power):
+    number = value * Fraction(10) ** power
+    brief = exact.brief_up(number)
+    assert number <= brief <= number * (1 + Fraction(1, 10**11))
+    assert exact.brief_up(brief) == brief
+    assert len(str(brief.numerator).rstrip("0")) <= 12 or brief == number
+
+
+def test_short_fractions_stay_exact_and_long_ones_round_up_at_powers_of_ten():
+    for value in (Fraction(0), Fraction(1, 3), Fraction(7), Fraction(-1, 10**20)):
+        assert exact.brief_up(value) is value
+    assert exact.brief_up(1 - Fraction(1, 10**30)) == 1
+    assert exact.brief_up(10 - Fraction(1, 10**30)) == 10
+    assert exact.brief_up(Fraction(1, 10**20)) == Fraction(1, 10**20)
+    assert exact.brief_up(Fraction(10**5000 + 1, 10**5000)) == 1 + Fraction(1, 10**11)

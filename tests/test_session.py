@@ -3,8 +3,6 @@
 import gc
 import json
 import logging
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pyarrow as pa
@@ -56,6 +54,9 @@ def test_a_repeated_question_returns_the_stored_answer_at_no_cost(session):
     once = spent(session)
     second = session.release(dp.table("visits").agg(n=dp.count()), epsilon=TINY)
     assert second == first
+    assert (first.repeated, second.repeated) == (False, True)
+    assert "the stored answer is free" in str(second)
+    assert "the stored answer is free" not in str(first)
     assert spent(session) == once
     assert len(session.history()) == 2
 
@@ -65,6 +66,7 @@ def test_a_fresh_question_is_charged_and_drawn_anew_and_then_is_the_stored_answe
     first = session.release(COUNT, epsilon=TINY)
     fresh = session.release(COUNT, epsilon=TINY, fresh=True)
     assert fresh["n"] != first["n"]
+    assert not fresh.repeated
     assert fresh.receipt["hash"] != first.receipt["hash"]
     assert spent(session).epsilon == 2 * TINY * EPSILON_UNITS
     assert session.release(COUNT, epsilon=TINY) == fresh
@@ -232,61 +234,7 @@ def test_a_release_saves_loads_and_reads_the_same(session, tmp_path):
     assert release.to_arrow().column_names == ["ward", "n", "n_margin"]
 
 
-# Threads
-
-
-def at_once(calls):
-    """All the calls from threads of their own, which start together."""
-    barrier = threading.Barrier(len(calls))
-
-    def start(call):
-        barrier.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return [future.result() for future in [pool.submit(start, call) for call in calls]]
-
-
-def test_the_same_question_from_eight_threads_is_charged_once_and_answered_alike(session):
-    query = VISITS.group_by("ward").agg(n=dp.count(), s=dp.sum("cost", bounds=(0, 50)))
-    answers = at_once([lambda: session.release(query, epsilon=0.2)] * THREADS)
-    assert all(answer == answers[0] for answer in answers)
-    assert spent(session).epsilon == EPSILON_UNITS // 5
-    assert len(session.history()) == 2
-
-
-def test_different_questions_from_eight_threads_are_all_charged_and_all_right():
-    with opened(dp.testing.protect) as session:
-        calls = [
-            lambda low=low: session.release(VISITS.where(VISITS.cost >= low).agg(n=dp.count()), epsilon=0.1).value()
-            for low in range(0, 8 * THREADS, 8)
-        ]
-        assert at_once(calls) == [60 - low if low < 60 else 0 for low in range(0, 8 * THREADS, 8)]
-        assert spent(session).epsilon == THREADS * EPSILON_UNITS // 10
-        assert session.ledger.verify().ok
-
-
-# Restarts, versions, names
-
-ASK = """
-import sys, discreet as dp
-session = dp.protect(sys.argv[1], privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1))
-visits = dp.table("visits")
-print(session.release(visits.agg(n=dp.count()), epsilon=0.4, fresh="fresh" in sys.argv).value())
-print(session.remaining().epsilon)
-"""
-
-
-def test_a_restart_never_resets_a_budget(script, tmp_path):
-    (tmp_path / "visits.csv").write_text("person,cost\na,1\nb,2\n")
-    first, second = (script(ASK, tmp_path / "visits.csv") for _ in range(2))
-    assert first.stdout == second.stdout
-    assert first.stdout.splitlines()[1] == "3/5"
-    third = script(ASK, tmp_path / "visits.csv", "fresh")
-    assert third.stdout.splitlines()[1] == "1/5"
-    refused = script(ASK, tmp_path / "visits.csv", "fresh")
-    assert refused.returncode == 1
-    assert "BudgetError: a charge of epsilon 0.4" in refused.stderr
+# Ledgers, versions, names
 
 
 def test_the_default_ledger_is_under_the_home_and_its_path_is_printed(capsys, discreet_home):
@@ -359,9 +307,11 @@ def test_raising_a_cap_is_a_new_promise_that_the_open_session_follows(session):
     assert [entry.kind for entry in session.history()][2] == Kind.CAPPED
 
 
-def test_another_promise_over_the_same_source_is_said_to_add_up(session, caplog):
-    with opened(name="copy"):
-        assert any("same source, and add up" in record.getMessage() for record in caplog.records)
+def test_another_promise_over_the_same_source_is_said_to_add_up(tmp_path, caplog):
+    path = tmp_path / "visits.csv"
+    path.write_text("person,ward,cost\na,A,1\n")
+    with opened(source=path), opened(source=path, name="copy"):
+        assert "'copy' and 'visits' are promises over the same source, and add up" in caplog.text
 
 
 # The whole catalog
@@ -446,6 +396,12 @@ def test_a_session_that_cannot_start_leaves_no_workspace(discreet_home):
     assert rooms(discreet_home) == []
 
 
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "many"])
+def test_a_number_of_threads_that_is_none_is_refused(threads):
+    with pytest.raises(ParameterError, match="threads"):
+        opened(threads=threads)
+
+
 def test_a_closed_session_refuses_before_it_charges():
     session = opened()
     session.release(COUNT, epsilon=0.1)
@@ -512,64 +468,3 @@ def test_only_queries_are_answered(session, thing):
     ):
         with pytest.raises(ParameterError, match="only aggregates are released"):
             ask()
-
-
-# Forks: in scripts of their own, because a process with threads should not be forked
-
-
-FORK = """
-import os, sys, json, discreet as dp, pyarrow as pa
-
-def ask(_):
-    rows = pa.table({"person": ["a", "b"], "cost": [1, 2]})
-    with dp.protect(rows, name="visits", privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1)) as session:
-        query = dp.table("visits").agg(n=dp.count())
-        return [session.release(query, epsilon=1e-7, fresh=True).value() for _ in range(5)]
-
-dp.protect
-warm = dp.mechanisms.Laplace(sensitivity=1, epsilon=1e-7).release(0)
-children = []
-for worker in range(4):
-    reader, writer = os.pipe()
-    if os.fork() == 0:
-        os.write(writer, json.dumps(ask(worker)).encode())
-        os._exit(0)
-    os.close(writer)
-    children.append(reader)
-answers = [json.loads(os.read(reader, 10_000)) for reader in children]
-statuses = [os.wait()[1] for _ in children]
-print(json.dumps({"answers": answers, "statuses": statuses, "parent": ask(None)}))
-"""
-
-
-def test_four_forked_workers_do_not_share_noise(script):
-    """25 draws of scale 3e7: two of them are equal with probability below 3e-6."""
-    done = json.loads(script(FORK).stdout)
-    assert done["statuses"] == [0] * 4
-    values = [value for worker in (*done["answers"], done["parent"]) for value in worker]
-    assert len(set(values)) == len(values) == 25
-
-
-INHERITED = """
-import os, sys, discreet as dp, pyarrow as pa
-rows = pa.table({"person": ["a", "b"], "cost": [1, 2]})
-session = dp.protect(rows, name="visits", privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1))
-query = dp.table("visits").agg(n=dp.count())
-first = session.release(query, epsilon=0.25)
-if os.fork() == 0:
-    code = 1
-    try:
-        session.release(query, epsilon=0.25, fresh=True)
-    except dp.errors.SourceError:
-        code = 7 if session.remaining().epsilon == dp.Budget(epsilon=0.75).epsilon else 2
-    session.close()
-    os._exit(code)
-print(os.waitstatus_to_exitcode(os.wait()[1]))
-print(session.release(query, epsilon=0.25) == first, session.remaining().epsilon)
-print(session.release(query, epsilon=0.25, fresh=True) is not None, session.remaining().epsilon)
-"""
-
-
-def test_a_session_taken_along_into_a_forked_child_refuses_and_leaves_its_parent_whole(script):
-    done = script(INHERITED)
-    assert done.stdout.splitlines() == ["7", "True 3/4", "True 1/2"], done.stderr

@@ -378,14 +378,13 @@ def check_names(names: Iterable[str], what: str) -> None:
     """Refuse names that two readers could take for different things, or for the same thing."""
     seen: dict[str, str] = {}
     for name in names:
-        if not 0 < len(name) <= 200 or not name.isprintable() or name.casefold().startswith("discreet_"):
+        taken = name == ROW_IN_TEXT or name.casefold().startswith("discreet_")
+        if taken or not 0 < len(name) <= 200 or not name.isprintable():
             raise CatalogError(
-                f"a {what} name of {len(name)} characters",
-                because="names are 1 to 200 characters that can be seen, and do not begin with 'discreet_'",
+                f"a {what} named {name[:40]!r}",
+                because="names are 1 to 200 characters that can be seen; 'dp.ROW' and 'discreet_...' are taken",
                 instead="a plain name such as 'age'",
             )
-        if name == ROW_IN_TEXT:
-            raise CatalogError(f"a {what} named {name!r}", because="that is the row as a unit", instead="another name")
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().translate(_LOOKALIKES).split())
         if folded in seen:
             raise CatalogError(
@@ -399,15 +398,11 @@ def check_names(names: Iterable[str], what: str) -> None:
 def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:
     if kind in (ColumnType.REAL, *UNSTRUCTURED):
         raise ValueError(f"keys: a column of type {kind} has no list of keys")
-    if len(set(map(_told_apart, keys))) != len(keys):
+    if len({(type(key), key) for key in keys}) != len(keys):
         raise ValueError("keys: a key appears twice")
     for key in keys:
         if key is not None and not is_of_type(key, kind):
             raise ValueError(f"keys: {key!r} is not of type {kind}")
-
-
-def _told_apart(key: Value) -> tuple[str, Value]:
-    return type(key).__name__, key
 
 
 def is_of_type(value: object, kind: ColumnType) -> bool:
@@ -473,9 +468,13 @@ class _ExactDumper(yaml.SafeDumper):
         return True
 
 
-def _exact_float(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> Decimal:
-    return Decimal(str(loader.construct_scalar(node)).replace("_", ""))
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Breaks of lines that are not ASCII are lost unless they are quoted."""
+    style = '"' if re.search("[\x85\u2028\u2029\ufeff]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
+
+_ExactDumper.add_representer(str, _written)
 
 _WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
 for _tag, _pattern, _first in (
@@ -485,12 +484,10 @@ for _tag, _pattern, _first in (
     ("float", rf"({_WHOLE}(\.[0-9]*)?|[-+]?\.[0-9]+)([eE][-+]?[0-9]{{1,9}})?", "-+.0123456789"),
 ):
     _ExactLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), list(_first))
-_ExactLoader.add_constructor("tag:yaml.org,2002:float", _exact_float)
+_ExactLoader.add_constructor("tag:yaml.org,2002:float", lambda _, node: Decimal(str(node.value).replace("_", "")))
 
 
 def _problem(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return (
-        str(error).splitlines()[0].lower() if isinstance(error, yaml.YAMLError) else "it holds a number beyond all use"
-    )
+    if isinstance(error, yaml.YAMLError):
+        return str(error).splitlines()[0].lower()
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"

@@ -112,7 +112,7 @@ def _needed(delta: Fraction) -> Fraction:
     if delta <= 0:
         raise AccountingError(
             "a conversion from rho at delta 0",
-            because="Gaussian noise has no finite epsilon without a delta",
-            instead="delta=1e-9, or mechanism='laplace' under a pure promise",
+            because="a rho or a Renyi divergence gives an epsilon only together with a delta above zero",
+            instead="delta=1e-9, or accounting.pure.epsilon(event) for Laplace noise",
         )
     return delta

@@ -105,7 +105,9 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
         if column not in types:
             nearest = suggestion(column, types)
             raise NameNotFoundError(
-                f"column {column!r}", because="the source has no column of that name", instead=repr(nearest)
+                f"column {column!r}",
+                because="the source has no column of that name",
+                instead=repr(nearest) if nearest in types else nearest,
             )
     columns = {column: {**words.columns.get(column, {}), "type": kind} for column, kind in types.items()}
     data = {

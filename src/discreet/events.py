@@ -8,9 +8,11 @@ answer, vector answers included.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Protocol
 
 from discreet.errors import AccountingError, ParameterError, Refusal
 from discreet.exact import positive, rational, whole
@@ -167,6 +169,33 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
         yield event, 1
 
 
+class HasEvent(Protocol):
+    """A mechanism, as far as accountants care: it says what it does."""
+
+    def event(self) -> Event:
+        """What a release does."""
+
+
+def event_of(what: Event | HasEvent) -> Event:
+    """The event itself, or that of a mechanism; anything else is refused."""
+    if type(what) in _KINDS.values():
+        return what  # type: ignore[return-value]
+    made = getattr(what, "event", None)
+    if not callable(made) or isinstance(what, type):
+        raise no_event(what)
+    return event_of(made())
+
+
+def gathered(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
+    """One event for all that was done, with equal parts counted: a thousand equal answers are priced as one."""
+    counted: Counter[Event] = Counter()
+    for part in what if isinstance(what, Iterable) else (what,):
+        for leaf, count in leaves(event_of(part)):
+            counted[event_of(leaf)] += count
+    parts = tuple(leaf if count == 1 else RepeatedEvent(leaf, count) for leaf, count in counted.items())
+    return parts[0] if len(parts) == 1 else ComposedEvent(parts)
+
+
 def to_json(event: Event) -> dict[str, object]:
     """The event as plain data; rationals as 'numerator/denominator' text."""
     if type(event) not in _KINDS.values():
@@ -202,6 +231,23 @@ def unknown(kind: object) -> AccountingError:
         because="this version does not know it, and an unknown event has no price",
         instead="a newer version of discreet, or events.PureEvent with a proven epsilon",
     )
+
+
+def no_event(value: object) -> AccountingError:
+    """The refusal of an object where an event belongs."""
+    is_method = callable(value) and getattr(value, "__name__", "") == "event"
+    if not is_method and not (callable(getattr(value, "event", None)) or isinstance(value, type)):
+        return unknown(type(value).__name__)
+    what = "the method `event`, not called" if is_method else f"{_kind(value)} in place of an event"
+    owner = getattr(value, "__self__", value) if is_method else value
+    name = "mechanism" if isinstance(owner, type) else type(owner).__name__.lower()
+    return AccountingError(
+        what, because="accountants price events, which a mechanism makes when asked", instead=f"{name}.event()"
+    )
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
 
 
 def _read(event: object, name: str, reader: Callable[[object, str], object]) -> None:

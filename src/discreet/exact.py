@@ -16,6 +16,7 @@ from discreet.errors import ParameterError
 Number = int | float | Fraction | Decimal
 
 DIGITS = 60
+BRIEF_DIGITS = 12
 _CONTEXT = decimal.Context(prec=DIGITS, Emin=-999_999, Emax=999_999, rounding=decimal.ROUND_HALF_EVEN)
 _ULP = Fraction(1, 10 ** (DIGITS - 2))
 _LARGEST_EXPONENT = 400
@@ -138,11 +139,29 @@ def log_down(value: Fraction) -> Fraction:
     return _outward(_CONTEXT.ln(_decimal(value, up=False)), up=False)
 
 
+def brief_up(value: Fraction) -> Fraction:
+    """The value itself where it is short, else the least rational of 12 significant digits at or above it.
+
+    What accountants state is an upper bound; rounded up it stays one, and a person can read it.
+    """
+    if value <= 0 or max(value.numerator, value.denominator) < 10**BRIEF_DIGITS:
+        return value
+    step = Fraction(10) ** (_exponent(value) - BRIEF_DIGITS + 1)
+    return math.ceil(value / step) * step
+
+
 def shown(value: Fraction, digits: int = 6) -> str:
     """A rational as people write it: whole, or with a few significant digits."""
     if value.denominator == 1:
         return str(value.numerator)
     return f"{float(value):.{digits}g}"
+
+
+def _exponent(value: Fraction) -> int:
+    """The power of ten of the first significant digit of a positive value."""
+    guess = math.floor(math.log10(value.numerator) - math.log10(value.denominator))
+    below = guess - (Fraction(10) ** guess > value)
+    return below + (Fraction(10) ** (below + 1) <= value)
 
 
 def _decimal(value: Fraction, *, up: bool) -> Decimal:

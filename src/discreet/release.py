@@ -90,6 +90,7 @@ class Release:
     receipt: dict[str, Any] = field(repr=False)
     private: bool = True
     library: str = ""
+    repeated: bool = field(default=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.outputs[0].values)
@@ -250,6 +251,7 @@ class Release:
         return [
             f"± holds {shown(100 * self.confidence)}% of the time, for the noise",
             f"spent    {self.guarantee}",
+            *(["repeat   this question was answered before; the stored answer is free"] if self.repeated else []),
             *([f"receipt  {receipt}"] if receipt else []),
         ]
 

@@ -27,7 +27,7 @@ from discreet.analysis.explaining import explained, least_epsilon
 from discreet.catalog import Catalog, Table, Value
 from discreet.engines import DuckDB, Prepared, Registered, Source, Workspace, source_of
 from discreet.errors import BudgetError, Failure, ParameterError, SourceError, short_traceback
-from discreet.exact import Number, positive, probability, shown
+from discreet.exact import Number, positive, probability, shown, whole
 from discreet.explanation import Explanation
 from discreet.frame import Query
 from discreet.guarantee import Guarantee
@@ -88,15 +88,17 @@ class Session:
         given = dict(sources or {})
         opened = {name: opened_source(name, table, given, beside) for name, table in self.catalog.tables.items()}
         self.ledger = self._open_ledger(ledger)
-        registered = {}
-        for name, table in self.catalog.tables.items():
-            kept = self.ledger.register(dataset_of(name, table, opened[name].identity))
-            registered[name] = Registered(opened[name], kept.hash_key)
-            for other in kept.same_source:
-                log.warning("%r and %r are promises over the same source, and add up", name, other)
-        self._engine = _started(registered, memory_limit, threads)
+        workers = None if threads is None else whole(threads, "threads")
+        unkeyed = {name: Registered(source, 0) for name, source in opened.items()}
+        self._engine = DuckDB(unkeyed, Workspace(), memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
         self._end = weakref.finalize(self, _ended, self._engine, self._process)
+        try:
+            for name, table in self.catalog.tables.items():
+                self._register(name, table, opened[name])
+        except BaseException:
+            self.close()
+            raise
 
     @classmethod
     @short_traceback
@@ -185,14 +187,15 @@ class Session:
     ) -> Release:
         """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`."""
         level = _confidence(confidence)
+        if not isinstance(fresh, bool):
+            raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
         prepared = self._prepared(private)
         question = private.question(__version__)
         with self._one_at_a_time(question):
             stored = None if fresh else self.ledger.stored(private.dataset, question)
-            if stored is None:
-                stored = self._charged(private, prepared, question)
-        return _restored(stored, private, level)
+            payload = self._charged(private, prepared, question) if stored is None else stored
+        return _restored(payload, private, level, repeated=stored is not None)
 
     @short_traceback
     def epsilon_for(
@@ -265,6 +268,16 @@ class Session:
             print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
             return SQLiteLedger(path)
         return SQLiteLedger(ledger) if isinstance(ledger, str | Path) else ledger
+
+    def _register(self, name: str, table: Table, source: Source) -> None:
+        """Register a table; the first time only if its source has every declared column, so that no slip is frozen."""
+        if self.ledger.registered(name, table.version) is None:
+            self._engine.require(name, table.columns)
+        kept = self.ledger.register(dataset_of(name, table, source.identity))
+        self._engine.adopt(name, kept.hash_key)
+        if source.frame is None:
+            for other in kept.same_source:
+                log.warning("%r and %r are promises over the same source, and add up", name, other)
 
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
@@ -410,16 +423,6 @@ def dataset_of(name: str, table: Table, source: str) -> Dataset:
     )
 
 
-def _started(registered: Mapping[str, Registered], memory_limit: str | None, threads: int | None) -> DuckDB:
-    """The engine in a workspace of its own, which goes with it where it cannot start."""
-    workspace = Workspace()
-    try:
-        return DuckDB(registered, workspace, memory_limit=memory_limit, threads=threads)
-    except BaseException:
-        workspace.close()
-        raise
-
-
 def _ended(engine: DuckDB, process: int) -> None:
     """Close the engine in the process that started it: a forked child must not delete its parent's workspace."""
     if process == os.getpid():
@@ -443,9 +446,9 @@ def _confidence(value: Number) -> Fraction:
     return level
 
 
-def _restored(stored: bytes, private: PrivatePlan, confidence: Fraction) -> Release:
+def _restored(payload: bytes, private: PrivatePlan, confidence: Fraction, *, repeated: bool) -> Release:
     """The stored release, with its margins at the confidence asked for: they follow from the stored integers."""
-    release = Release.from_json(json.loads(stored))
+    release = replace(Release.from_json(json.loads(payload)), repeated=repeated)
     if release.confidence == confidence:
         return release
     outputs = private.outputs([measured.steps for measured in release.measured], confidence)

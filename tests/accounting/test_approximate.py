@@ -38,7 +38,7 @@ def test_basic_composition_sums_both_parameters():
 def test_advanced_composition_is_the_printed_formula_rounded_up():
     found = approximate.advanced(epsilon=0.1, delta=1e-9, count=100, slack=1e-6)
     printed = 0.1 * math.sqrt(200 * math.log(1e6)) + 100 * 0.1 * math.expm1(0.1)
-    assert float(found.epsilon) == pytest.approx(printed, rel=1e-12)
+    assert float(found.epsilon) == pytest.approx(printed, rel=1e-11)
     assert found.delta == Fraction(1, 10**6) + 100 * Fraction(1, 10**9)
     several = events.RepeatedEvent(events.ApproximateEvent(0.1, 1e-9), 100)
     assert approximate.advanced_total(several, slack=1e-6) == found
@@ -47,7 +47,7 @@ def test_advanced_composition_is_the_printed_formula_rounded_up():
 def test_advanced_composition_takes_different_epsilons():
     parts = events.ComposedEvent((events.PureEvent(0.1), events.RepeatedEvent(events.PureEvent(0.2), 2)))
     printed = math.sqrt(2 * math.log(1e6) * 0.09) + 0.1 * math.expm1(0.1) + 0.4 * math.expm1(0.2)
-    assert float(approximate.advanced_total(parts, slack=1e-6).epsilon) == pytest.approx(printed, rel=1e-12)
+    assert float(approximate.advanced_total(parts, slack=1e-6).epsilon) == pytest.approx(printed, rel=1e-11)
     with pytest.raises(AccountingError):
         approximate.advanced_total(events.GaussianEvent(1, 1), slack=1e-6)
 
@@ -60,15 +60,20 @@ def test_every_composition_is_at_least_the_optimal_one(epsilon, count, delta):
     assert best <= count * Fraction(str(epsilon))
     assert best <= approximate.advanced(epsilon=epsilon, count=count, slack=delta).epsilon
     if best:
-        reached = approximate.optimal_delta(epsilon=epsilon, count=count, total_epsilon=best)
-        assert float(reached) == pytest.approx(delta, rel=1e-9)
+        allowed = Fraction(str(delta))
+        reached, missed = (
+            approximate.optimal_delta(epsilon=epsilon, count=count, total_epsilon=best * (1 - slack))
+            for slack in (0, Fraction(2, 10**11))
+        )
+        assert reached <= allowed * (1 + Fraction(1, 10**11))
+        assert missed >= allowed * (1 - Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("total", [0.05, 0.7, 1.9])
 def test_the_optimum_is_the_binomial_sum(count, total):
     found = approximate.optimal_delta(epsilon=0.3, count=count, total_epsilon=total)
-    assert float(found) == pytest.approx(coin_delta(0.3, count, total), abs=1e-14)
+    assert float(found) == pytest.approx(coin_delta(0.3, count, total), abs=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "count"), [(0.5, 10), (1.0, 40)])

@@ -9,6 +9,7 @@ from discreet import events
 from discreet.accounting import approximate, calibrate, concentrated, pld, pure, renyi
 from discreet.conversion import rho_of
 from discreet.errors import AccountingError, ParameterError
+from discreet.mechanisms import Laplace
 
 
 def hundred(scale: Fraction) -> events.Event:
@@ -103,3 +104,11 @@ def test_a_target_is_stated_once_and_by_a_known_accountant(options):
 def test_an_unknown_event_is_refused():
     with pytest.raises(AccountingError, match="unknown event"):
         calibrate.with_more_noise(object(), Fraction(2))
+
+
+def test_a_mechanism_stands_for_its_event():
+    found = calibrate.least_scale(
+        lambda scale: Laplace.with_scale(scale=scale, sensitivity=1), epsilon=0.5, accountant="pure"
+    )
+    assert found == pytest.approx(2, rel=1e-5)
+    assert calibrate.least_multiplier([Laplace(sensitivity=1, epsilon=1)], epsilon=0.5, accountant="pure") >= 2

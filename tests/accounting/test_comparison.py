@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 from fractions import Fraction
 
 import pytest
@@ -61,11 +62,15 @@ def test_figures_are_rounded_up():
     assert table["pure"].epsilon >= Fraction(1, 3)
 
 
-def test_an_unknown_event_is_refused_by_every_accountant():
-    table = compare(object(), delta=1e-6)
-    assert all(row.epsilon is None and "unknown event has no price" in row.note for row in table.rows)
+def test_an_unknown_event_is_refused_before_any_accountant_sees_it():
+    for strange in (object(), [events.PureEvent(1), object()], events.ComposedEvent((object(),)), "laplace"):
+        with pytest.raises(AccountingError, match="unknown event has no price"):
+            compare(strange, delta=1e-6)
+
+
+def test_without_a_row_that_states_an_epsilon_none_is_tightest():
     with pytest.raises(AccountingError, match="tightest"):
-        _ = table.tightest
+        _ = compare(events.ApproximateEvent(1, 1e-5), delta=1e-6).tightest
 
 
 def test_at_delta_zero_only_sums_of_epsilons_are_left():
@@ -96,3 +101,24 @@ def test_importing_the_family_loads_nothing_heavy():
         "assert not {'scipy', 'dp_accounting', 'discreet.accounting.pld'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_family_lists_its_public_names_and_nothing_else():
+    assert dir(accounting) == sorted(accounting.__all__)
+    assert "importlib" not in dir(accounting)
+
+
+def test_at_delta_zero_laplace_noise_is_refused_for_the_right_reason():
+    table = compare(events.DiscreteLaplaceEvent(10, 1), delta=0)
+    assert table["pure"].epsilon == table["basic"].epsilon == 0.1
+    assert not any("Gaussian" in row.note for row in table.rows)
+    assert "delta above zero" in table["concentrated"].note
+    assert "delta above zero" in table["pld"].note
+
+
+def test_many_equal_events_are_priced_as_quickly_as_one():
+    start = time.perf_counter()
+    table = compare([events.DiscreteLaplaceEvent(10, 1)] * 1000, delta=1e-6)
+    assert time.perf_counter() - start < 5
+    assert table == compare(events.RepeatedEvent(events.DiscreteLaplaceEvent(10, 1), 1000), delta=1e-6)
+    assert repr(table) == str(table)

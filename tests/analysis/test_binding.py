@@ -196,6 +196,11 @@ class TestConstants:
         assert _term(t.z >= "2026-01-31 12:00").arguments[1] == Constant(noon, ColumnType.TIMESTAMP)
         assert _term(t.s == "2026-01-31").arguments[1].type is ColumnType.TEXT
 
+    def test_a_plan_with_its_constant_on_the_left_means_the_same(self):
+        day = Constant(dt.date(2026, 1, 31), ColumnType.DATE)
+        turned = plan.Compare("<=", plan.Literal("2026-01-31"), plan.Column("d"))
+        assert _bound(t).term(turned).arguments == (day, Read("d", ColumnType.DATE))
+
     def test_text_that_is_no_date_is_refused_beside_dates(self):
         for expression in (t.d == "31.1.2026", t.z == "noon", t.d.is_in(["2026-02-30"])):
             assert "ISO" in _refused(expression).because

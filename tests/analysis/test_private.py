@@ -103,7 +103,6 @@ class TestNames:
             _plan(query, epsilon=2),
             _plan(query, rho=0.01),
             _plan(query, mechanism="laplace", epsilon=1),
-            _plan(query, budget=PURE),
             _plan(query, catalog=_catalog(version=2)),
             _plan(query, catalog=_catalog(more="neighbours: replace_one")),
             _plan(query, catalog=_catalog(more="missing_units: one_unit")),

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import duckdb as driver
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -251,7 +252,8 @@ def test_eviction_breaks_no_question_that_is_running(open_engine):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert len(_tables(engine)) <= 3
+    engine.run(prepared[0])
+    assert len(_tables(engine)) == 2
 
 
 def test_of_those_who_want_a_table_at_once_one_makes_it():
@@ -276,12 +278,29 @@ def test_of_those_who_want_a_table_at_once_one_makes_it():
     assert made == [1]
 
 
-def test_spilled_rows_go_to_the_workspace_and_nowhere_else(open_engine, tmp_path):
-    engine = open_engine(ROWS)
-    setting = "SELECT current_setting('temp_directory')"
-    place = Path(engine._connection.execute(setting).fetchall()[0][0])
+def _watched(place: Path, seen: set[str], done: threading.Event) -> None:
+    while not done.wait(0.005):
+        seen.update(path.name for path in place.iterdir())
+
+
+def test_rows_that_do_not_fit_in_memory_spill_into_the_workspace(open_engine, tmp_path):
+    ids = np.random.default_rng(1).integers(0, 200_000, 800_000)
+    pq.write_table(pa.table({"id": ids, "x": ids * 0.5, "g": ids.astype(str)}), tmp_path / "t.parquet")
+    engine = open_engine(tmp_path / "t.parquet", memory_limit="50MB", threads=2)
+    place, seen, done = engine._workspace.path, set(), threading.Event()
     assert place.parent == tmp_path / "private"
-    assert place == engine._workspace.path
+    watcher = threading.Thread(target=_watched, args=(place, seen, done))
+    watcher.start()
+    try:
+        query = T.where(T.g != "7").agg(n=N, s=frame.sum("x", bounds=(0, 1)))
+        rows, _ = engine.run(engine.prepare(_question(query, max_rows=2)))
+    finally:
+        done.set()
+        watcher.join()
+    assert rows == [sum(min(2, n) for i, n in enumerate(np.bincount(ids)) if i != 7)]
+    assert any(name.startswith("duckdb_temp") for name in seen)
+    engine.close()
+    assert not place.exists()
 
 
 # drafting

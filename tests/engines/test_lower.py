@@ -192,6 +192,21 @@ def test_divisions_within_divisions_are_refused_before_they_fill_the_memory():
         lower.term(_chain("divide", 90), DIALECT)
 
 
+def test_casts_within_casts_are_refused_before_they_fill_the_memory():
+    term = Read("d", ColumnType.DATE)
+    for _ in range(45):
+        term = Apply("to_date", (Apply("to_timestamp", (term,), ColumnType.TIMESTAMP),), ColumnType.DATE)
+    with pytest.raises(UnsupportedError, match="too long for SQL"):
+        lower.term(term, DIALECT)
+
+
+def test_long_lists_of_constants_are_not_too_long():
+    values = tuple(Constant(f"{'x' * 60}{i}", ColumnType.TEXT) for i in range(1_900))
+    listed = Apply("in", (Read("g", ColumnType.TEXT), *values), ColumnType.BOOLEAN)
+    both = Apply("and", (listed, Apply("not", (listed,), ColumnType.BOOLEAN)), ColumnType.BOOLEAN)
+    assert len(lower.term(both, DIALECT)) > 2 * lower.LONGEST_TERM
+
+
 # whose rows
 
 

@@ -11,6 +11,7 @@ Answers are asked for with so little epsilon that a noisy number is an exact one
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import traceback
 from fractions import Fraction
 from pathlib import Path
 
@@ -43,7 +45,7 @@ logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s %(l
 logging.getLogger().setLevel(logging.DEBUG)
 warnings.simplefilter("always")
 source, out = (pathlib.Path(path) for path in sys.argv[1:3])
-LEAST = 1e-6
+LEAST = 1e-8
 BUDGET = dp.Budget(epsilon=1)
 UNIT = dict(privacy_unit="id", max_rows=3, budget=BUDGET)
 
@@ -68,7 +70,7 @@ def attempt(call):
         tell(error)
 
 def queries(t):
-    number = dict(bounds=(0, 10**8))
+    number = dict(bounds=(0, 10**5))
     yield t.agg(n=dp.count())
     yield t.agg(n=dp.count(), u=dp.count_units(), s=dp.sum("age", **number), m=dp.mean("age", **number))
     yield t.group_by("ward", keys={"ward": ["A", "B", None]}).agg(n=dp.count(), m=dp.mean("cost", **number))
@@ -182,8 +184,8 @@ def exact_numbers(path):
             t.agg(
                 n=dp.count(),
                 u=dp.count_units(),
-                s=dp.sum("age", bounds=(0, 10**8)),
-                c=dp.sum("cost", bounds=(0, 10**8), grid=0.25),
+                s=dp.sum("age", bounds=(0, 10**5)),
+                c=dp.sum("cost", bounds=(0, 10**5), grid=0.25),
             ),
             epsilon=0.5,
         )
@@ -271,6 +273,28 @@ def test_the_search_finds_what_a_careless_library_would_have_told(tmp_path):
     assert CANARY in found_in(str(careless.value), set())
     assert found_in("about 10,007 rows", {"10,007"}) == {"10,007"}
     assert found_in('{"n": 10007}', {"10007"}) == {"10007"}
+
+
+@pytest.mark.pitfall("A6")
+def test_a_driver_that_quotes_a_cell_is_not_heard(monkeypatch, caplog, capfd, recwarn):
+    """A real conversion error, as a careless cast would raise it after the charge."""
+    words = {"name": "t", "privacy_unit": "id", "budget": dp.Budget(epsilon=1), "ledger": ":memory:"}
+    with dp.protect(pa.table({"id": ["a"]}), **words) as session, caplog.at_level(logging.DEBUG):
+        connection = session._engine._connection
+
+        def careless(_):
+            return connection.execute(f"SELECT CAST('{CANARY} HIV+ alice' AS INTEGER)").fetchall()
+
+        monkeypatch.setattr(session._engine, "run", careless)
+        with pytest.raises(dp.Failure) as failed:
+            session.release(dp.table("t").agg(u=dp.count_units()), epsilon=0.5)
+        told = "".join(traceback.format_exception(failed.value)) + caplog.text + "".join(capfd.readouterr())
+        told += "".join(str(entry) for entry in session.history()) + "".join(map(str, recwarn.list))
+        assert found_in(told, set()) == set()
+        assert [record.args for record in caplog.records if CANARY in str(record.args)] == []
+        assert failed.value.__context__ is failed.value.__cause__ is None
+        assert "class ConversionException" in caplog.text
+        assert session.remaining().epsilon * 2 == 1
 
 
 # The private directory

@@ -5,17 +5,16 @@ the charge. Data never decides between the first two.
 """
 
 import math
+import threading
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
 from discreet.accounting.filters import EPSILON_UNITS
-from discreet.errors import (
-    CatalogError,
-    SourceError,
-)
+from discreet.errors import CatalogError, NameNotFoundError, SourceError
 
 T = dp.table("t")
 COUNT = T.agg(n=dp.count())
@@ -217,6 +216,36 @@ def test_a_file_that_changes_under_an_open_session_gives_an_answer_or_the_one_se
         said = outcome(lambda: session.release(query, epsilon=0.25).private)
         assert said is True or (str(said), said.__context__, said.__cause__) == (dp.errors.FAILURE, None, None)
         assert spent(session).epsilon == EPSILON_UNITS // 4
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_file_that_changes_while_it_is_read_gives_an_answer_a_refusal_or_the_one_sentence(tmp_path, kind):
+    """A thread rewrites the file, whole and in pieces, while sessions open it and ask."""
+    path, done = tmp_path / f"t.{kind}", threading.Event()
+    rows = pa.table({"id": [f"u{i}" for i in range(20_000)], "x": list(range(20_000))})
+    (pq.write_table if kind == "parquet" else pyarrow.csv.write_csv)(rows, path)
+    content = path.read_bytes()
+
+    def rewrite():
+        size = len(content)
+        while not done.is_set():
+            for part in (content[: size // 2], content[size // 3 :], b"", content[::-1], content):
+                path.write_bytes(part)
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    try:
+        said = [outcome(lambda: _asked_once(path)) for _ in range(8)]
+    finally:
+        done.set()
+        writer.join()
+    assert {type(each) for each in said} <= {bool, dp.Failure, SourceError, CatalogError, NameNotFoundError}
+    assert all(each.__context__ is None for each in said if isinstance(each, Exception))
+
+
+def _asked_once(path):
+    with opened(path, ledger=":memory:", types={"id": "text", "x": "integer"}) as session:
+        return session.release(T.agg(n=dp.count(), s=dp.sum("x", bounds=(0, 9))), epsilon=0.25).private
 
 
 @pytest.mark.parametrize("content", [b"", b"garbage" * 100])

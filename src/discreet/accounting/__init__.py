@@ -52,3 +52,7 @@ def __getattr__(name: str) -> object:
     module, _, attribute = _LOADED_ON_FIRST_USE[name].partition(":")
     loaded = importlib.import_module(module)
     return getattr(loaded, attribute) if attribute else loaded
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -26,7 +26,7 @@ from discreet.exact import Number, positive, probability
 
 PRECISION = 1e-6
 _FARTHEST = 2.0**200
-EventOfScale = Callable[[Fraction], events.Event]
+EventOfScale = Callable[[Fraction], events.Event | events.HasEvent]
 
 
 @short_traceback
@@ -40,10 +40,10 @@ def least_scale(
 ) -> float:
     """The least scale of noise, a double, at which the event meets the target."""
     meets = _target(epsilon, delta, rho, accountant)
-    low, high = _bracket(lambda scale: meets(event_of(Fraction(scale))))
+    low, high = _bracket(lambda scale: meets(events.event_of(event_of(Fraction(scale)))))
     while high > low * (1 + PRECISION):
         middle = math.sqrt(low) * math.sqrt(high)
-        if meets(event_of(Fraction(middle))):
+        if meets(events.event_of(event_of(Fraction(middle)))):
             high = middle
         else:
             low = middle
@@ -52,7 +52,7 @@ def least_scale(
 
 @short_traceback
 def least_multiplier(
-    what: events.Event | Iterable[events.Event],
+    what: events.Event | events.HasEvent | Iterable[events.Event | events.HasEvent],
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
@@ -60,7 +60,7 @@ def least_multiplier(
     accountant: str = "concentrated",
 ) -> float:
     """The least factor for the noise of every event that has noise, at which together they meet the target."""
-    whole = events.ComposedEvent(tuple(what)) if isinstance(what, Iterable) else what
+    whole = events.gathered(what)
     return least_scale(
         lambda factor: with_more_noise(whole, factor), epsilon=epsilon, delta=delta, rho=rho, accountant=accountant
     )
@@ -83,7 +83,7 @@ def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
             return events.GaussianEvent(variance * factor**2, squared)
         case events.PureEvent() | events.ApproximateEvent() | events.ConcentratedEvent():
             return event
-    raise events.unknown(type(event).__name__)
+    raise events.no_event(event)
 
 
 def _target(

@@ -126,6 +126,8 @@ class Comparison:
         lines = [f"{name:<{widths[0]}}  {figure:>{widths[1]}}  {note}".rstrip() for name, figure, note in cells]
         return "\n".join([f"at delta {shown(self.delta)}", *lines])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         body = "".join(
             f'<tr><th scope="row" style="text-align:left">{html.escape(row.accountant)}</th>'
@@ -139,9 +141,11 @@ class Comparison:
 
 
 @short_traceback
-def compare(what: events.Event | Iterable[events.Event], delta: Number) -> Comparison:
-    """Events priced by every accountant at one delta; nothing is spent."""
-    event = events.ComposedEvent(tuple(what)) if isinstance(what, Iterable) else what
+def compare(
+    what: events.Event | events.HasEvent | Iterable[events.Event | events.HasEvent], delta: Number
+) -> Comparison:
+    """Events, or mechanisms that make them, priced by every accountant at one delta; nothing is spent."""
+    event = events.gathered(what)
     allowed = probability(delta, "delta")
     return Comparison(allowed, tuple(_row(name, event, allowed) for name in ACCOUNTANTS))
 

@@ -9,7 +9,7 @@ Guarantee
     possible (tests/test_conversion.py has a pair that reaches 99.8% of delta); for Gaussian noise itself the loss
     distribution is tighter.
 Exactness
-    Sums are exact. Conversions are rounded up (conversion.py).
+    Sums are exact. Conversions are rounded up (conversion.py). What is returned is rounded up to 12 digits.
 Not covered
     A delta chosen after looking at answers.
 References
@@ -25,7 +25,7 @@ from discreet import events
 from discreet.accounting.prices import total
 from discreet.conversion import epsilon_of, loose_epsilon_of
 from discreet.errors import AccountingError, ParameterError
-from discreet.exact import Number, probability, shown
+from discreet.exact import Number, brief_up, probability, shown
 
 Conversion = Literal["tight", "loose"]
 
@@ -40,7 +40,7 @@ class Concentrated(NamedTuple):
 def rho(event: events.Event) -> Concentrated:
     """The rho of an event with everything inside it, and the sum of the deltas that its parts have of their own."""
     price = total(event)
-    return Concentrated(price.rho, price.delta)
+    return Concentrated(brief_up(price.rho), brief_up(price.delta))
 
 
 def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight") -> Fraction:
@@ -51,9 +51,9 @@ def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight"
             because="there are two conversions from rho",
             instead='conversion="tight", or "loose" for comparison with older texts',
         )
-    price = rho(event)
+    price = total(event)
     left = delta_left(price.delta, probability(delta, "delta"))
-    return epsilon_of(price.rho, left) if conversion == "tight" else loose_epsilon_of(price.rho, left)
+    return brief_up(epsilon_of(price.rho, left) if conversion == "tight" else loose_epsilon_of(price.rho, left))
 
 
 def delta_left(own: Fraction, delta: Fraction) -> Fraction:

@@ -7,7 +7,7 @@ Guarantee
     d = delta (1 + e^epsilon + ... + e^((k-1) epsilon)), which is at most k e^((k-1) epsilon) delta.
     rho-zCDP is k^2 rho-zCDP. The first and third are tight (Laplace and Gaussian noise reach them).
 Exactness
-    Exact, except d, which is rounded up.
+    Exact, except d, which is rounded up to 12 digits.
 Not covered
     A unit with k rows where rows were capped and the sensitivity computed for the unit: that is one unit already, and
     its price needs no group. Approximate zCDP with a delta of its own: convert it to (epsilon, delta) first.
@@ -22,7 +22,7 @@ from fractions import Fraction
 
 from discreet.accounting.approximate import Parameters
 from discreet.errors import AccountingError
-from discreet.exact import Number, exp_up, positive, probability, shown, whole
+from discreet.exact import Number, brief_up, exp_up, positive, probability, shown, whole
 
 LARGEST_EXPONENT = 10_000
 
@@ -41,13 +41,13 @@ def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
     grown = small * units if growth == 1 else small * (growth**units - 1) / (growth - 1)
     if grown >= 1:
         raise _says_nothing(units)
-    return Parameters(units * single, grown)
+    return Parameters(units * single, brief_up(grown))
 
 
 def simple_delta(*, epsilon: Number, delta: Number, size: int) -> Fraction:
     """The delta that textbooks print for a group, size e^((size-1) epsilon) delta, rounded up: shown, never charged."""
     units = whole(size, "size")
-    return units * exp_up((units - 1) * positive(epsilon, "epsilon")) * probability(delta, "delta")
+    return brief_up(units * exp_up((units - 1) * positive(epsilon, "epsilon")) * probability(delta, "delta"))
 
 
 def concentrated(*, rho: Number, size: int) -> Fraction:

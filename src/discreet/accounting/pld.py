@@ -63,6 +63,8 @@ def epsilon(event: events.Event, delta: Number) -> float:
     parts = _parts(event)
     if not parts:
         return 0.0
+    if asked == 0:
+        raise _no_delta()
     allowance = _allowance(parts)
     if asked < 10 * allowance:
         raise _too_small(asked, allowance)
@@ -260,6 +262,14 @@ def _turns_up(across: Floats, heights: Floats, first: int, middle: int, last: in
 
 def _allowance(parts: Counter[events.Event]) -> float:
     return _ALLOWANCE * parts.total()
+
+
+def _no_delta() -> AccountingError:
+    return AccountingError(
+        "a loss distribution at delta=0",
+        because="it is kept in doubles, whose rounding needs a delta above zero",
+        instead="accounting.pure.epsilon(event) for Laplace noise, or delta=1e-9",
+    )
 
 
 def _too_small(asked: Fraction, allowance: float) -> AccountingError:

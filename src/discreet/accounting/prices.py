@@ -55,4 +55,4 @@ def price(event: events.Event) -> Price:
             return Price(None, squared / (2 * variance), Fraction(0))
         case events.ConcentratedEvent(rho, delta):
             return Price(None, rho, delta)
-    raise events.unknown(type(event).__name__)
+    raise events.no_event(event)

@@ -6,7 +6,7 @@ Guarantee
     Together they are (sum of epsilon_i)-differentially private, also where each is chosen after seeing the answers to
     earlier ones. Tight: randomized response reaches the sum.
 Exactness
-    Rational in, rational out.
+    Rational in, rational out; a fraction of more than 12 digits is rounded up to 12.
 Not covered
     Gaussian noise and anything else with a delta: refused, because no finite epsilon holds for it alone.
 References
@@ -19,6 +19,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.errors import AccountingError
+from discreet.exact import brief_up
 
 
 def epsilon(event: events.Event) -> Fraction:
@@ -30,4 +31,4 @@ def epsilon(event: events.Event) -> Fraction:
             because="Gaussian noise and events with a delta of their own have none",
             instead="accounting.concentrated.epsilon(event, delta=1e-9)",
         )
-    return price.epsilon
+    return brief_up(price.epsilon)

@@ -38,8 +38,8 @@ def spending(
     """The spending that a caller asked for, in the terms of the promise."""
     if (epsilon is None) == (rho is None):
         raise ParameterError(
-            "epsilon and rho",
-            because="a query states its price once",
+            "a query without a price" if epsilon is None else "a query with two prices, epsilon and rho",
+            because="a query states once what it may spend",
             instead="epsilon=0.5, or rho=0.01 under a promise with a delta",
         )
     chosen = _chosen(budget, rho, mechanism)

@@ -8,9 +8,9 @@ the private workspace.
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import pyarrow as pa
@@ -133,9 +133,24 @@ class DuckDB:
             self._columns = {name: self._known_columns(name, r.source) for name, r in self._sources.items()}
             undo.pop_all()
 
+    def require(self, table: str, columns: Iterable[str]) -> None:
+        """Refuse a declaration of columns that the source does not have."""
+        known = self._columns[table]
+        for column in columns:
+            if column not in known:
+                raise SourceError(
+                    f"column {column!r} of {table!r}",
+                    because="it is declared, and the source has no column of that name",
+                    instead=suggestion(column, known),
+                )
+
+    def adopt(self, table: str, hash_key: int) -> None:
+        """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
+        self._sources[table] = replace(self._sources[table], hash_key=hash_key)
+
     def prepare(self, question: Pushdown) -> Prepared:
         """Bind a question without reading a row."""
-        self._check_columns(question)
+        self.require(question.scan.table, question.columns_read)
         scan = question.scan
         registered = self._sources[scan.table]
         source = _relation(scan.table, registered.source)
@@ -208,16 +223,6 @@ class DuckDB:
         except duckdb.Error:
             raise _unreadable() from None
         return tuple(row[0] for row in described)
-
-    def _check_columns(self, question: Pushdown) -> None:
-        known = self._columns[question.scan.table]
-        for column in question.columns_read:
-            if column not in known:
-                raise SourceError(
-                    f"column {column!r} of {question.scan.table!r}",
-                    because="the catalog declares it, and the source has no column of that name",
-                    instead=suggestion(column, known),
-                )
 
 
 class Shelf:

@@ -31,6 +31,7 @@ from discreet.pushdown import (
 from discreet.unit import Caps
 
 LONGEST_TERM = 50_000
+_RAW_ARGUMENTS: Mapping[Operator, int] = {"add": 2, "subtract": 2, "multiply": 2, "divide": 1, "to_integer": 1}
 ORDINAL = "discreet_key"
 GROUP = "discreet_group"
 GROUP_RANK = "discreet_group_rank"
@@ -102,21 +103,23 @@ def _raw(node: Term, dialect: Dialect) -> str:
             return literal(float(value) if kind is ColumnType.REAL else value, dialect)  # type: ignore[arg-type]
         case Apply("in", arguments):
             operand, *values = (term(argument, dialect) for argument in arguments)
-            return _short(f"({operand} IN ({', '.join(values)}))")
-        case Apply("divide", (top, bottom)):
-            return _short(dialect.operators["divide"].format(_raw(top, dialect), term(bottom, dialect)))
-        case Apply("add" | "subtract" | "multiply" | "to_integer", arguments):
-            return _short(dialect.operators[node.operator].format(*(_raw(each, dialect) for each in arguments)))
+            return f"({operand} IN ({', '.join(values)}))"
         case Apply(operator, arguments):
-            return _short(dialect.operators[operator].format(*(term(each, dialect) for each in arguments)))
+            raw = _RAW_ARGUMENTS.get(operator, 0)
+            parts = [_raw(each, dialect) for each in arguments[:raw]] + [
+                term(each, dialect) for each in arguments[raw:]
+            ]
+            sql = dialect.operators[operator].format(*parts)
+            return sql if node.type is ColumnType.BOOLEAN else _short(sql)
     raise TypeError(type(node).__name__)
 
 
 def _short(sql: str) -> str:
+    """Text that may stand twice in what is built on it."""
     if len(sql) > LONGEST_TERM:
         raise UnsupportedError(
             "an expression that is too long for SQL",
-            because="divisions within divisions and comparisons within comparisons repeat what they stand on",
+            because="divisions within divisions and casts within casts repeat what they stand on",
             instead="a shorter expression, or a column prepared by the owner",
         )
     return sql

@@ -16,7 +16,6 @@ Exactness, Not covered, References) say what is proved; the proof is at the same
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
 
-from fractions import Fraction
 from typing import Protocol, overload, runtime_checkable
 
 from discreet.events import Event
@@ -38,7 +37,7 @@ class Mechanism(Protocol):
     def pmf(self, y: int) -> float:
         """The probability of exactly y grid steps of noise."""
 
-    def margin(self, confidence: Number = 0.95) -> Fraction:
+    def margin(self, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that the noise stays within, with at least this probability."""
 
     @overload

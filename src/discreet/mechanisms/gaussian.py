@@ -39,7 +39,7 @@ from discreet import noise
 from discreet.conversion import delta_of, rho_of
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.events import DiscreteGaussianEvent
-from discreet.exact import Number, double_up, positive, probability, rational, sqrt_double_up, whole
+from discreet.exact import Number, brief_up, double_up, positive, probability, rational, sqrt_double_up, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
 from discreet.mechanisms.lattice import Scalar, Vector
@@ -128,14 +128,14 @@ class Gaussian:
         )
 
     def delta(self, epsilon: Number) -> Fraction:
-        """A delta, rounded up, such that one release is (epsilon, delta)-DP."""
+        """A delta, rounded up to 12 digits, such that one release is (epsilon, delta)-DP."""
         order = rational(epsilon, "epsilon")
         if order < 0:
             raise ParameterError("an epsilon below zero", because="a guarantee has epsilon >= 0", instead="epsilon=0.5")
         converted = delta_of(self.rho, order)
         if self.dimension > 1:
-            return converted
-        return min(converted, delta_up(self.sigma, _shift(self._squared_steps), order))
+            return brief_up(converted)
+        return brief_up(min(converted, delta_up(self.sigma, _shift(self._squared_steps), order)))
 
     def pmf(self, y: int) -> float:
         """P[Y = y], y in grid steps."""
@@ -153,11 +153,11 @@ class Gaussian:
         """The probability that the noise stays within +/- margin, in the answer's own terms."""
         return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
 
-    def margin(self, confidence: Number = 0.95) -> Fraction:
+    def margin(self, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that the noise stays within, with at least this probability."""
         return self.simultaneous_margin(1, confidence)
 
-    def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Fraction:
+    def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that all of `count` independent draws stay within together."""
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
         short, enough = -1, math.ceil(self.sigma)
@@ -166,7 +166,7 @@ class Gaussian:
         while enough - short > 1:
             middle = (short + enough) // 2
             short, enough = (middle, enough) if self.tail(middle) > outside else (short, middle)
-        return enough * self.grid
+        return lattice.value_of(enough, self.grid)
 
     @overload
     def release(self, value: Scalar) -> Scalar: ...

@@ -103,11 +103,11 @@ class Laplace:
         """The probability that the noise stays within +/- margin, in the answer's own terms."""
         return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
 
-    def margin(self, confidence: Number = 0.95) -> Fraction:
+    def margin(self, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that the noise stays within, with at least this probability."""
         return self.simultaneous_margin(1, confidence)
 
-    def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Fraction:
+    def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that all of `count` independent draws stay within together."""
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
         steps = max(0, math.ceil(self._crossing(outside)) - 1)
@@ -115,7 +115,7 @@ class Laplace:
             steps -= 1
         while self._tail_up(steps) > outside:
             steps += 1
-        return steps * self.grid
+        return lattice.value_of(steps, self.grid)
 
     @overload
     def release(self, value: Scalar) -> Scalar: ...

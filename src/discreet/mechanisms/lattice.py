@@ -69,10 +69,14 @@ def allowed_tail(count: int, confidence: Fraction) -> Fraction:
     return max(outside / count, 1 - exp_up(log_up(confidence) / count))
 
 
+def value_of(steps: int, grid: Fraction) -> Scalar:
+    """So many steps of the grid: an int where the grid is whole, else a Fraction."""
+    return steps * (grid.numerator if grid.denominator == 1 else grid)
+
+
 def _noisy(values: list[Scalar], grid: Fraction, draw: Draw) -> list[Scalar]:
     _refuse_off_grid(values, grid)
-    step = grid.numerator if grid.denominator == 1 else grid
-    return [value + step * noise for value, noise in zip(values, draw(len(values)), strict=True)]
+    return [value + value_of(noise, grid) for value, noise in zip(values, draw(len(values)), strict=True)]
 
 
 def _refuse_off_grid(values: list[Scalar], grid: Fraction) -> None:
