@@ -390,9 +390,15 @@ class TestReading:
 
     def test_a_file_that_is_not_there_or_not_text_is_refused(self, tmp_path):
         (tmp_path / "latin.yaml").write_bytes("# é".encode("latin-1"))
-        for path in (tmp_path / "none.yaml", tmp_path, tmp_path / "latin.yaml", "a\0b"):
-            with pytest.raises(CatalogError, match="cannot be read"):
-                Catalog.load(path)
+        reasons = {
+            "none.yaml": "there is no file",
+            "": "a directory",
+            "latin.yaml": "not UTF-8",
+            "a\0b": "cannot be read",
+        }
+        for name, reason in reasons.items():
+            with pytest.raises(CatalogError, match=reason):
+                Catalog.load(tmp_path / name)
 
     def test_plain_data_that_does_not_fit_is_refused_like_a_file(self):
         with pytest.raises(CatalogError, match=r"tables\.v\.columns"):

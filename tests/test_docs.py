@@ -27,6 +27,7 @@ DOCS = ROOT / "docs"
 FRONT = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES = [*FRONT, *sorted(DOCS.rglob("*.md"))]
 SESSIONS = [ROOT / "README.md", DOCS / "quickstart.md"]
+RUN = [*SESSIONS, DOCS / "reference" / "mechanisms-and-accounting.md"]
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -144,7 +145,7 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", SESSIONS, ids=named)
+@pytest.mark.parametrize("page", RUN, ids=named)
 def test_what_a_page_lets_a_reader_type_prints_what_the_page_says(page: Path, tmp_path: Path):
     lines = typed(page)
     assert lines
@@ -163,7 +164,7 @@ def test_the_readme_typed_twice_gets_the_same_answers_at_no_further_cost(tmp_pat
 
 
 def test_only_blocks_that_are_marked_so_raise():
-    for page in SESSIONS:
+    for page in RUN:
         for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
             if block["kind"] == "python":
                 assert bool(block["raises"]) == (block["output"] or "").startswith("discreet.errors."), block["code"]
@@ -257,6 +258,19 @@ def test_the_margins_for_newcomers_are_those_of_the_library(epsilon: str):
     assert cells("is-this-right-for-me.md", epsilon) == [f"± {int(margin):,}" for margin in margins]
 
 
+def test_the_index_of_public_names_is_complete():
+    page = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `dp\.(\w+)` \| \S.+ \|$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(dp.__all__)
+    assert len(listed) == len(set(listed))
+
+
+def test_the_schema_of_a_release_is_where_the_pages_say():
+    for page in ("README.md", "docs/quickstart.md", "docs/reference/api.md"):
+        assert "discreet.release.schema()" in (ROOT / page).read_text(encoding="utf-8"), page
+    assert (ROOT / "src" / "discreet" / "schemas" / "release-1.json").exists()
+
+
 def test_the_glossary_knows_every_option_of_protect():
     words = (DOCS / "glossary.md").read_text(encoding="utf-8").replace("_", " ")
     resources = {"source", "name", "types", "delimiter", "table", "memory_limit", "threads"}
@@ -266,5 +280,5 @@ def test_the_glossary_knows_every_option_of_protect():
 
 if __name__ == "__main__":
     linked = sum(len(list(links(page))) for page in PAGES)
-    blocks = sum(len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in SESSIONS)
+    blocks = sum(len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in RUN)
     print(f"docs: {len(PAGES)} pages, {linked} links, {blocks} blocks run: all as written")

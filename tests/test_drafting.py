@@ -189,6 +189,21 @@ def test_the_next_version_may_have_other_types_and_says_so_itself(tmp_path):
         assert types(session)["age"] == "text"
 
 
+def test_another_path_or_delimiter_before_the_first_charge_is_drafted_anew(tmp_path):
+    one = written(tmp_path / "one.csv", "id;age\na;30\n")
+    two = written(tmp_path / "two.csv", "id,age,ward\na,old,A\n")
+    rows = {"privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1), "name": "visits"}
+    with dp.protect(one, **rows) as session:
+        assert types(session) == {"id;age": "text"}
+    with dp.protect(one, delimiter=";", **WORDS, name="visits") as session:
+        assert types(session) == {"id": "text", "age": "integer"}
+    with dp.protect(two, **WORDS, name="visits") as session:
+        assert types(session) == {"id": "text", "age": "text", "ward": "text"}
+        session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.1)
+    with pytest.raises(SourceError, match="over another source"):
+        dp.protect(one, delimiter=";", **WORDS, name="visits")
+
+
 @pytest.mark.pitfall("A22")
 def test_declared_types_need_no_look_at_the_cells(tmp_path):
     path = written(tmp_path / "visits.csv", "id,age,ward\na,old,A\nb,41,B\n")

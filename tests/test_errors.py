@@ -83,7 +83,7 @@ def test_the_tree_in_the_docstring_draws_every_class_where_it_hangs():
     assert sorted(name for _, name in drawn) == sorted(kind.__name__ for kind in CLASSES)
     for branch, name in drawn:
         parents = {0: Exception, 4: errors.DiscreetError, 8: Refusal}
-        assert getattr(errors, name).__base__ is parents[len(branch)]
+        assert getattr(errors, name).__bases__[0] is parents[len(branch)]
 
 
 def test_the_nearest_known_name_is_suggested():
@@ -195,3 +195,14 @@ def test_the_examples_of_the_page_of_errors_print_what_the_page_says(tmp_path):
     assert result.returncode == 0, result.stderr
     for block, printed in zip(blocks, json.loads(result.stdout), strict=True):
         assert printed == (block["output"] or ""), block["code"]
+
+
+def test_the_nearest_name_is_found_whatever_its_case():
+    assert suggestion("AGE", ["ward", "age"]) == "age"
+    assert suggestion("age", ["Ward", "Age"]) == "Age"
+
+
+def test_an_unknown_call_is_an_attribute_error_too():
+    refusal = errors.UnknownCallError("x", because="y", instead="z")
+    assert isinstance(refusal, AttributeError)
+    assert isinstance(refusal, Refusal)

@@ -339,3 +339,37 @@ def test_without_matplotlib_a_plot_is_refused_with_the_command_that_installs_it(
 def test_importing_the_module_does_not_import_matplotlib():
     script = "import sys, discreet.plots; raise SystemExit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_whole_answers_with_whole_margins_have_no_decimals():
+    table = pa.table({"n": [21_789], "n_margin": [6]})
+    figure = _bars(table, key=None)
+    assert _texts(figure) == ["21,789 ± 6"]
+    assert figure.get_label() == "n: 21,789 ± 6"
+
+
+def test_counts_are_drawn_from_zero_where_some_are_far_smaller_than_others():
+    assert _bars().axes[0].get_xlim()[0] <= 0
+    close = pa.table({"ward": ["A", "B"], "n": [900, 1000], "n_margin": [5, 5]})
+    assert _bars(close).axes[0].get_xlim()[0] > 0
+    alone = pa.table({"n": [1000], "n_margin": [5]})
+    assert _bars(alone, key=None).axes[0].get_xlim()[0] > 0
+
+
+def test_several_values_have_a_panel_each():
+    table = WARDS.append_column("cost", pa.array([1.5, 2.5, 3.5])).append_column("cost_margin", pa.array([0.1] * 3))
+    figure = _bars(table, value=["n", "cost"], margin=["n_margin", "cost_margin"], title="two", caption="epsilon 1")
+    assert len(figure.axes) == 2
+    assert [text.get_text() for text in figure.axes[1].texts] == ["1.50 ± 0.10", "2.50 ± 0.10", "3.50 ± 0.10"]
+    assert figure.axes[1].get_xlabel().splitlines() == ["cost", "whiskers: the margin of the noise", "epsilon 1"]
+    assert figure.get_label().startswith("two. n: A 120 ± 12; ")
+    assert figure.get_label().endswith("C 3.50 ± 0.10. epsilon 1")
+    for axes in figure.axes:
+        for one, other in itertools.pairwise(_boxes(figure, axes.texts)):
+            assert not one.overlaps(other)
+
+
+def test_a_caption_and_other_words_for_the_whiskers_stand_below():
+    label = _bars(whiskers="not noise", caption="epsilon 1, for one patient").axes[0].get_xlabel()
+    assert label.splitlines() == ["n", "not noise", "epsilon 1, for one patient"]
+    _assert_readable(_bars(caption="a caption of some length that is wrapped to the width of the figure " * 2))

@@ -250,8 +250,8 @@ def test_the_default_ledger_is_under_the_home_and_its_path_is_printed(capsys, di
 def test_a_name_belongs_to_one_source(tmp_path):
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text("person,ward,cost\na,A,1\n")
-    with opened(source=tmp_path / "one.csv"):
-        pass
+    with opened(source=tmp_path / "one.csv") as session:
+        session.release(COUNT, epsilon=TINY)
     with pytest.raises(SourceError, match="over another source") as refused:
         opened(source=tmp_path / "two.csv")
     assert "version=2" in refused.value.instead
@@ -288,15 +288,44 @@ def test_versions_are_numbered_upwards():
         ({"privacy_unit": "ward"}, UnitError, "counted for that unit"),
         ({"privacy_unit": dp.ROW, "max_rows": None}, UnitError, "counted for that unit"),
         ({"neighbours": "replace_one"}, UnitError, "counted for that unit"),
-        ({"missing_units": "one_unit"}, CatalogError, "frozen when it was registered"),
-        ({"types": {"cost": "text"}}, CatalogError, "frozen when it was registered"),
+        ({"missing_units": "one_unit"}, CatalogError, "missing_units is registered as 'drop', not 'one_unit'"),
+        ({"types": {"cost": "text"}}, CatalogError, "column 'cost' is registered as 'integer', not 'text'"),
     ],
     ids=["epsilon", "delta", "unit", "row", "neighbours", "missing units", "types"],
 )
-def test_a_registered_name_keeps_its_promise(words, error, text):
-    opened().close()
+def test_a_registered_name_keeps_its_promise_from_the_first_charge_on(words, error, text):
+    opened(**words).close()
+    with opened(types={"cost": "integer"}) as session:
+        session.release(COUNT, epsilon=TINY)
     with pytest.raises(error, match=text):
         opened(**words)
+
+
+def test_a_wrong_unit_is_corrected_by_saying_it_right_while_nothing_was_charged(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("person,ward,cost\n" + "".join(f"p{i % 5},A,{i}\n" for i in range(20)))
+    rows = dp.protect(path, privacy_unit=dp.ROW, budget=BUDGET)
+    with rows as wrong, dp.protect(path, privacy_unit="person", max_rows=3, budget=BUDGET) as right:
+        assert [entry.kind for entry in right.history()] == [Kind.REGISTERED, Kind.REGISTERED]
+        with pytest.raises(SourceError, match="earlier registration of 'visits'"):
+            wrong.release(COUNT, epsilon=0.5)
+        assert spent(right) == Cost(0, 0, 0)
+        assert "one person" in right.release(COUNT, epsilon=0.5).guarantee
+        assert right.ledger.verify().ok
+    with pytest.raises(UnitError, match="protects one person"):
+        dp.protect(path, privacy_unit=dp.ROW, budget=BUDGET)
+
+
+def test_a_correction_needs_a_source_with_the_declared_columns(tmp_path):
+    (tmp_path / "catalog.yaml").write_text(CATALOG.partition("  people:")[0])
+    (tmp_path / "visits.csv").write_text("person,ward,cost\na,A,1\n")
+    with dp.Session(tmp_path / "catalog.yaml") as session:
+        kept = session.ledger.registered("visits")
+    (tmp_path / "catalog.yaml").write_text(CATALOG.partition("  people:")[0].replace("cost:", "costs:"))
+    with pytest.raises(SourceError, match="column 'costs'"):
+        dp.Session(tmp_path / "catalog.yaml")
+    with session.ledger as ledger:
+        assert ledger.registered("visits") == kept
 
 
 def test_raising_a_cap_is_a_new_promise_that_the_open_session_follows(session):

@@ -85,10 +85,18 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return importlib.import_module(f"discreet.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        raise _unknown(name)
     value: object = getattr(importlib.import_module(f"discreet.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _unknown(name: str) -> AttributeError:
+    if name.startswith("_"):
+        return AttributeError(f"module 'discreet' has no attribute {name!r}")
+    hints = importlib.import_module("discreet.hints")
+    refusal: AttributeError = hints.unknown_call("module 'discreet'", name, hints.MODULE, __all__, "dp.{}")
+    return refusal
 
 
 def __dir__() -> list[str]:

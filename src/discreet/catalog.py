@@ -22,16 +22,15 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
 
+from discreet import strict_yaml
 from discreet.errors import CatalogError, NameNotFoundError, ParameterError, UnitError, suggestion
 from discreet.exact import rational
 from discreet.unit import ROW, Caps, Neighbours, Row, Unit, unit_of
@@ -40,7 +39,14 @@ AnyFact = TypeVar("AnyFact", bound="Fact")
 Value = str | int | bool | dt.date | dt.datetime | None
 
 ROW_IN_TEXT = "dp.ROW"
-_SHAPE = "the shape shown in docs/catalog.md"
+_SYNONYMS = {
+    **dict.fromkeys(("int", "int32", "int64", "bigint", "whole"), "integer"),
+    **dict.fromkeys(("float", "float64", "double", "number", "numeric", "decimal"), "real"),
+    **dict.fromkeys(("str", "string", "varchar", "category", "object"), "text"),
+    **dict.fromkeys(("bool",), "boolean"),
+    **dict.fromkeys(("datetime", "time"), "timestamp"),
+}
+_DATA = (".csv", ".tsv", ".parquet", ".duckdb", ".db", ".arrow", ".feather", ".xlsx", ".json")
 _REASONS = {
     "dict_type": "it must be a mapping of names to values",
     "extra_forbidden": "there is no field of that name",
@@ -307,14 +313,13 @@ class Catalog(Fact):
     @classmethod
     def load(cls, path: str | Path) -> "Catalog":
         """Read a catalog from a YAML file."""
+        given: object = path
+        if not isinstance(given, str | Path) or Path(given).suffix.lower() in _DATA:
+            raise _data_not_catalog(given)
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, ValueError):
-            raise CatalogError(
-                f"catalog {str(path)!r}",
-                because="the file cannot be read as UTF-8 text",
-                instead='Session(catalog="catalog.yaml") with the path of an existing file',
-            ) from None
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
         return cls.parse(text)
 
     @classmethod
@@ -326,16 +331,21 @@ class Catalog(Fact):
                 because=f"a catalog has at most {LONGEST_TEXT:,} characters",
                 instead="long lists of keys in keys=... of a query, as a public table",
             )
-        try:
-            data = yaml.load(text, Loader=_ExactLoader)  # noqa: S506 - a subclass of SafeLoader
-        except (yaml.YAMLError, ArithmeticError, RecursionError, ValueError) as error:
-            raise CatalogError("a catalog that is not YAML", because=_problem(error), instead=_SHAPE) from None
-        return validated(cls, data, "catalog")
+        return validated(cls, strict_yaml.read(text), "catalog")
+
+    def __repr__(self) -> str:
+        told = [
+            f"{name!r} ({len(table.columns)} columns, privacy_unit {table.privacy_unit!r})"
+            for name, table in self.tables.items()
+        ]
+        return f"catalog of {', '.join(told) or 'no table'}"
+
+    __str__ = __repr__
 
     def to_yaml(self) -> str:
         """The catalog as YAML text, ready to be edited by its owner."""
         data = self.model_dump(mode="json", exclude_defaults=True)
-        return yaml.dump({"catalog": self.catalog} | data, Dumper=_ExactDumper, sort_keys=False, allow_unicode=True)
+        return strict_yaml.write({"catalog": self.catalog} | data)
 
     def table(self, name: str) -> Table:
         """A table by name, or the refusal that names the nearest one."""
@@ -350,12 +360,36 @@ class Catalog(Fact):
             ) from None
 
 
+def _data_not_catalog(given: object) -> CatalogError:
+    is_path = isinstance(given, str | Path)
+    source = repr(str(given)) if is_path else 'frame, name="visits"'
+    return CatalogError(
+        f"catalog {source}" if is_path else f"a catalog of type {type(given).__name__}",
+        because="that is data, and a catalog is a YAML file that says what is public about data",
+        instead=f'dp.protect({source}, privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
+    )
+
+
+def _unreadable(path: str | Path, error: Exception) -> CatalogError:
+    reasons = {
+        FileNotFoundError: "there is no file at that path",
+        IsADirectoryError: "it is a directory",
+        PermissionError: "this process may not read it",
+        UnicodeDecodeError: "the file is not UTF-8 text",
+    }
+    return CatalogError(
+        f"catalog {str(path)!r}",
+        because=reasons.get(type(error), "the file cannot be read"),
+        instead='Session("catalog.yaml"), with the path of an existing YAML file in UTF-8',
+    )
+
+
 def validated(kind: type[AnyFact], data: object, what: str) -> AnyFact:
     """A fact from plain data; what does not fit is refused with the place and the reason."""
     try:
         return kind.model_validate(data)
     except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
         raise CatalogError(
             f"{what}: {place}" if place else what, because=_reason(first), instead=_nearest_field(first)
@@ -370,8 +404,13 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 def _nearest_field(error: Mapping[str, Any]) -> str:
     fields = [*Column.model_fields, *Promise.model_fields, *Table.model_fields, *Catalog.model_fields]
-    nearest = suggestion(str(error["loc"][-1]), fields) if error["type"] == "extra_forbidden" else ""
-    return f"{nearest}: ..." if nearest in fields else _SHAPE
+    place = str(error["loc"][-1]) if error["loc"] else ""
+    if place == "type" and error["type"] == "value_error":
+        kind = str(error["input"]).casefold()
+        nearest = _SYNONYMS.get(kind) or suggestion(kind, list(ColumnType))
+        return f"type: {nearest if nearest in tuple(ColumnType) else ColumnType.TEXT}"
+    nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
+    return f"{nearest}: ..." if nearest in fields else strict_yaml.SHAPE
 
 
 def check_names(names: Iterable[str], what: str) -> None:
@@ -421,73 +460,3 @@ def is_of_type(value: object, kind: ColumnType) -> bool:
         case ColumnType.TIMESTAMP:
             return isinstance(value, dt.datetime)
     return False
-
-
-class _ExactLoader(yaml.SafeLoader):
-    """YAML with exact decimals and no repeated keys, aliases or tags; 010, 12:30, no and dates are text."""
-
-    yaml_implicit_resolvers = {}  # noqa: RUF012 - filled below, as PyYAML wants it
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
-            raise CatalogError(
-                "an alias (*name) or a tag (!name) in a catalog",
-                because="a few aliases stand for billions of values, and a tag for any object",
-                instead="the plain value itself, written out",
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise CatalogError(
-                    f"the name {key!r} in a catalog",
-                    because="names are text, and YAML reads this one as something else",
-                    instead=f'"{key}", in quotes',
-                )
-            if key in seen:
-                raise CatalogError(
-                    f"the key {key!r} twice in one place of the catalog",
-                    because="one of the two would silently win",
-                    instead="each key once",
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-class _ExactDumper(yaml.SafeDumper):
-    """Writes what `_ExactLoader` reads back as the same values."""
-
-    yaml_implicit_resolvers = _ExactLoader.yaml_implicit_resolvers
-
-    def ignore_aliases(self, data: object) -> bool:
-        del data
-        return True
-
-
-def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Breaks of lines that are not ASCII are lost unless they are quoted."""
-    style = '"' if re.search("[\x85\u2028\u2029\ufeff]", text) else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-
-_ExactDumper.add_representer(str, _written)
-
-_WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
-for _tag, _pattern, _first in (
-    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
-    ("int", _WHOLE, "-+0123456789"),
-    ("float", rf"({_WHOLE}(\.[0-9]*)?|[-+]?\.[0-9]+)([eE][-+]?[0-9]{{1,9}})?", "-+.0123456789"),
-):
-    _ExactLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), list(_first))
-_ExactLoader.add_constructor("tag:yaml.org,2002:float", lambda _, node: Decimal(str(node.value).replace("_", "")))
-
-
-def _problem(error: Exception) -> str:
-    if isinstance(error, yaml.YAMLError):
-        return str(error).splitlines()[0].lower()
-    return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"

@@ -1,7 +1,8 @@
 """Drafting a catalog for one table: the owner's words, and types read from the source once and then frozen.
 
 Types that the owner does not declare are taken from the ledger where the dataset is registered already, and are read
-from the source only the first time. Afterwards no cell can change how a column is read.
+from the source only the first time. Afterwards no cell can change how a column is read. A first time there is also
+where nothing was charged yet and the owner corrects the path or the delimiter: then the columns are others.
 """
 
 import json
@@ -16,7 +17,7 @@ from discreet.engines import Source, draft
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, suggestion
 from discreet.exact import Number
 from discreet.frame import checked_bounds
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, Registration
 from discreet.unit import Row, unit_of
 
 
@@ -103,12 +104,7 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
     types = _types(name, source, words, ledger)
     for column in (*words.columns, *unit.columns):
         if column not in types:
-            nearest = suggestion(column, types)
-            raise NameNotFoundError(
-                f"column {column!r}",
-                because="the source has no column of that name",
-                instead=repr(nearest) if nearest in types else nearest,
-            )
+            raise _no_column(column, types, is_unit=column in unit.columns)
     columns = {column: {**words.columns.get(column, {}), "type": kind} for column, kind in types.items()}
     data = {
         **words.table,
@@ -120,15 +116,32 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
     return Catalog(tables={name: validated(Table, data, f"table {name!r}")})
 
 
+def _no_column(column: str, types: Mapping[str, str], *, is_unit: bool) -> NameNotFoundError:
+    nearest = suggestion(column, types)
+    instead = repr(nearest) if nearest in types else nearest
+    if is_unit and column.casefold() in ("row", "rows", "dp.row"):
+        instead = "privacy_unit=dp.ROW, without quotes"
+    return NameNotFoundError(f"column {column!r}", because="the source has no column of that name", instead=instead)
+
+
 def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str, str]:
     declared = {column: str(said["type"]) for column, said in words.columns.items() if "type" in said}
     kept = ledger.registered(name, words.version)
-    if kept is not None:
+    if kept is not None and not _is_corrected(kept, source, words):
         known: dict[str, str] = dict(json.loads(kept.facts)["columns"])
     elif source.columns and all(column in declared for column in source.columns):
         known = dict.fromkeys(source.columns, "")
     else:
         kinds = draft(source)
+        before = ledger.registered(name) if kept is None else None
+        seen: dict[str, str] = {} if before is None or not before.is_charged else json.loads(before.facts)["columns"]
         names = source.columns if len(source.columns) == len(kinds) else tuple(kinds)  # a sniffer renames strange ones
-        known = {column: str(kind) for column, kind in zip(names, kinds.values(), strict=True)}
+        drafted_now = zip(names, kinds.values(), strict=True)
+        known = {column: seen.get(column, str(kind)) for column, kind in drafted_now}
     return {column: declared.get(column, kind) for column, kind in known.items()}
+
+
+def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
+    """Whether the owner names another source, or another way to split its lines, before anything was charged."""
+    read = (kept.source, json.loads(kept.facts).get("delimiter"))
+    return not kept.is_charged and read != (source.identity, words.table["delimiter"])

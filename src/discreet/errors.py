@@ -13,7 +13,8 @@
     │   ├── AccountingError      a formula outside its range, an event that an accountant does not know
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
-    │   └── UnsupportedError     something that discreet does not do
+    │   ├── UnsupportedError     something that discreet does not do
+    │   └── UnknownCallError     a name that discreet does not have; an AttributeError too
     ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
     ├── EntropyError             the operating system gives no randomness, so no noise can be drawn
     └── Failure                  after data was read: one constant sentence; the charge stands
@@ -110,6 +111,10 @@ class UnsupportedError(Refusal):
     """Something that discreet does not do, and why."""
 
 
+class UnknownCallError(Refusal, AttributeError):
+    """A name that discreet does not have, with what it is called here; `hasattr` says no."""
+
+
 class LedgerError(DiscreetError):
     """The ledger is damaged, newer than this library, or cannot be written."""
 
@@ -131,9 +136,10 @@ class Failure(DiscreetError):  # noqa: N818 - a failure after data, told apart f
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name nearest to a misspelt one, or a list of what is known."""
     names = list(known)
-    nearest = difflib.get_close_matches(name[:_LONGEST_NAME], names, n=1, cutoff=0.6)
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    nearest = difflib.get_close_matches(name[:_LONGEST_NAME].casefold(), folded, n=1, cutoff=0.6)
     if nearest:
-        return nearest[0]
+        return folded[nearest[0]]
     if not names:
         return "none: no name is known here"
     shown = ", ".join(repr(n) for n in names[:12])

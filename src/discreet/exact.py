@@ -67,14 +67,14 @@ def whole(value: object, name: str, *, least: int = 1) -> int:
     return int(index())
 
 
-def probability(value: object, name: str) -> Fraction:
-    """A rational in [0, 1)."""
+def probability(value: object, name: str, *, example: str = "1e-9") -> Fraction:
+    """A rational in [0, 1); the example is what a refusal suggests, unless a percentage was meant."""
     number = rational(value, name)
     if not 0 <= number < 1:
         raise ParameterError(
             f"{name}={_show(value)}",
             because=f"{name} is a probability: at least 0 and below 1",
-            instead=f"{name}=1e-9",
+            instead=f"{name}={example if example == '1e-9' or not 1 < number < 100 else shown(number / 100)}",
         )
     return number
 

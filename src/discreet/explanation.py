@@ -18,7 +18,7 @@ class ExplainedOutput:
     note: str = ""
 
     def __str__(self) -> str:
-        error = f"± {shown(self.margin)}" if self.margin is not None else "± depends on the size of each group"
+        error = f"± {_grouped(self.margin)}" if self.margin is not None else "± depends on the size of each group"
         return f"{self.kind}: {error}{f' {self.note}' if self.note else ''}; {self.noise}"
 
 
@@ -71,3 +71,8 @@ class Explanation:
 
     def _footnote(self) -> str:
         return f"± at {shown(100 * self.confidence)}%, for the noise"
+
+
+def _grouped(margin: Fraction) -> str:
+    """A margin with its thousands set apart, as releases write it."""
+    return f"{margin.numerator:,}" if margin.denominator == 1 else f"{float(margin):,.6g}"

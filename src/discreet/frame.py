@@ -4,182 +4,33 @@ visits = dp.table("visits")
 query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000)))
 """
 
-import datetime as dt
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from discreet import plan
-from discreet.catalog import UNSTRUCTURED, ColumnType, Value, python_value
-from discreet.errors import (
-    NameNotFoundError,
-    ParameterError,
-    TypeMismatchError,
-    UnsupportedError,
-    short_traceback,
-    suggestion,
-)
+from discreet import hints, plan
+from discreet.catalog import Value, python_value
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, short_traceback, suggestion
 from discreet.exact import Number, positive, rational, whole
-from discreet.plan import DEEPEST, MOST_NODES
+from discreet.expression import Expr, written
 
-_LARGEST_CONSTANT = 10**300
-_VERBS = {
-    "aggregate": "agg(n=dp.count())",
-    "assign": "derive(tens=table.age / 10)",
-    "count": "agg(n=dp.count())",
-    "filter": "where(table.age >= 40)",
-    "groupby": 'group_by("ward")',
-    "mean": 'agg(cost=dp.mean("cost", bounds=(0, 5_000)))',
-    "select": "agg(n=dp.count())",
-    "sum": 'agg(cost=dp.sum("cost", bounds=(0, 5_000)))',
-    "with_columns": "derive(tens=table.age / 10)",
-}
-
-
-def _no_operator(symbol: str, instead: str) -> Callable[..., NoReturn]:
-    def refuse(*_: object) -> NoReturn:
-        raise UnsupportedError(
-            f"{symbol} in an expression", because="it does not mean the same on every engine", instead=instead
-        )
-
-    return refuse
-
-
-@dataclass(frozen=True, eq=False)
-class Expr:
-    """A value computed from one row: compare it, combine it with &, | and ~, test it, cast it."""
-
-    node: plan.Expression
-    depth: int = 1
-    nodes: int = 1
-
-    def __eq__(self, other: object) -> "Expr":  # type: ignore[override]
-        return _binary(lambda a, b: plan.Compare("==", a, b), self, other)
-
-    def __ne__(self, other: object) -> "Expr":  # type: ignore[override]
-        return _binary(lambda a, b: plan.Compare("!=", a, b), self, other)
-
-    def __lt__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Compare("<", a, b), self, other)
-
-    def __le__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Compare("<=", a, b), self, other)
-
-    def __gt__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Compare(">", a, b), self, other)
-
-    def __ge__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Compare(">=", a, b), self, other)
-
-    def __and__(self, other: object) -> "Expr":
-        return _binary(plan.Both, self, other)
-
-    def __rand__(self, other: object) -> "Expr":
-        return _binary(plan.Both, other, self)
-
-    def __or__(self, other: object) -> "Expr":
-        return _binary(plan.Either, self, other)
-
-    def __ror__(self, other: object) -> "Expr":
-        return _binary(plan.Either, other, self)
-
-    def __invert__(self) -> "Expr":
-        return _unary(plan.Not, self)
-
-    def __add__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("+", a, b), self, other)
-
-    def __radd__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("+", a, b), other, self)
-
-    def __sub__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("-", a, b), self, other)
-
-    def __rsub__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("-", a, b), other, self)
-
-    def __mul__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("*", a, b), self, other)
-
-    def __rmul__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("*", a, b), other, self)
-
-    def __truediv__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("/", a, b), self, other)
-
-    def __rtruediv__(self, other: object) -> "Expr":
-        return _binary(lambda a, b: plan.Combine("/", a, b), other, self)
-
-    def __neg__(self) -> "Expr":
-        return 0 - self
-
-    __mod__ = __rmod__ = _no_operator("%", "a column that the owner prepared")
-    __floordiv__ = __rfloordiv__ = _no_operator("//", '(table.age / 10).cast("integer"), which rounds')
-    __pow__ = __rpow__ = _no_operator("**", "table.age * table.age")
-    __xor__ = __rxor__ = _no_operator("^", "(a | b) & ~(a & b)")
-    __abs__ = _no_operator("abs()", "a column that the owner prepared")
-
-    @short_traceback
-    def is_in(self, values: Iterable[Any]) -> "Expr":
-        """Whether the value is one of some constants."""
-        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise TypeMismatchError(
-                f"is_in of type {type(values).__name__}", because="it takes a list", instead='is_in(["A", "B"])'
-            )
-        constants = tuple(_scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
-        return _sized(Expr(plan.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
-
-    def is_missing(self) -> "Expr":
-        """Whether the value is missing."""
-        return _unary(plan.IsMissing, self)
-
-    def is_present(self) -> "Expr":
-        """Whether the value is there."""
-        return ~self.is_missing()
-
-    def between(self, low: object, high: object) -> "Expr":
-        """Whether the value lies in [low, high], both ends included."""
-        return (self >= low) & (self <= high)
-
-    def cast(self, kind: str) -> "Expr":
-        """A total cast to 'integer', 'real', 'text', 'boolean', 'date' or 'timestamp'."""
-        castable = [str(t) for t in ColumnType if t not in UNSTRUCTURED]
-        if kind not in castable:
-            raise TypeMismatchError(
-                f"cast to {kind!r}",
-                because="values are cast to a type that has one normal form on every engine",
-                instead=" or ".join(f"cast({name!r})" for name in castable),
-            )
-        return _unary(lambda node: plan.Cast(node, ColumnType(kind)), self)
-
-    def __hash__(self) -> int:
-        return hash(self.node)
-
-    def __bool__(self) -> NoReturn:
-        raise TypeMismatchError(
-            "an expression used as true or false",
-            because="it has no value here; 'and', 'or', 'not', 'in', 'if' and chained comparisons ask for one",
-            instead="(a > 1) & (b < 2), (a > 1) | (b < 2), ~(a > 1), a.is_in([1, 2]), a.between(1, 2)",
-        )
-
-    def __contains__(self, _: object) -> bool:
-        return bool(self)
-
-    def __iter__(self) -> NoReturn:
-        raise TypeMismatchError(
-            "a loop over an expression", because="it has no rows here", instead="table.agg(n=dp.count())"
-        )
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        name = self.node.name if isinstance(self.node, plan.Column) else "an expression"
-        raise UnsupportedError(
-            f"{name}(...)",
-            because="it is read as a column, which cannot be called; a table has where, derive, group_by and agg",
-            instead=f"table.{_VERBS.get(name, 'where(...)')}",
-        )
+__all__ = [
+    "Aggregation",
+    "Expr",
+    "Frame",
+    "Grouped",
+    "Query",
+    "checked_bounds",
+    "count",
+    "count_distinct",
+    "count_units",
+    "mean",
+    "sum",
+    "table",
+]
 
 
 @dataclass(frozen=True)
@@ -196,6 +47,18 @@ class Query:
 
     plan: plan.Aggregate
 
+    def __repr__(self) -> str:
+        by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
+        asked = ", ".join(f"{output.name}={_measured(output.measure)}" for output in self.plan.outputs)
+        return f"query of {_told(self.plan.source)}{by}: {asked}"
+
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("a query", name, hints.QUERY, ["plan"], "query.{}")
+
 
 class Frame:
     """A table of the catalog, narrowed and extended; it holds no data."""
@@ -203,18 +66,24 @@ class Frame:
     def __init__(self, relation: plan.Relation) -> None:
         self._relation = relation
 
+    def __repr__(self) -> str:
+        return _told(self._relation)
+
+    @short_traceback
     def __getitem__(self, name: str) -> Expr:
         if not isinstance(name, str):
             raise ParameterError(
-                f"table[{name!r}]",
-                because="a column is named by text",
-                instead='table["age"]; filter with table.where(...)',
+                f"table[...] of type {type(name).__name__}",
+                because="a column is named by text, and rows are kept by where",
+                instead=f"table.where({name!r})" if isinstance(name, Expr) else 'table["age"]',
             )
         return Expr(plan.Column(name))
 
     def __getattr__(self, name: str) -> Expr:
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in hints.FRAME:
+            raise hints.unknown_call("a table", name, hints.FRAME, (), "{}")
         return Expr(plan.Column(name))
 
     @short_traceback
@@ -259,8 +128,9 @@ class Frame:
         return Grouped(self._relation, grouping)
 
     @short_traceback
-    def agg(self, **aggregations: Aggregation) -> Query:
+    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
         """Ask for named aggregates over all rows."""
+        _refuse_unnamed(unnamed)
         return Query(plan.Aggregate(self._relation, _outputs(aggregations)))
 
 
@@ -272,8 +142,9 @@ class Grouped:
         self._grouping = grouping
 
     @short_traceback
-    def agg(self, **aggregations: Aggregation) -> Query:
+    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
         """Ask for named aggregates for each key."""
+        _refuse_unnamed(unnamed)
         outputs = _outputs(aggregations)
         for output in outputs:
             if output.name in self._grouping.columns:
@@ -283,6 +154,16 @@ class Grouped:
                     instead=f"agg({output.name}_total=...)",
                 )
         return Query(plan.Aggregate(self._relation, outputs, self._grouping))
+
+    def __repr__(self) -> str:
+        return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
+
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg"], ".{}(n=dp.count())")
 
 
 @short_traceback
@@ -350,7 +231,7 @@ def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
         raise ParameterError(
             "bounds that are not a pair", because="bounds are a lower and an upper number", instead="bounds=(0, 100)"
         )
-    low, high = rational(bounds[0], "bounds"), rational(bounds[1], "bounds")
+    low, high = _bounds(bounds[0], bounds[1])
     if low > high:
         raise ParameterError(
             f"bounds=({bounds[0]!r}, {bounds[1]!r})",
@@ -358,6 +239,18 @@ def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
             instead=f"bounds=({bounds[1]!r}, {bounds[0]!r})",
         )
     return low, high
+
+
+def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
+    try:
+        return rational(low, "bounds"), rational(high, "bounds")
+    except ParameterError:
+        shown = ", ".join(repr(bound) for bound in (low, high))
+        raise ParameterError(
+            f"bounds=({shown})" if len(shown) <= 80 else "bounds that are no numbers",
+            because="bounds are two finite numbers of ordinary size",
+            instead="bounds=(0, 100)",
+        ) from None
 
 
 def _grid(grid: Number | None) -> Fraction | None:
@@ -377,6 +270,73 @@ def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[plan.Output, ...]
     return tuple(plan.Output(name, value.measure, value.weight) for name, value in aggregations.items())
 
 
+def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
+    if unnamed:
+        named = isinstance(unnamed[0], Aggregation)
+        raise ParameterError(
+            "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
+            because="every answer has a name of its own in the release",
+            instead=f"agg({_suggested(unnamed[0])})",
+        )
+
+
+def _suggested(unnamed: object) -> str:
+    """The same aggregate with a name."""
+    if isinstance(unnamed, Aggregation):
+        return f"{_short(unnamed.measure)}={_typed(unnamed.measure)}"
+    if isinstance(unnamed, Mapping) and unnamed:
+        column, verb = next(iter(unnamed.items()))
+        if verb in ("mean", "sum"):
+            name = str(column).lower() if str(column).isidentifier() else verb
+            return f'{name}=dp.{verb}("{column}", bounds=(0, 100))'
+    return "n=dp.count()"
+
+
+def _short(measure: plan.Measure) -> str:
+    match measure:
+        case plan.Count() | plan.CountUnits() | plan.CountDistinct():
+            return "n"
+        case plan.Sum():
+            return "total"
+        case plan.Mean():
+            return "average"
+
+
+def _typed(measure: plan.Measure) -> str:
+    """The call that makes a measure, with the bounds that it has."""
+    match measure:
+        case plan.Count():
+            return "dp.count()"
+        case plan.CountUnits():
+            return "dp.count_units()"
+        case plan.CountDistinct(operand):
+            return f"dp.count_distinct({_column(operand)})"
+        case plan.Sum(operand, bounds) | plan.Mean(operand, bounds):
+            verb = "sum" if isinstance(measure, plan.Sum) else "mean"
+            limits = f", bounds=({bounds[0]}, {bounds[1]})" if bounds else ""
+            return f"dp.{verb}({_column(operand)}{limits})"
+
+
+def _measured(measure: plan.Measure) -> str:
+    return _typed(measure).removeprefix("dp.")
+
+
+def _column(operand: plan.Expression) -> str:
+    return repr(operand.name) if isinstance(operand, plan.Column) else written(operand)
+
+
+def _told(relation: plan.Relation) -> str:
+    """A table with how often it was narrowed and extended."""
+    conditions = derived = 0
+    while not isinstance(relation, plan.Table):
+        conditions, derived = conditions + isinstance(relation, plan.Where), derived + isinstance(relation, plan.Derive)
+        relation = relation.source
+    words = [f"table {relation.name!r}"]
+    words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
+    words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
+    return ", ".join(words)
+
+
 def _keys(
     columns: tuple[str, ...], keys: object
 ) -> tuple[tuple[tuple[Value, ...] | None, ...], tuple[tuple[Value, ...], ...] | None]:
@@ -388,11 +348,19 @@ def _keys(
             raise ParameterError(
                 f"keys for {stray[0]!r}",
                 because="it is not among the grouping columns",
-                instead=f"group_by({', '.join(map(repr, (*columns, stray[0])))}, keys=...)",
+                instead=_right_keys(columns, str(stray[0]), keys[stray[0]]),
             )
         lists = {name: _listed(keys[name], f"keys of {name!r}", f'keys={{"{name}": ["A", "B"]}}') for name in keys}
         return tuple(lists.get(name) for name in columns), None
     return (None,) * len(columns), _table_rows(columns, keys)
+
+
+def _right_keys(columns: tuple[str, ...], stray: str, keys: object) -> str:
+    """The keys under the name that was meant, or the grouping with one more column."""
+    nearest = suggestion(stray, columns)
+    if nearest in columns:
+        return f'keys={{"{nearest}": {_shown_keys(keys)}}}'
+    return f"group_by({', '.join(map(repr, (*columns, stray)))}, keys=...)"
 
 
 def _listed(values: object, what: str, example: str) -> tuple[Value, ...]:
@@ -417,7 +385,7 @@ def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...],
         raise ParameterError(
             f"keys of type {type(keys).__name__}",
             because="keys are a dict of lists, or a public table (Arrow, pandas, Polars)",
-            instead=f'keys={{"{columns[0]}": ["A", "B"]}}',
+            instead=f'keys={{"{columns[0]}": {_shown_keys(keys)}}}',
         )
     names = list(frame.columns if is_pandas else frame.column_names)
     for name in columns:
@@ -429,6 +397,15 @@ def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...],
             )
     cells = [_pandas_cells(frame[name]) if is_pandas else frame.column(name).to_pylist() for name in columns]
     return tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
+
+
+def _shown_keys(keys: object) -> str:
+    """Keys that were given without their column, as far as they can be shown on a line."""
+    if isinstance(keys, range):
+        return repr(keys)
+    if not isinstance(keys, list | tuple) or not 0 < len(keys) <= 12:
+        return '["A", "B"]'
+    return f"[{', '.join(json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key) for key in keys)}]"
 
 
 def _pandas_cells(column: Any) -> list[Any]:
@@ -456,41 +433,3 @@ def _expression(value: object, example: str) -> plan.Expression:
         because="conditions and derived columns are built from the table's columns",
         instead=example,
     )
-
-
-def _scalar(value: object) -> plan.Scalar:
-    plain = python_value(value)
-    if isinstance(plain, float | Decimal | Fraction):
-        exact = rational(plain, "a constant")
-        if abs(exact) <= _LARGEST_CONSTANT:
-            return float(exact)
-    if isinstance(plain, str | int | dt.date):
-        return plain
-    raise TypeMismatchError(
-        f"a constant of type {type(value).__name__}",
-        because="constants are numbers of ordinary size, text, booleans, dates and timestamps",
-        instead="table.age >= 40, or table.age.is_missing() for missing values",
-    )
-
-
-def _wrapped(value: object) -> Expr:
-    return value if isinstance(value, Expr) else Expr(plan.Literal(_scalar(value)))
-
-
-def _binary(build: Any, left: object, right: object) -> Expr:
-    a, b = _wrapped(left), _wrapped(right)
-    return _sized(Expr(build(a.node, b.node), max(a.depth, b.depth) + 1, a.nodes + b.nodes + 1))
-
-
-def _unary(build: Any, operand: Expr) -> Expr:
-    return _sized(Expr(build(operand.node), operand.depth + 1, operand.nodes + 1))
-
-
-def _sized(expr: Expr) -> Expr:
-    if expr.depth > DEEPEST or expr.nodes > MOST_NODES:
-        raise ParameterError(
-            f"an expression of depth {expr.depth} and {expr.nodes} parts",
-            because=f"expressions stay within depth {DEEPEST} and {MOST_NODES} parts",
-            instead="is_in([...]) for long lists of alternatives, or a column prepared by the owner",
-        )
-    return expr

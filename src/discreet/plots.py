@@ -64,13 +64,14 @@ class _Answer:
     name: str
     value: float | None
     margin: float | None
+    is_whole: bool = False
 
     def __str__(self) -> str:
         if self.value is None:
             return "no answer"
         if self.margin is None:
-            return f"{_plain(self.value)} (no margin)"
-        places = _places(self.margin)
+            return f"{self.value:,.0f} (no margin)" if self.is_whole else f"{_plain(self.value)} (no margin)"
+        places = 0 if self.is_whole else _places(self.margin)
         return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
 
@@ -78,21 +79,34 @@ def error_bars(
     table: pa.Table,
     *,
     key: str | Sequence[str] | None,
-    value: str,
-    margin: str | None,
+    value: str | Sequence[str],
+    margin: str | Sequence[str | None] | None,
     title: str | None = None,
     label: str | None = None,
     confidence: float | None = None,
+    whiskers: str | None = None,
+    caption: str | None = None,
 ) -> "Figure":
-    """A release as dots with whiskers of one margin either side; one line per key, or one in all where key is None."""
-    answers = _answers(table, key, value, margin)
-    words = label or _words(value)
-    names, notes = [answer.name for answer in answers], [str(answer) for answer in answers]
-    with _lines(names, notes, title, height=0.26 if len(answers) <= 60 else 0.2) as (figure, axes):
-        _draw_answers(axes, answers)
-        axes.grid(axis="y", color=FAINT, linewidth=0.7)
-        axes.set_xlabel(f"{_wrapped(words, 6)}\n{_whisker_words(answers, confidence)}")
-        figure.set_label(_description(title or words, names, notes))
+    """A release as dots with whiskers of one margin either side; one line per key, or one in all where key is None.
+
+    Several values are drawn below one another, a panel each. `whiskers` says what they mean where that is not the
+    margin of the noise; `caption` stands under the figure.
+    """
+    values = [value] if isinstance(value, str) else list(value)
+    margins = [margin] * len(values) if margin is None or isinstance(margin, str) else list(margin)
+    panels = [_answers(table, key, v, m) for v, m in zip(values, margins, strict=True)]
+    words = [label or _words(value) if len(values) == 1 else _words(value) for value in values]
+    names = [answer.name for answer in panels[0]]
+    notes = [[str(answer) for answer in answers] for answers in panels]
+    below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence)]
+    below += [_wrapped(caption, 6)] if caption else []
+    with _lines(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
+        for axes, answers, said in zip(drawn, panels, words, strict=True):
+            _draw_answers(axes, answers)
+            axes.grid(axis="y", color=FAINT, linewidth=0.7)
+            axes.set_xlabel(_wrapped(said, 6))
+        drawn[-1].set_xlabel("\n".join([drawn[-1].get_xlabel(), *below]))
+        figure.set_label(_described(title, words, names, notes, caption))
     return figure
 
 
@@ -107,7 +121,7 @@ def accuracy_curve(
 ) -> "Figure":
     """The margin of error against epsilon, with what each direction means on the axes; one line for each series."""
     curves = _curves(table, epsilon, margin, series)
-    with _canvas(7.0, 4.8, title) as (figure, axes):
+    with _canvas(7.0, 4.8, title) as (figure, (axes,)):
         for place, (name, points) in enumerate(curves.items()):
             _draw_curve(axes, name, points, place)
         if len(curves) == 1:
@@ -135,7 +149,7 @@ def budget_bars(
     left = [number or 0.0 for number in _numbers(table, remaining)]
     _refuse_unreadable(len(names))
     notes = [_budget_words(*pair) for pair in zip(used, left, strict=True)]
-    with _lines(names, notes, title, height=0.36) as (figure, axes):
+    with _lines(names, [notes], title, height=0.36) as (figure, (axes,)):
         lines = range(len(names))
         shown = [max(0.0, number) for number in left]
         axes.barh(lines, used, height=0.62, color=BLUE, edgecolor=INK, label="spent")
@@ -158,8 +172,8 @@ def html(figure: "Figure") -> str:
 
 
 @contextmanager
-def _canvas(width: float, height: float, title: str | None) -> "Iterator[tuple[Figure, Axes]]":
-    """A figure without a window, and its axes; the style holds while it is being drawn."""
+def _canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
+    """A figure without a window, and its axes from the top; the style holds while it is being drawn."""
     kind = _figure_class()
     import matplotlib as mpl  # noqa: PLC0415 - optional
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - optional
@@ -169,7 +183,7 @@ def _canvas(width: float, height: float, title: str | None) -> "Iterator[tuple[F
         FigureCanvasAgg(figure)
         if title:
             figure.suptitle(_wrapped(title, width), x=0.01, ha="left")
-        yield figure, figure.add_subplot()
+        yield figure, [figure.add_subplot(panels, 1, place + 1) for place in range(panels)]
         figure.draw_without_rendering()  # ticks are made when first drawn, and must be made in this style
 
 
@@ -204,21 +218,35 @@ def _draw_answers(axes: "Axes", answers: list[_Answer]) -> None:
         axes.errorbar(
             values, lines, xerr=margins, fmt="o", markersize=5.5, color=BLUE, ecolor=INK, elinewidth=1.4, capsize=4
         )
+    if _is_near_zero([answer for answer in answers if answer.value is not None]):
+        low, high = axes.get_xlim()
+        axes.set_xlim(min(low, -0.02 * high), high)
+
+
+def _is_near_zero(answers: list[_Answer]) -> bool:
+    """Whether these are counts that zero belongs beside: several, none below it, some less than half of others."""
+    values = [answer.value for answer in answers if answer.value is not None]
+    counted = len(values) > 1 and all(answer.is_whole for answer in answers) and min(values) >= 0
+    return counted and 2 * min(values) < max(values)
 
 
 @contextmanager
-def _lines(names: list[str], notes: list[str], title: str | None, *, height: float) -> "Iterator[tuple[Figure, Axes]]":
+def _lines(
+    names: list[str], notes: list[list[str]], title: str | None, *, height: float
+) -> "Iterator[tuple[Figure, list[Axes]]]":
     """One line for each name, read from the top, with its numbers at the right end; as large as the text needs."""
-    width = 6.0 + 0.075 * (max(map(len, names)) + max(map(len, notes)))
-    with _canvas(width, 1.6 + height * len(names), title) as (figure, axes):
-        yield figure, axes
-        axes.set_yticks(range(len(names)), names)
-        axes.set_ylim(len(names) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        axes.set_axisbelow(True)
-        _fit_ticks(axes.xaxis)
-        for line, note in enumerate(notes):
-            axes.text(1.02, line, note, transform=axes.get_yaxis_transform(), va="center", ha="left")
+    width = 6.0 + 0.075 * (max(map(len, names)) + max(len(note) for panel in notes for note in panel))
+    tall = 0.8 + len(notes) * (0.8 + height * len(names))
+    with _canvas(width, tall, title, len(notes)) as (figure, drawn):
+        yield figure, drawn
+        for axes, panel in zip(drawn, notes, strict=True):
+            axes.set_yticks(range(len(names)), names)
+            axes.set_ylim(len(names) - 0.4, -0.6)
+            axes.tick_params(axis="y", length=0)
+            axes.set_axisbelow(True)
+            _fit_ticks(axes.xaxis)
+            for line, note in enumerate(panel):
+                axes.text(1.02, line, note, transform=axes.get_yaxis_transform(), va="center", ha="left")
 
 
 def _draw_curve(axes: "Axes", name: str, points: list[tuple[float, float]], place: int) -> None:
@@ -289,7 +317,8 @@ def _answers(table: pa.Table, key: str | Sequence[str] | None, value: str, margi
         )
     _refuse_unreadable(len(values))
     names = [_name(*parts) for parts in zip(*(_column(table, k) for k in keys), strict=True)] or [""]
-    return [_Answer(*row) for row in zip(names, values, margins, strict=True)]
+    is_whole = all(pa.types.is_integer(table.schema.field(c).type) for c in (value, margin) if c is not None)
+    return [_Answer(*row, is_whole) for row in zip(names, values, margins, strict=True)]
 
 
 def _curves(table: pa.Table, epsilon: str, margin: str, series: str | None) -> dict[str, list[tuple[float, float]]]:
@@ -367,6 +396,17 @@ def _whisker_words(answers: list[_Answer], confidence: float | None) -> str:
 
 def _description(title: str, names: list[str], notes: list[str]) -> str:
     return f"{title}: " + "; ".join(f"{name} {note}".strip() for name, note in zip(names, notes, strict=True))
+
+
+def _described(
+    title: str | None, words: list[str], names: list[str], notes: list[list[str]], caption: str | None
+) -> str:
+    """The answers of every panel in one text."""
+    if len(words) == 1:
+        told = _description(title or words[0], names, notes[0])
+    else:
+        told = ". ".join([*([title] if title else []), *map(_description, words, [names] * len(words), notes)])
+    return f"{told}. {caption}" if caption else told
 
 
 def _wrapped(text: str, inches: float) -> str:

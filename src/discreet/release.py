@@ -8,6 +8,7 @@ A release is a value. It saves to JSON with a published schema, `discreet.releas
 import datetime as dt
 import html
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import resources
@@ -32,6 +33,16 @@ SCHEMA = "discreet.release/1"
 MARGIN = "_margin"
 _SHOWN_ROWS = 20
 _SMALLEST_MARGIN = 1e-9
+_OTHER_FORMS = {
+    ".csv": "release.to_pandas().to_csv",
+    ".tsv": "release.to_pandas().to_csv",
+    ".xlsx": "release.to_pandas().to_excel",
+    ".parquet": "release.to_pandas().to_parquet",
+    ".html": "release.to_pandas().to_html",
+    ".png": "release.plot().savefig",
+    ".pdf": "release.plot().savefig",
+    ".svg": "release.plot().savefig",
+}
 _ARROW: dict[ColumnType, pa.DataType] = {
     ColumnType.INTEGER: pa.int64(),
     ColumnType.TEXT: pa.string(),
@@ -95,6 +106,14 @@ class Release:
     def __len__(self) -> int:
         return len(self.outputs[0].values)
 
+    def __iter__(self) -> Iterator[dict[str, Value | Figure]]:
+        """Rows as dictionaries: keys, then each answer beside its margin."""
+        columns: dict[str, tuple[Value | Figure, ...]] = {key.name: key.values for key in self.keys}
+        for output in self.outputs:
+            columns |= {output.name: output.values, output.name + MARGIN: output.margins}
+        for row in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, row, strict=True))
+
     def __getitem__(self, name: str) -> tuple[Figure, ...]:
         """The values of an output, by name."""
         return self._output(name).values
@@ -141,23 +160,36 @@ class Release:
         return pl.DataFrame(self.to_arrow())
 
     def plot(self, name: str | None = None) -> "Picture":
-        """Values with error bars (needs matplotlib: pip install "discreet[plots]")."""
-        output = self._output(name or self.outputs[0].name)
+        """Values with error bars, a panel for each output or the named one (needs pip install "discreet[plots]")."""
+        drawn = self._drawn(name)
         table = self.to_arrow()
         label = None
         if self.keys:
             label = " / ".join(key.name for key in self.keys)
             text = [" / ".join(map(_cell, row)) for row in zip(*(key.values for key in self.keys), strict=True)]
-            table = pa.table({label: text, **{n: table[n] for n in (output.name, output.name + MARGIN)}})
+            table = pa.table({label: text, **{n: table[n] for o in drawn for n in (o.name, o.name + MARGIN)}})
         return plots.error_bars(
             table,
             key=label,
-            value=output.name,
-            margin=output.name + MARGIN,
-            title=f"{output.kind} {output.name!r} of {self.dataset}" + ("" if self.private else " - NOT PRIVATE"),
-            label=output.name,
+            value=[output.name for output in drawn],
+            margin=[output.name + MARGIN for output in drawn],
+            title=self._title(drawn),
+            label=drawn[0].name,
             confidence=float(self.confidence),
+            whiskers=None if self.private else "NOT PRIVATE: exact; whiskers: the margin that a release would have",
+            caption=self.guarantee if self.private else None,
         )
+
+    def _drawn(self, name: str | None) -> tuple[Output, ...]:
+        """The named output, or all of them; the first alone where the lines of all would be too many to read."""
+        if name is not None:
+            return (self._output(name),)
+        return self.outputs if len(self) * len(self.outputs) <= plots.MOST_KEYS else self.outputs[:1]
+
+    def _title(self, drawn: tuple[Output, ...]) -> str:
+        what = ", ".join(f"{output.kind} {output.name!r}" for output in drawn)
+        rest = "" if len(drawn) == len(self.outputs) else f" ({len(drawn)} of {len(self.outputs)} outputs)"
+        return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
 
     def to_json(self) -> dict[str, Any]:
         """The release as plain data, in the published schema."""
@@ -198,6 +230,13 @@ class Release:
 
     def save(self, path: str | Path) -> None:
         """Write the release as JSON."""
+        other = _OTHER_FORMS.get(Path(path).suffix.lower())
+        if other is not None:
+            raise UnsupportedError(
+                f"save({str(path)!r})",
+                because="a release is saved as JSON, with its margins, its guarantee and its receipt",
+                instead=f"release.save({str(Path(path).with_suffix('.json'))!r}), or {other}({str(path)!r})",
+            )
         Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
@@ -241,7 +280,11 @@ class Release:
         return head, rows
 
     def _more(self) -> list[str]:
-        return [f"... {len(self) - _SHOWN_ROWS:,} more rows"] if len(self) > _SHOWN_ROWS else []
+        return (
+            [f"... {len(self) - _SHOWN_ROWS:,} more rows: release.to_pandas() has all"]
+            if len(self) > _SHOWN_ROWS
+            else []
+        )
 
     def _stamp(self) -> list[str]:
         return [] if self.private else ["NOT PRIVATE: exact answers from dp.testing, for tests only"]

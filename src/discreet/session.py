@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from discreet import drafting
+from discreet import drafting, hints
 from discreet.accounting.filters import Budget
 from discreet.analysis import MechanismName, PrivatePlan, analyze
 from discreet.analysis.explaining import explained, least_epsilon
@@ -81,8 +81,8 @@ class Session:
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
-        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.catalog = catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)
+        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
         self._locks = tuple(threading.Lock() for _ in range(QUESTIONS_AT_ONCE))
         given = dict(sources or {})
@@ -92,6 +92,7 @@ class Session:
         unkeyed = {name: Registered(source, 0) for name, source in opened.items()}
         self._engine = DuckDB(unkeyed, Workspace(), memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
+        self._registrations: dict[str, int] = {}
         self._end = weakref.finalize(self, _ended, self._engine, self._process)
         try:
             for name, table in self.catalog.tables.items():
@@ -130,8 +131,27 @@ class Session:
     ) -> Self:
         """Put a file or a frame under a promise, in one call.
 
-        The source is a path or glob (CSV, Parquet, DuckDB with `table=`), or a pandas, Polars or Arrow table. Types
-        that are not declared are read from it once and frozen; `keys`, `bounds` and `missing` are public facts.
+        Types that are not declared are read from the source once and frozen. What is said here is public.
+
+        source              a path or glob (CSV, Parquet, DuckDB), or a pandas, Polars or Arrow table
+        privacy_unit        whom to protect: a column, several, or dp.ROW; you must say it
+        budget              what all answers together may reveal of one unit: dp.Budget(epsilon=2)
+        name, version       the dataset that the budget belongs to, and the number of its version
+        max_rows            how many rows of one unit count; the others are left out
+        max_groups          how many groups one unit counts in
+        max_rows_per_group  how many rows of one unit count in each group
+        neighbours          "add_remove" one unit, or "replace_one"
+        keys                groups by column: {"ward": ["A", "B"]}
+        bounds              values are moved into them: {"cost": (0, 5_000)}
+        types               {"age": "integer"}, where they should not be read from the source
+        missing             what a missing number counts as: {"cost": 0}; it is skipped otherwise
+        missing_units       rows without a unit: "drop" them, or count them as "one_unit"
+        population          how many people there are in all, to judge delta by
+        rows                roughly how many rows there are; used only to predict errors
+        delimiter, table    of a CSV file; in a DuckDB file
+        ledger              where spending is remembered: a path, or a ledger; one at home otherwise
+        analyst             who asks, for the history
+        memory_limit, threads   what the engine may use
         """
         known = drafting.name_of(source, name)
         opened = source_of(source, delimiter=delimiter, table=table)
@@ -146,6 +166,7 @@ class Session:
             "rows": rows,
             "delimiter": delimiter,
             "relation": table,
+            "source": str(source) if isinstance(source, str | Path) else None,
         }
         words = drafting.Words(privacy_unit, budget, version, by_column, facts)
         kept = cls._open_ledger(ledger)
@@ -191,7 +212,7 @@ class Session:
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
         prepared = self._prepared(private)
-        question = private.question(__version__)
+        question = private.question(__version__ if self._is_private else f"{__version__} without noise")
         with self._one_at_a_time(question):
             stored = None if fresh else self.ledger.stored(private.dataset, question)
             payload = self._charged(private, prepared, question) if stored is None else stored
@@ -258,6 +279,13 @@ class Session:
 
     __repr__ = __str__
 
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("a session", name, hints.SESSION, dir(type(self)), "session.{}(...)")
+
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
@@ -267,13 +295,23 @@ class Session:
             path = home() / "ledger.sqlite"
             print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
             return SQLiteLedger(path)
+        if getattr(ledger, "is_for_tests", False):
+            raise ParameterError(
+                "the ledger of a testing session",
+                because="it holds exact answers, which this session would hand out",
+                instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
+            )
+        if ledger == ":memory:":
+            log.warning("the budget is kept in memory, and is forgotten when this session ends")
         return SQLiteLedger(ledger) if isinstance(ledger, str | Path) else ledger
 
     def _register(self, name: str, table: Table, source: Source) -> None:
-        """Register a table; the first time only if its source has every declared column, so that no slip is frozen."""
-        if self.ledger.registered(name, table.version) is None:
+        """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
+        known = self.ledger.registered(name, table.version)
+        if known is None or not known.is_charged:
             self._engine.require(name, table.columns)
         kept = self.ledger.register(dataset_of(name, table, source.identity))
+        self._registrations[name] = kept.sequence
         self._engine.adopt(name, kept.hash_key)
         if source.frame is None:
             for other in kept.same_source:
@@ -316,6 +354,7 @@ class Session:
             event=private.event,
             question=question,
             description=canonical(private.pushdown),
+            registration=self._registrations[private.dataset],
         )
         try:
             noisy = self._noisy(private, self._engine.run(prepared))
@@ -440,7 +479,7 @@ def _asked(query: object) -> Query:
 
 
 def _confidence(value: Number) -> Fraction:
-    level = probability(value, "confidence")
+    level = probability(value, "confidence", example="0.95")
     if level == 0:
         raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
     return level

@@ -16,7 +16,9 @@ __all__ = ["Session", "generator", "protect"]
 
 
 class ForgottenLedger(SQLiteLedger):
-    """A ledger in memory: it charges like a real one and is gone with its process."""
+    """A ledger in memory: it charges like a real one, holds exact answers, and is gone with its process."""
+
+    is_for_tests = True
 
 
 class Session(session.Session):

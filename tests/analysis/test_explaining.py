@@ -67,13 +67,13 @@ def test_a_pure_promise_is_explained_in_its_own_terms():
 
 def test_noise_is_said_in_the_numbers_of_the_column_and_not_in_steps():
     text = _text(t.agg(s=dp.sum("cost")), PURE, epsilon=1)
-    assert "scale 15000 for an L1 sensitivity of 15000" in text
+    assert "scale 15,000 for an L1 sensitivity of 15,000" in text
 
 
 def test_the_margin_of_a_mean_is_said_for_a_declared_size_or_not_at_all():
     assert "mean: ± depends on the size of each group; sum sigma " in _text(MEAN)
     text = _text(MEAN, facts="max_rows: 3\n            rows: 80000")
-    assert " at most, for groups of 40,000 rows (the declared rows over the number of groups); sum sigma " in text
+    assert " at most, for groups of 40,000 rows (as declared); sum sigma " in text
 
 
 def test_a_row_level_promise_says_that_it_protects_rows():

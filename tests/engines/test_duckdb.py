@@ -324,7 +324,7 @@ def test_types_that_a_source_does_not_tell_are_drafted_as_documents_binary_or_te
         "list": "document",
         "struct": "document",
         "bytes": "binary",
-        "clock": "text",
+        "clock": "integer",
         "small": "integer",
         "exact": "real",
         "seen": "timestamp",

@@ -28,7 +28,7 @@ N = frame.count()
 COLUMNS = {
     "patient_id": {"type": "text"},
     "hospital": {"type": "integer"},
-    "ward": {"type": "text", "keys": ["A", "B", "C"]},
+    "ward": {"type": "text", "keys": ["A", "B", "it's"]},
     "age": {"type": "integer", "bounds": [0, 120]},
     "cost": {"type": "real", "bounds": [0, 5000], "grid": "1/100"},
     "note": {"type": "text"},

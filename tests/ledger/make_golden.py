@@ -26,6 +26,7 @@ def fill(ledger: SQLiteLedger) -> Receipt:
     """Every kind of event, every state, every notion of cost; returns the receipt of the first charge."""
     budget = Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10)
     ledger.register(Dataset(budget=budget, population=50_000, **VISITS))
+    ledger.register(Dataset(budget=Budget(epsilon=1), **PEOPLE))
     ledger.register(Dataset(budget=Budget(epsilon=Fraction(1, 3)), neighbours="replace_one", **PEOPLE))
     first = charge(ledger, events.PureEvent(Fraction(1, 10)), request="r-1")
     ledger.answer(first, b'{"n": 12}')

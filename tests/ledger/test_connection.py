@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting.filters import NOTHING
 from discreet.errors import LedgerError
 from discreet.ledger import SQLiteLedger, faults
 
@@ -228,3 +229,16 @@ def test_an_interrupt_inside_a_transaction_leaves_nothing_behind(path, dataset, 
         charge(ledger)
         assert ledger.spent("visits").epsilon == 10**11
         assert ledger.verify()
+
+
+def test_a_ledger_under_two_hard_links_is_refused(path, dataset):
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+    other = path.with_name("other.sqlite")
+    os.link(path, other)
+    for name in (path, other):
+        with pytest.raises(LedgerError, match="second name"), SQLiteLedger(name) as ledger:
+            ledger.spent("visits")
+    other.unlink()
+    with SQLiteLedger(path) as ledger:
+        assert ledger.spent("visits") == NOTHING

@@ -1,10 +1,13 @@
+import json
+import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from discreet.accounting.filters import NOTHING, Budget
-from discreet.errors import BudgetError, CatalogError, ParameterError, SourceError, UnitError
-from discreet.ledger import SQLiteLedger
+from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
+from discreet.ledger import Kind, SQLiteLedger
 from discreet.ledger.registration import budget_columns, budget_of
 from discreet.unit import Neighbours
 
@@ -37,8 +40,9 @@ def test_a_hash_key_is_not_printed(ledger, dataset):
     assert str(stored.hash_key) not in repr(stored)
 
 
-def test_the_same_name_over_another_source_is_refused_with_the_way_out(ledger, dataset):
+def test_the_same_name_over_another_source_is_refused_with_the_way_out(ledger, dataset, charge):
     ledger.register(dataset())
+    charge(ledger)
     with pytest.raises(SourceError) as caught:
         ledger.register(dataset(source="other.csv"))
     assert 'name="..."' in caught.value.instead
@@ -82,15 +86,17 @@ def test_an_older_version_that_is_registered_stays_usable(ledger, dataset, charg
     assert charge(ledger, version=1).version == 1
 
 
-def test_a_changed_budget_is_a_new_promise_and_is_refused(ledger, dataset):
+def test_a_changed_budget_is_a_new_promise_and_is_refused(ledger, dataset, charge):
     ledger.register(dataset())
+    charge(ledger)
     with pytest.raises(BudgetError, match="a changed cap is a new promise") as caught:
         ledger.register(dataset(budget=Budget(epsilon=2)))
     assert "ledger.set_cap('visits'" in caught.value.instead
 
 
-def test_a_changed_division_of_delta_is_a_new_promise_too(ledger, dataset):
+def test_a_changed_division_of_delta_is_a_new_promise_too(ledger, dataset, charge):
     ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9)))
+    charge(ledger)
     with pytest.raises(BudgetError, match="new promise"):
         ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)))
 
@@ -102,17 +108,33 @@ def test_another_ceiling_over_the_same_promise_is_the_same_promise(ledger, datas
 
 @pytest.mark.parametrize("change", [{"unit": "one household"}, {"neighbours": "replace_one"}])
 @pytest.mark.parametrize("version", [1, 2])
-def test_another_unit_is_refused_in_every_version(ledger, dataset, change, version):
+def test_another_unit_is_refused_in_every_version(ledger, dataset, charge, change, version):
     ledger.register(dataset())
+    charge(ledger)
     with pytest.raises(UnitError, match="another privacy unit"):
         ledger.register(dataset(version=version, **change))
 
 
-def test_changed_facts_of_one_version_are_refused(ledger, dataset):
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        ('{"columns": {"ward": "text", "cost": "text"}}', "column 'cost' is registered as 'integer', not 'text'"),
+        ('{"columns": {"ward": "text"}}', "column 'cost' is registered and not declared"),
+        ('{"columns": {"ward": "text", "cost": "integer", "age": "real"}}', "column 'age' is not registered"),
+        ('{"columns": {"ward": "text", "cost": "integer"}, "unit": 1}', "unit is not registered"),
+        ('{"columns": {}}', "column 'cost' is registered and not declared; column 'ward' is"),
+        ("[]", "registered and not declared"),
+        ('{"columns": {"a": "", "b": "", "c": "", "d": ""}}', ", and 3 more"),
+    ],
+)
+def test_changed_facts_are_refused_by_name_with_the_next_version_as_the_way_out(ledger, dataset, charge, facts, named):
     ledger.register(dataset())
-    with pytest.raises(CatalogError, match="were frozen") as caught:
-        ledger.register(dataset(facts='{"columns": {"ward": "integer"}}'))
-    assert "version=2" in caught.value.instead
+    ledger.register(dataset(version=2))
+    charge(ledger)
+    with pytest.raises(CatalogError, match="were frozen by the first charge") as caught:
+        ledger.register(dataset(facts=facts))
+    assert named in caught.value.because
+    assert "dp.protect(..., version=3) (version: 3 in a catalog)" in caught.value.instead
 
 
 def test_facts_in_another_order_are_the_same_facts(ledger, dataset):
@@ -141,9 +163,10 @@ def test_a_delta_too_large_for_the_population_is_refused_at_every_door(ledger, d
         ledger.set_cap("visits", Budget(epsilon=1, delta=1e-6), reason="thresholds")
 
 
-def test_the_population_belongs_to_the_version(ledger, dataset):
+def test_the_population_belongs_to_the_version(ledger, dataset, charge):
     ledger.register(dataset(population=1_000))
-    with pytest.raises(CatalogError, match="population"):
+    charge(ledger)
+    with pytest.raises(CatalogError, match="population is registered as 1000, not 2000"):
         ledger.register(dataset(population=2_000))
     assert ledger.register(dataset()).population == 1_000
     assert ledger.register(dataset(version=2, population=2_000)).population == 2_000
@@ -187,3 +210,158 @@ def test_the_division_of_delta_cannot_change_after_the_first_answer(ledger, data
     with pytest.raises(BudgetError, match="another reserved_delta"):
         ledger.set_cap(kept.name, Budget(epsilon=2, delta=1e-9, reserved_delta=2e-10), reason="after an answer")
     ledger.set_cap(kept.name, Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10), reason="the same division")
+
+
+# Corrections before the first charge
+
+CORRECTIONS = [
+    {"unit": "one household"},
+    {"neighbours": "replace_one"},
+    {"facts": '{"columns": {"ward": "integer"}}'},
+    {"source": "other.csv"},
+    {"population": 5_000},
+    {"budget": Budget(epsilon=2)},
+    {"budget": Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)},
+    {"unit": "one household", "neighbours": "replace_one", "source": "o.csv", "budget": Budget(epsilon=Fraction(1, 3))},
+]
+
+
+@pytest.mark.parametrize("change", CORRECTIONS)
+def test_until_the_first_charge_another_declaration_replaces_the_registration(ledger, dataset, charge, change):
+    first = ledger.register(dataset())
+    corrected = ledger.register(dataset(**change))
+    assert corrected.is_new
+    assert (corrected.hash_key, corrected.spent, corrected.sequence) == (first.hash_key, NOTHING, 2)
+    assert ledger.registered("visits") == ledger.register(dataset(**change)) == replace(corrected, is_new=False)
+    assert all(getattr(corrected, fact) == value for fact, value in change.items())
+    assert ledger.verify(), str(ledger.verify())
+    charge(ledger, registration=corrected.sequence)
+    assert ledger.budget("visits") == dataset(**change).budget
+    assert ledger.verify(), str(ledger.verify())
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("change", CORRECTIONS)
+def test_after_the_first_charge_nothing_is_replaced(ledger, dataset, charge, change):
+    kept = ledger.register(dataset())
+    ledger.forfeit(charge(ledger), "timeout")
+    before = ledger.history("visits")
+    with pytest.raises(Refusal):
+        ledger.register(dataset(**change))
+    assert ledger.history("visits") == before
+    assert replace(ledger.registered("visits"), spent=NOTHING, is_new=True) == kept
+
+
+def test_a_correction_is_an_event_that_keeps_the_old_and_the_new(ledger, dataset):
+    ledger.register(dataset())
+    ledger.register(dataset(unit="one household", source="other.csv", budget=Budget(epsilon=2)))
+    first, second = ledger.history("visits")
+    assert (first.kind, second.kind) == (Kind.REGISTERED, Kind.REGISTERED)
+    detail = json.loads(second.detail)
+    assert [detail[when]["unit"] for when in ("old", "new")] == ["one patient_id", "one household"]
+    assert [detail[when]["source"] for when in ("old", "new")] == ["visits.csv", "other.csv"]
+    assert [detail[when]["budget"]["epsilon"] for when in ("old", "new")] == ["1/1", "2/1"]
+    assert detail["old"]["facts"] == dataset().facts
+
+
+def test_a_rejected_charge_freezes_nothing(ledger, dataset, charge):
+    ledger.register(dataset())
+    with pytest.raises(BudgetError):
+        charge(ledger, epsilon=2)
+    assert ledger.register(dataset(unit="one household")).unit == "one household"
+    assert ledger.verify()
+
+
+@pytest.mark.guarantee("ledger")
+def test_a_charge_under_a_registration_that_was_replaced_is_refused_and_costs_nothing(ledger, dataset, charge):
+    stale = ledger.register(dataset(unit="one row")).sequence
+    current = ledger.register(dataset()).sequence
+    for request in (None, "r-1"):
+        with pytest.raises(SourceError, match="earlier registration of 'visits'"):
+            charge(ledger, registration=stale, request=request)
+        assert ledger.spent("visits").epsilon in (0, 10**11)
+        charge(ledger, registration=current, request="r-1")
+    assert ledger.spent("visits").epsilon == 10**11
+    assert [entry.kind for entry in ledger.history("visits")][-1] is Kind.RESERVED
+
+
+def test_a_registration_put_back_as_it_was_is_still_another_one(ledger, dataset, charge):
+    stale = ledger.register(dataset())
+    ledger.register(dataset(unit="one row"))
+    again = ledger.register(dataset())
+    assert (stale.sequence, again.sequence) == (1, 3)
+    with pytest.raises(SourceError):
+        charge(ledger, registration=stale.sequence)
+
+
+def test_another_version_or_cap_leaves_a_registration_in_force(ledger, dataset, charge):
+    first = ledger.register(dataset())
+    second = ledger.register(dataset(version=2, source="other.csv"))
+    ledger.set_cap("visits", Budget(epsilon=2), reason="a test")
+    charge(ledger, registration=first.sequence)
+    charge(ledger, version=2, registration=second.sequence)
+
+
+def test_a_correction_of_one_version_replaces_the_promise_of_all(ledger, dataset, charge):
+    ledger.register(dataset())
+    second = ledger.register(dataset(version=2))
+    ledger.register(dataset(unit="one household"))
+    assert ledger.registered("visits", 2).unit == "one household"
+    with pytest.raises(SourceError, match="earlier registration"):
+        charge(ledger, version=2, registration=second.sequence)
+    assert ledger.verify()
+
+
+def test_a_new_version_does_not_correct_the_promise_and_says_which_does(ledger, dataset):
+    ledger.register(dataset())
+    with pytest.raises(UnitError, match="registered otherwise") as caught:
+        ledger.register(dataset(version=2, unit="one household"))
+    assert caught.value.instead.startswith("version=1 with this unit")
+    ledger.register(dataset(unit="one household"))
+    ledger.register(dataset(version=2, unit="one household"))
+
+
+def test_a_correction_must_suit_the_population_of_every_version(ledger, dataset):
+    ledger.register(dataset(population=1_000))
+    ledger.register(dataset(version=2, population=10_000_000))
+    with pytest.raises(BudgetError):
+        ledger.register(dataset(budget=Budget(epsilon=1, delta=Fraction(1, 10**5))))
+    with pytest.raises(BudgetError):
+        ledger.register(dataset(version=2, budget=Budget(epsilon=1, delta=Fraction(1, 10**5))))
+    assert ledger.budget("visits") == Budget(epsilon=1)
+    assert len(ledger.history("visits")) == 2
+
+
+def test_a_correction_and_a_charge_never_interleave(path, dataset, charge):
+    """Threads of two ledgers over one file: whatever comes first, no charge stands under facts that were replaced."""
+    for round_ in range(20):
+        name = f"t{round_}"
+        with SQLiteLedger(path) as one, SQLiteLedger(path) as other:
+            mine = one.register(dataset(name=name, unit="one row"))
+            gate, refused = threading.Barrier(2), []
+
+            def correct(other=other, name=name, gate=gate, refused=refused):
+                gate.wait()
+                try:
+                    other.register(dataset(name=name))
+                except UnitError:
+                    refused.append("correction")
+
+            def ask(one=one, name=name, gate=gate, refused=refused, mine=mine):
+                gate.wait()
+                try:
+                    charge(one, name=name, registration=mine.sequence)
+                except SourceError:
+                    refused.append("charge")
+
+            threads = [threading.Thread(target=act) for act in (correct, ask)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert refused in (["correction"], ["charge"])
+            kept = one.registered(name)
+            assert (kept.unit, kept.is_charged) == (
+                ("one row", True) if "correction" in refused else ("one patient_id", False)
+            )
+            assert one.verify(name)

@@ -36,7 +36,12 @@ def raw(path, dataset, charge):
         "UPDATE reservations SET state = 'RESERVED'",
         "UPDATE reservations SET state = 'FORFEITED' WHERE state = 'ANSWERED'",
         "UPDATE reservations SET analyst = 'bob', state = 'ANSWERED' WHERE state = 'RESERVED'",
+        "UPDATE versions SET facts = '{}'",
         "INSERT OR REPLACE INTO events SELECT * FROM events WHERE sequence = 2",
+        "INSERT OR REPLACE INTO datasets SELECT * FROM datasets",
+        "INSERT OR REPLACE INTO versions SELECT dataset, version, 'other.csv', facts, population FROM versions",
+        "INSERT OR REPLACE INTO reservations SELECT * FROM reservations",
+        "INSERT OR REPLACE INTO answers SELECT dataset, reservation, x'00' FROM answers",
     ],
 )
 def test_the_store_is_append_only(raw, statement):
@@ -56,6 +61,7 @@ def test_the_store_is_append_only(raw, statement):
         "floor_epsilon = spent_epsilon, floor_rho = spent_rho",
         "hash_key = 'x'",
         "unit = 'one row'",
+        "neighbours = 'replace_one'",
         "name = 'other'",
     ],
 )
@@ -65,6 +71,66 @@ def test_no_statement_gives_budget_back_or_moves_a_cap(raw, change):
         raw.execute(
             f"UPDATE datasets SET {change}, head = 'x'" + ("" if "sequence" in change else ", sequence = sequence + 1")
         )
+
+
+@pytest.fixture
+def uncharged(path, dataset, charge):
+    """A ledger with a dataset that was never charged, beside one that was."""
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+        ledger.register(dataset(name="charged"))
+        charge(ledger, name="charged")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA foreign_keys = ON")
+        yield connection
+
+
+REGISTERED_AGAIN = """INSERT INTO events
+SELECT dataset, sequence + 1, format, kind, time, version, analyst, event, cost_epsilon, cost_rho, cost_delta, question,
+  request, reservation, digest, detail, library, hash, 'x' FROM events WHERE dataset = ? AND kind = 'REGISTERED'"""
+ADVANCED = "UPDATE datasets SET unit = 'one row', neighbours = 'replace_one', sequence = sequence + 1, head = 'x'"
+
+
+def test_a_registration_that_was_never_charged_can_be_replaced_by_an_event(uncharged):
+    uncharged.execute(ADVANCED + " WHERE name = 'visits'")
+    uncharged.execute(REGISTERED_AGAIN, ("visits",))
+    uncharged.execute("UPDATE versions SET facts = '{}', source = 'o.csv', population = 9 WHERE dataset = 'visits'")
+    with pytest.raises(sqlite3.IntegrityError, match="never deleted"):
+        uncharged.execute("DELETE FROM versions")
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        (ADVANCED + " WHERE name = 'charged'", "keeps its unit and neighbours"),
+        ("UPDATE datasets SET unit = 'one row' WHERE name = 'visits'", "only with an event"),
+        (
+            "UPDATE versions SET facts = '{}' WHERE dataset = 'charged'",
+            "keeps its versions|only with the event that registers it",
+        ),
+        ("UPDATE versions SET version = 2 WHERE dataset = 'visits'", "only with the event that registers it"),
+        ("UPDATE versions SET dataset = 'charged' WHERE dataset = 'visits'", "only with the event that registers it"),
+        ("UPDATE datasets SET hash_key = 'x', sequence = sequence + 1, head = 'x'", "keeps its name and hash key"),
+        ("UPDATE datasets SET name = 'x', sequence = sequence + 1, head = 'x'", "keeps its name and hash key"),
+    ],
+)
+def test_the_rules_let_a_registration_be_replaced_and_nothing_more(uncharged, statement, rule):
+    with pytest.raises(sqlite3.IntegrityError, match=rule):
+        uncharged.execute(statement)
+
+
+def test_a_version_changes_only_with_the_event_that_registers_it(uncharged):
+    """The head is an event of another kind, so no version follows from it."""
+    uncharged.execute(ADVANCED + " WHERE name = 'visits'")
+    uncharged.execute(REGISTERED_AGAIN.replace("format, kind", "format, 'REJECTED'"), ("visits",))
+    with pytest.raises(sqlite3.IntegrityError, match="only with the event that registers it"):
+        uncharged.execute("UPDATE versions SET facts = '{}' WHERE dataset = 'visits'")
+
+
+def test_a_charged_dataset_is_not_registered_again(uncharged):
+    uncharged.execute("UPDATE datasets SET sequence = sequence + 1, head = 'x' WHERE name = 'charged'")
+    with pytest.raises(sqlite3.IntegrityError, match="not registered again"):
+        uncharged.execute(REGISTERED_AGAIN.replace("sequence + 1", "3"), ("charged",))
 
 
 def test_a_total_without_an_epsilon_never_gets_one_back(raw):

@@ -252,7 +252,8 @@ def test_a_cap_below_what_is_spent_leaves_nothing_and_gives_nothing_back(visits,
     assert visits.verify()
 
 
-def test_a_new_cap_is_what_must_be_declared_from_then_on(visits, dataset):
+def test_a_new_cap_is_what_must_be_declared_from_then_on(visits, dataset, charge):
+    charge(visits)
     visits.set_cap("visits", Budget(epsilon=2), reason="a second study")
     assert visits.register(dataset(budget=Budget(epsilon=2))).budget.epsilon == 2
     with pytest.raises(BudgetError, match="new promise"):

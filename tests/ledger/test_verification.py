@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from discreet.ledger import Receipt, SQLiteLedger, schema
+from discreet.ledger.account import account_of
+from discreet.ledger.chain import columns_of
+from discreet.ledger.statements import insert
 
 _spec = importlib.util.spec_from_file_location("make_golden", Path(__file__).with_name("make_golden.py"))
 _golden = importlib.util.module_from_spec(_spec)
@@ -133,6 +136,48 @@ def test_a_finding_says_what_was_changed(copy, change, found):
     assert found in findings(copy)
 
 
+def _forged(raw: sqlite3.Connection, name: str, kind: str, **columns: object) -> None:
+    """An event that follows the head as it should, written by somebody who knows how."""
+    row = raw.execute("SELECT * FROM datasets WHERE name = ?", (name,))
+    known = account_of(dict(zip([column[0] for column in row.description], row.fetchone(), strict=True)))
+    link = known.link(kind, version=1, **columns)
+    raw.execute("UPDATE datasets SET sequence = ?, head = ? WHERE name = ?", (link.sequence, link.hash, name))
+    insert(raw, "events", columns_of(link))
+
+
+def _last_registration(raw: sqlite3.Connection, name: str) -> tuple[str, str]:
+    latest = "SELECT detail, digest FROM events WHERE dataset = ? AND kind = 'REGISTERED' ORDER BY sequence DESC"
+    return raw.execute(latest, (name,)).fetchone()
+
+
+def test_a_registration_after_a_charge_is_found_even_where_it_follows_the_chain(copy):
+    with tampering(copy) as raw:
+        detail, sealed = _last_registration(raw, "people")
+        _forged(raw, "people", "REGISTERED", detail=detail, digest=sealed)
+    assert "a registration was replaced after a charge" in findings(copy)
+
+
+def test_what_was_registered_before_a_correction_cannot_be_put_back_unseen(copy):
+    """The rows as the first registration sealed them: the chain's last one says otherwise."""
+    with tampering(copy) as raw:
+        raw.execute("UPDATE datasets SET neighbours = 'add_remove' WHERE name = 'people'")
+    assert "its unit, neighbours or hash key are not those registered" in findings(copy)
+
+
+def test_a_correction_without_its_event_is_found(path, dataset):
+    """Before the first charge the rules let a unit change with an event; one that records something else is found."""
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+    with tampering(path) as raw:
+        _forged(raw, "visits", "REJECTED")
+        raw.execute("UPDATE datasets SET unit = 'one row'")
+    assert "its unit, neighbours or hash key are not those registered" in findings(path)
+    with tampering(path) as raw:
+        raw.execute("UPDATE datasets SET unit = 'one patient_id'")
+        raw.execute("UPDATE versions SET facts = '{}'")
+    assert "version 1 is not as it was registered" in findings(path)
+
+
 @pytest.mark.guarantee("ledger")
 @pytest.mark.parametrize("table", list(COLUMNS))
 def test_a_deletion_of_any_row_is_found(filled, path, table):
@@ -241,4 +286,4 @@ def test_a_dataset_of_which_nothing_is_left_is_found_by_its_name(copy):
 
 def test_the_report_reads_as_a_sentence(copy):
     with SQLiteLedger(copy) as ledger:
-        assert str(ledger.verify()) == "2 datasets, 15 events: everything agrees"
+        assert str(ledger.verify()) == "2 datasets, 16 events: everything agrees"

@@ -187,6 +187,11 @@ class Budget:
     def __str__(self) -> str:
         return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
 
+    def __repr__(self) -> str:
+        said = {"delta": self.delta, "reserved_delta": self.reserved_delta}
+        parts = [f"epsilon={shown(self.epsilon)}", *(f"{name}={shown(part)}" for name, part in said.items() if part)]
+        return f"Budget({', '.join(parts + ([f'reason={self.reason!r}'] if self.reason else []))})"
+
     def _refuse_beyond_the_ceiling(self) -> None:
         if self.epsilon > self.ceiling and not (self.reason or "").strip():
             raise BudgetError(

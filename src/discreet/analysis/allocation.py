@@ -99,9 +99,10 @@ def _chosen(budget: Budget, rho: Number | None, mechanism: MechanismName | None)
         raise ParameterError("rho with mechanism='laplace'", because="rho prices Gaussian noise", instead="epsilon=0.5")
     if wants_gaussian and not budget.conversion_delta:
         raise BudgetError(
-            "Gaussian noise under a pure promise",
-            because="it has no finite epsilon without a delta",
-            instead="mechanism='laplace', or budget=dp.Budget(epsilon=..., delta=1e-9) when the dataset is registered",
+            "rho under a pure promise" if rho is not None else "Gaussian noise under a pure promise",
+            because="Gaussian noise has no finite epsilon without a delta",
+            instead=("epsilon=0.5" if rho is not None else "mechanism='laplace'")
+            + ", or budget=dp.Budget(epsilon=2, delta=1e-9) when the dataset is registered",
         )
     if wants_gaussian:
         return "gaussian"

@@ -11,13 +11,14 @@ from typing import Any
 
 from discreet import plan
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Catalog, ColumnType, Table, Value, is_of_type, python_value
-from discreet.errors import ParameterError, TypeMismatchError
+from discreet.errors import KeysError, ParameterError, TypeMismatchError, suggestion
 from discreet.plan import DEEPEST, MOST_NODES
 from discreet.pushdown import Apply, Constant, Operator, Read, Term
 
 _DEEPEST_TERM = DEEPEST + 20
 _LARGEST_TERM = 2 * MOST_NODES
 _MOST_STEPS = 1_000
+_LONGEST_SHOWN = 200
 _ORDERED = (*NUMERIC, ColumnType.DATE, ColumnType.TIMESTAMP)
 _COMPARISONS: dict[plan.Comparison, Operator] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _ARITHMETIC: dict[plan.Arithmetic, Operator] = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
@@ -123,6 +124,15 @@ _EXAMPLES: dict[ColumnType, str] = {
 }
 
 
+KEY_EXAMPLES: dict[ColumnType, str] = {
+    ColumnType.TEXT: '["A", "B"]',
+    ColumnType.INTEGER: "range(0, 100)",
+    ColumnType.DATE: '["2026-01-01", "2026-01-02"]',
+    ColumnType.TIMESTAMP: '["2026-01-01 00:00"]',
+    ColumnType.BOOLEAN: "[False, True]",
+}
+
+
 def reads(term: Term) -> tuple[Read, ...]:
     """The columns that a term reads, each once."""
     if isinstance(term, Read):
@@ -139,7 +149,7 @@ def _bind(expression: plan.Expression, scope: Bound) -> Term:  # noqa: C901 - on
         case plan.Literal(value):
             return _literal(value)
         case plan.Compare(operator, left, right):
-            return _compare(operator, _bind(left, scope), _bind(right, scope))
+            return _compare(operator, *_refuse_strange_text(operator, _bind(left, scope), _bind(right, scope), scope))
         case plan.Both(left, right):
             return _apply("and", _logical(_bind(left, scope), "&"), _logical(_bind(right, scope), "&"))
         case plan.Either(left, right):
@@ -149,11 +159,34 @@ def _bind(expression: plan.Expression, scope: Bound) -> Term:  # noqa: C901 - on
         case plan.IsMissing(operand):
             return _apply("missing", _bind(operand, scope))
         case plan.IsIn(operand, values):
-            return _membership(_bind(operand, scope), values)
+            return _membership(_refuse_strangers(_bind(operand, scope), values, scope, ".is_in([{}])"), values)
         case plan.Combine(operator, left, right):
             return _arithmetic(operator, _bind(left, scope), _bind(right, scope))
         case plan.Cast(operand, kind):
             return cast(_bind(operand, scope), kind)
+
+
+def _refuse_strange_text(operator: plan.Comparison, left: Term, right: Term, scope: Bound) -> tuple[Term, Term]:
+    """A constant that the declared keys of a text column do not have is a misspelt one: nothing would equal it."""
+    for side, other in ((left, right), (right, left)):
+        if operator == "==" and isinstance(other, Constant):
+            _refuse_strangers(side, (other.value,), scope, " == {}")
+    return left, right
+
+
+def _refuse_strangers(operand: Term, values: tuple[plan.Scalar, ...], scope: Bound, form: str) -> Term:
+    is_text = isinstance(operand, Read) and operand.type is ColumnType.TEXT
+    keys = scope.table.columns[operand.column].keys if isinstance(operand, Read) and is_text else None
+    for value in values:
+        if keys is not None and isinstance(value, str) and value not in keys:
+            known = [key for key in keys if isinstance(key, str)]
+            nearest = suggestion(value, known)
+            raise KeysError(
+                f"{value[:_LONGEST_SHOWN]!r} beside {_named(operand)}",
+                because="the catalog declares the keys of this column, and it is not among them",
+                instead=_named(operand) + form.format(repr(nearest)) if nearest in known else nearest,
+            )
+    return operand
 
 
 def cast(term: Term, kind: ColumnType) -> Term:
@@ -243,11 +276,19 @@ def _arithmetic(operator: plan.Arithmetic, left: Term, right: Term) -> Term:
             raise TypeMismatchError(
                 f"{_named(left)} {operator} {_named(right)}",
                 because=f"{_named(side)} is of type {side.type}",
-                instead="numbers on both sides"
-                + (f", such as {_named(side)}.cast('real')" if ColumnType.REAL in _CASTABLE.get(side.type, ()) else ""),
+                instead=_numbers_instead(operator, left, right, side),
             )
     arguments = (cast(left, ColumnType.REAL), cast(right, ColumnType.REAL))
     return Apply(_ARITHMETIC[operator], arguments, ColumnType.REAL)
+
+
+def _numbers_instead(operator: str, left: Term, right: Term, wrong: Term) -> str:
+    """The same arithmetic with a number in place of a constant, or with a cast of a column that has one."""
+    if isinstance(wrong, Constant):
+        return f"{_named(left)} {operator} 10" if wrong is right else f"10 {operator} {_named(right)}"
+    if ColumnType.REAL in _CASTABLE.get(wrong.type, ()):
+        return f"numbers on both sides; where the text holds numbers, {_named(wrong)}.cast('real')"
+    return "numbers on both sides"
 
 
 def _logical(term: Term, place: str) -> Term:

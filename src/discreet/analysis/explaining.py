@@ -73,19 +73,23 @@ def _output(made: Recipe, private: PrivatePlan, confidence: Fraction) -> Explain
     rows = None if private.declared_rows is None else private.declared_rows // groups
     note = ""
     if made.kind == "mean" and rows is not None:
-        note = f"at most, for groups of {max(1, rows):,} rows (the declared rows over the number of groups)"
-    labels = ("sum ", "count ") if made.kind == "mean" else ("",)
-    noise = "; ".join(label + _noise(part) for label, part in zip(labels, parts, strict=True))
+        note = f"at most, for groups of {max(1, rows):,} rows (as declared)"
+    if made.kind == "mean":
+        noise = ", ".join(f"{of} {_noise(part, brief=True)}" for of, part in zip(("sum", "count"), parts, strict=True))
+    else:
+        noise = _noise(parts[0])
     return ExplainedOutput(made.name, made.kind, noise, private.margin(made, confidence, rows), note)
 
 
-def _noise(noised: Noised) -> str:
+def _noise(noised: Noised, *, brief: bool = False) -> str:
     grid = float(getattr(noised.measure, "grid", 1))
     if isinstance(noised.mechanism, Laplace):
-        size = noised.sensitivity.l1 * grid
-        return f"scale {noised.mechanism.scale * grid:.6g} for an L1 sensitivity of {size:.6g}"
-    size = noised.sensitivity.l2_squared**0.5 * grid
-    return f"sigma {noised.mechanism.sigma * grid:.6g} for an L2 sensitivity of {size:.6g}"
+        word, norm, width, size = "scale", "L1", noised.mechanism.scale, float(noised.sensitivity.l1)
+    else:
+        word, norm, width, size = "sigma", "L2", noised.mechanism.sigma, noised.sensitivity.l2_squared**0.5
+    if brief:
+        return f"{word} {width * grid:,.6g} ({norm} {size * grid:,.6g})"
+    return f"{word} {width * grid:,.6g} for an {norm} sensitivity of {size * grid:,.6g}"
 
 
 def _caps(private: PrivatePlan) -> str:

@@ -6,19 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from discreet import plan
-from discreet.analysis.binding import Bound, key_constant
+from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
 from discreet.catalog import UNSTRUCTURED, ColumnType, Value
 from discreet.errors import KeysError, TypeMismatchError
 from discreet.plan import MOST_KEYS
 from discreet.pushdown import Keys, Read, Term
-
-_EXAMPLES = {
-    ColumnType.TEXT: '["A", "B"]',
-    ColumnType.INTEGER: "range(0, 100)",
-    ColumnType.DATE: '["2026-01-01", "2026-01-02"]',
-    ColumnType.TIMESTAMP: '["2026-01-01 00:00"]',
-    ColumnType.BOOLEAN: "[False, True]",
-}
 
 
 def resolve(grouping: plan.Grouping, scope: Bound) -> Keys:
@@ -80,7 +72,7 @@ def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Va
         raise KeysError(
             f"group_by({name!r})",
             because="its keys are not public, so a rare key would show that somebody is there",
-            instead=f'group_by("{name}", keys={{"{name}": {_EXAMPLES[term.type]}}}), or declare keys in the catalog',
+            instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), or declare keys in the catalog',
         )
     return values
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import plan, pushdown
-from discreet.analysis.binding import Bound, key_constant
+from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType, Value
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError
 from discreet.exact import shown
@@ -75,7 +75,8 @@ def _count_values(measure: plan.CountDistinct, scope: Bound) -> pushdown.CountVa
         raise KeysError(
             f"count of distinct values of {_named(measure.operand)}",
             because="its possible values are not public, so a rare one would show that somebody is there",
-            instead=f'dp.count_distinct({_named(measure.operand)}, domain=["A", "B"]), or keys in the catalog',
+            instead=f"dp.count_distinct({_named(measure.operand)}, domain={KEY_EXAMPLES[term.type]}), "
+            "or keys in the catalog",
         )
     values: tuple[Value, ...] = tuple(key_constant(v, term.type, "domain") for v in domain if v is not None)
     if not 0 < len(values) <= plan.MOST_KEYS or len(set(values)) != len(values):
@@ -112,7 +113,11 @@ def _steps(verb: str, measure: plan.Sum | plan.Mean, scope: Bound) -> pushdown.S
             f"{verb} of {_named(measure.operand)}",
             because=f"it is of type {term.type}, and only numbers have a {verb}",
             instead="dp.count(), or a column of type integer or real"
-            + (f': {_code(measure.operand)}.cast("real")' if term.type is ColumnType.TEXT else ""),
+            + (
+                f'; text that holds numbers: {_code(measure.operand)}.cast("real")'
+                if term.type is ColumnType.TEXT
+                else ""
+            ),
         )
     column = _declared(measure.operand, scope)
     bounds = measure.bounds or (column.bounds if column else None)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from discreet.catalog import ColumnType
 from discreet.engines import lower
+from discreet.engines.carrying import carried
 from discreet.engines.sources import Source
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, suggestion
@@ -83,6 +84,8 @@ DIALECT = lower.Dialect(
 _DRAFTED = {
     "BOOLEAN": ColumnType.BOOLEAN,
     "DATE": ColumnType.DATE,
+    "TIME": ColumnType.INTEGER,
+    "INTERVAL": ColumnType.INTEGER,
     "TIMESTAMP": ColumnType.TIMESTAMP,
     "FLOAT": ColumnType.REAL,
     "DOUBLE": ColumnType.REAL,
@@ -149,20 +152,22 @@ class DuckDB:
         self._sources[table] = replace(self._sources[table], hash_key=hash_key)
 
     def prepare(self, question: Pushdown) -> Prepared:
-        """Bind a question without reading a row."""
+        """Bind a question without reading a row; what its SQL cannot say is refused here."""
         self.require(question.scan.table, question.columns_read)
         scan = question.scan
         registered = self._sources[scan.table]
         source = _relation(scan.table, registered.source)
-        materialised = scan.max_rows is not None or registered.source.kind == "csv"
+        materialised = scan.max_rows is not None or registered.source.kind in ("csv", "parquet")
         stored = lower.storable(question) if materialised else {}
-        return Prepared(
+        prepared = Prepared(
             question,
             rows_name=f"{PREPARED}.rows_{_digest(scan)}" if materialised else None,
             rows_sql=lower.capped(scan, source, registered.hash_key, DIALECT, stored),
             stored=stored,
             keys_name=f"{PREPARED}.keys_{_digest(question.keys)}",
         )
+        self.answer_sql(prepared, {})
+        return prepared
 
     def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
         """The SQL of an answer, over capped rows that hold the given steps."""
@@ -280,10 +285,11 @@ def draft(source: Source) -> dict[str, ColumnType]:
     """
     connection = duckdb.connect(":memory:")
     try:
-        if source.frame is not None:
-            looks = source.frame if source.inferred is None else source.inferred.empty_table()
-            connection.register(_frame_name("draft"), looks)
         relation = _sniffed(source) if source.kind == "csv" else _attached(connection, "draft", source)
+        looks = source.looks or source.schema
+        if looks is not None:
+            relation = "looks"
+            connection.register(relation, looks.empty_table())
         described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     except duckdb.Error:
         described = None
@@ -367,12 +373,18 @@ def _relation(name: str, source: Source) -> str:
                 f"read_csv({paths}, auto_detect = false, header = true, delim = {lower.text(source.delimiter)}, "
                 f"quote = '\"', escape = '\"', ignore_errors = true, {_ROW_BY_ROW}, columns = {{{columns}}})"
             )
-        case "parquet":
-            return f"read_parquet({paths}, hive_partitioning = false, union_by_name = {len(source.paths) > 1})"
         case "duckdb":
             table = ".".join(lower.quoted(part) for part in (source.table or "").split("."))
             return f"{lower.quoted('source_' + name)}.{table}"
-    return lower.quoted(_frame_name(name))
+    names = [field.name for field in source.schema or ()]
+    return f"(SELECT {', '.join(_read_back(source, each) for each in names)} FROM {lower.quoted(_frame_name(name))})"
+
+
+def _read_back(source: Source, column: str) -> str:
+    """A column of a frame as it was before it travelled."""
+    name = lower.quoted(column)
+    kind = source.schema.field(column).type if source.schema is not None else None
+    return f"{carried(kind).sql.format(name)} AS {name}"
 
 
 def _sniffed(source: Source) -> str:

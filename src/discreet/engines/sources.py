@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
+from pyarrow import dataset, parquet
 
-from discreet.errors import ParameterError, SourceError
+from discreet.engines.carrying import carried, forced
+from discreet.errors import ParameterError, Refusal, SourceError
 
 Kind = Literal["csv", "parquet", "frame", "duckdb"]
 _ENDINGS: dict[str, Kind] = {
@@ -29,12 +30,15 @@ _ENDINGS: dict[str, Kind] = {
 }
 _LONGEST_HEADER = 1_000_000
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
-_MICROSECONDS = {"s": 1_000_000, "ms": 1_000}
 
 
 @dataclass(frozen=True)
 class Source:
-    """A place with rows, unread. `inferred` is what the cells of a frame look like, for drafting a catalog alone."""
+    """A place with rows, unread.
+
+    `schema` is that of a frame or of Parquet files before their columns were made to travel; `looks` is what a frame of
+    Python objects seems to hold, for drafting a catalog alone.
+    """
 
     kind: Kind
     identity: str
@@ -42,25 +46,24 @@ class Source:
     paths: tuple[str, ...] = ()
     delimiter: str = ","
     table: str | None = None
-    frame: pa.Table | None = None
-    inferred: pa.Schema | None = None
+    frame: pa.Table | dataset.Dataset | None = None
+    schema: pa.Schema | None = None
+    looks: pa.Schema | None = None
 
 
 def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
     """Recognise a path or a glob (CSV, Parquet, DuckDB), or a frame (Arrow, pandas, Polars, a DuckDB relation)."""
     if isinstance(data, str | Path):
         return _from_path(str(data), delimiter, table)
-    if _kind(data) == "pandas.DataFrame":
-        frame, inferred = _from_pandas(data)
-    else:
-        frame, inferred = _as_arrow(data), None
+    frame, looks = _as_frame(data)
     if frame is None:
         raise SourceError(
             f"a source of type {type(data).__name__}",
             because="rows come from a path, a pandas, Polars or Arrow table, or a DuckDB relation",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
-    return Source("frame", "memory", _distinct(tuple(frame.column_names)), frame=_total(frame), inferred=inferred)
+    columns = _distinct(tuple(frame.column_names))
+    return Source("frame", "memory", columns, frame=_travelling(frame), schema=frame.schema, looks=looks)
 
 
 def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source:
@@ -71,7 +74,10 @@ def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source
         separator = delimiter or ("\t" if paths[0].lower().endswith(".tsv") else ",")
         return Source("csv", identity, _one_header(paths, separator), paths, separator)
     if kind == "parquet":
-        return Source("parquet", identity, (), paths)
+        schema = _one_schema(paths)
+        columns = _distinct(tuple(schema.names))
+        files = dataset.dataset(list(paths), schema=forced(schema), format="parquet", partitioning=None)
+        return Source("parquet", identity, columns, paths, frame=files, schema=schema)
     if kind == "duckdb":
         if table is None:
             raise SourceError(
@@ -94,7 +100,34 @@ def _matching(pattern: str) -> tuple[str, ...]:
         raise SourceError(
             f"no file at {pattern!r}", because="nothing is there", instead="the path of an existing file, or a glob"
         )
+    if any(glob.has_magic(path) for path in absolute):
+        raise SourceError(
+            "a file whose name has one of the characters * ? [",
+            because="the engine would take the name for a pattern and read other files",
+            instead="files with other names",
+        )
     return absolute
+
+
+def _one_schema(paths: tuple[str, ...]) -> pa.Schema:
+    """The schema that all Parquet files share: a cast between two of them could fail on a single cell."""
+    try:
+        schemas = [parquet.read_schema(path).remove_metadata() for path in paths]
+    except (OSError, pa.ArrowException):
+        schemas = []
+    if not schemas:
+        raise SourceError(
+            "a Parquet file that cannot be opened",
+            because="its schema cannot be read",
+            instead="a Parquet file, as pyarrow, DuckDB, Spark or pandas write it",
+        )
+    if any(schema != schemas[0] for schema in schemas):
+        raise SourceError(
+            "Parquet files with different schemas",
+            because="their columns are not the same, not in the same order, or not of the same types",
+            instead="files with one and the same schema",
+        )
+    return schemas[0]
 
 
 def _one_header(paths: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
@@ -137,17 +170,28 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _as_arrow(data: Any) -> pa.Table | None:
-    """A frame as Arrow, without a copy where its memory allows."""
+def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
+    """A frame as Arrow, without a copy where its memory allows, and what its columns of objects look like."""
     if isinstance(data, pa.Table):
-        return data
-    if _kind(data) == "polars.DataFrame":
-        return _from_polars(data)
-    if _kind(data) == "polars.LazyFrame":
-        return _from_polars(data.collect())
-    if type(data).__name__ == "DuckDBPyRelation":
-        return data.to_arrow_table()
-    return None
+        return data, None
+    try:
+        if _kind(data) == "pandas.DataFrame":
+            return _from_pandas(data)
+        if _kind(data) in ("polars.DataFrame", "polars.LazyFrame"):
+            return _from_polars(data.lazy().collect()), None
+        if type(data).__name__ == "DuckDBPyRelation":
+            return data.to_arrow_table(), None
+    except Refusal:
+        raise
+    except Exception:  # noqa: BLE001 - a lazy frame may fail on a cell, and its error would print it
+        failed = True
+    else:
+        return None, None
+    raise SourceError(
+        f"a {_kind(data)} that could not be computed" if failed else "a frame",
+        because="its own query failed",
+        instead="a frame that has been collected, or the file that it reads",
+    )
 
 
 def _from_polars(frame: Any) -> pa.Table:
@@ -201,21 +245,19 @@ def _kind(data: object) -> str:
     return f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
 
 
-def _total(frame: pa.Table) -> pa.Table:
-    """A frame whose every cell an engine can take in: times in microseconds, where beyond their range missing."""
-    for i, field in enumerate(frame.schema):
-        kind = field.type
-        if pa.types.is_float16(kind):
-            frame = frame.set_column(i, field.name, frame.column(i).cast(pa.float32()))
-        elif (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)) and kind.unit in _MICROSECONDS:
-            frame = frame.set_column(i, field.name, _in_microseconds(frame.column(i)))
-    return frame
+def _travelling(frame: pa.Table) -> pa.Table:
+    """A frame whose columns travel so that no cell can make reading fail."""
+    columns = [_travelling_column(frame.column(i)) for i in range(frame.num_columns)]
+    return pa.table(columns, names=frame.column_names)
 
 
-def _in_microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    factor, kind = _MICROSECONDS[column.type.unit], column.type
-    fine = pa.timestamp("us", kind.tz) if pa.types.is_timestamp(kind) else pa.duration("us")
-    whole, most = column.cast(pa.int64()), (2**63 - 1) // factor
-    values = whole.fill_null(0).to_numpy()
-    gone = whole.is_null().to_numpy() | (values > most) | (values < -most)
-    return pa.chunked_array([pa.array(np.where(gone, 0, values) * factor, mask=gone).cast(fine)])
+def _travelling_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.binary_view())
+    if pa.types.is_duration(column.type) or pa.types.is_timestamp(column.type):
+        return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
+    return column.cast(carried(column.type).type)

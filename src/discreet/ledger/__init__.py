@@ -44,7 +44,10 @@ class Ledger(Protocol):
     """What a store of charges does. Refusals come from public facts; after T1 nothing is ever given back."""
 
     def register(self, dataset: Dataset) -> Registration:
-        """Register a dataset or its next version, or return what is registered; another promise is refused."""
+        """Register a dataset or its next version, or return what is registered.
+
+        Another declaration of a registered version replaces it until the first charge, and is refused from then on.
+        """
 
     def registered(self, name: str, version: int | None = None) -> Registration | None:
         """What is registered under a name (its newest version unless one is given), or None."""
@@ -62,8 +65,13 @@ class Ledger(Protocol):
         question: str,
         request: str | None = None,
         description: str,
+        registration: int | None = None,
     ) -> Receipt:
-        """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit."""
+        """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit.
+
+        `registration` is the sequence of the registration that the question was made under; where it was replaced
+        since, the charge is refused.
+        """
 
     def answer(self, reservation: Reservation, payload: bytes) -> bytes:
         """T2: store the answer of a charge unless it has one; returns what the store holds."""

@@ -45,6 +45,16 @@ class Account:
         """The account under a new promise; what was spent stays."""
         return replace(self, budget=budget, caps=budget.caps(), floor=self.spent)
 
+    @property
+    def is_charged(self) -> bool:
+        """Whether anything was ever charged; every charge costs at least one unit."""
+        return self.spent != NOTHING
+
+    def registered_again(self, dataset: Dataset) -> "Account":
+        """The account as its owner declares it now; only where nothing was charged."""
+        declared = replace(self, unit=dataset.unit, neighbours=dataset.neighbours)
+        return declared.promising(dataset.budget)
+
     def row(self) -> dict[str, object]:
         """The columns of the table `datasets`."""
         return (

@@ -20,6 +20,8 @@ from discreet.conversion import epsilon_of
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
 
+LEAST_USEFUL_SHARE = Fraction(1, 1000)
+
 
 def price(event: events.Event) -> Cost:
     """The cost of an event; one that costs nothing, or more than can be counted, is refused."""
@@ -104,11 +106,15 @@ def _left(budget: Budget, spent: Cost, asked: Cost) -> str:
 def _fitting(name: str, budget: Budget, spent: Cost, asked: Cost) -> str:
     laplace, gaussian = budget.laplace_left(spent), budget.gaussian_left(spent)
     same_noise = gaussian if asked.epsilon is None else laplace
-    if same_noise > 0:
+    useful = budget.epsilon * LEAST_USEFUL_SHARE
+    if same_noise >= useful:
         return f"session.release(query, epsilon={shown(same_noise)})"
-    if laplace > 0:
+    if laplace >= useful:
         return f'session.release(query, epsilon={shown(laplace)}, mechanism="laplace")'
-    return f'a question asked before, whose stored answer is free; or ledger.set_cap({name!r}, ..., reason="...")'
+    return (
+        "a question asked before, whose stored answer is free, because practically nothing is left; "
+        f'or session.ledger.set_cap({name!r}, ..., reason="...")'
+    )
 
 
 def _reserve(budget: Budget) -> str:

@@ -14,6 +14,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -161,10 +162,23 @@ def _identity(path: str) -> tuple[int, int] | None:
     if path == MEMORY:
         return None
     try:
-        found = Path(path).stat()
+        found = _with_one_name(Path(path))
     except OSError:
         raise LedgerError(faults.MOVED) from None
     return found.st_dev, found.st_ino
+
+
+def _with_one_name(path: Path) -> os.stat_result:
+    """Under two hard links a file has two write-ahead logs: what is spent under one name is not seen under the other.
+
+    A ledger that is just being made has two names for a moment, so it gets a second.
+    """
+    for _ in range(50):
+        found = path.stat()
+        if found.st_nlink == 1:
+            return found
+        time.sleep(0.02)
+    raise LedgerError(faults.LINKED)
 
 
 def _opened(path: str) -> sqlite3.Connection:

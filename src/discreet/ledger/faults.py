@@ -13,3 +13,4 @@ FORKED = "a ledger in memory, or one opened before a fork that Python did not se
 NO_WAL = "the ledger's file system cannot keep a write-ahead log; put it on a local disk"
 OLD_SQLITE = "the ledger needs SQLite 3.37 or later"
 FOREIGN_RECEIPT = "the receipt is not of this ledger"
+LINKED = "the ledger has a second name (a hard link), under which spending would not be seen; remove one of the two"

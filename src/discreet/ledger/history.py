@@ -1,8 +1,10 @@
 """What happened to a dataset, in the order of its chain: one entry for each charge, rejection, version and cap."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
-from discreet.accounting.filters import Cost
+from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
+from discreet.exact import shown
 from discreet.ledger.chain import Kind, State
 
 
@@ -24,3 +26,19 @@ class Entry:
     state: State | None
     event: str | None
     detail: str | None
+
+    def __str__(self) -> str:
+        state = "" if self.state is None else f", {str(self.state).lower()}"
+        who = "" if self.analyst is None else f" by {self.analyst!r}"
+        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{_cost(self.cost)}"
+
+    __repr__ = __str__
+
+
+def _cost(cost: Cost) -> str:
+    """A cost in the terms of a promise; nothing where nothing was asked for."""
+    parts = {"epsilon": (cost.epsilon, EPSILON_UNITS), "rho": (cost.rho, RHO_UNITS), "delta": (cost.delta, DELTA_UNITS)}
+    if cost.epsilon is not None:
+        del parts["rho"]
+    told = [f"{name} {shown(Fraction(units, per))}" for name, (units, per) in parts.items() if units]
+    return f": {', '.join(told)}" if told else ""

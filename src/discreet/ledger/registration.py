@@ -1,10 +1,12 @@
 """Registering a dataset: what its owner declares, what the ledger keeps, and which changes are a different promise.
 
 A dataset is a lineage that its owner names. Versions are numbered by the owner and share one cap and one total; nothing
-here is derived from the content, size or age of the data, because such a thing would tell neighbours apart.
+here is derived from the content, size or age of the data, because such a thing would tell neighbours apart. Until the
+first charge an owner may correct what was registered; from then on it is frozen.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +18,7 @@ from discreet.ledger.text import LONGEST_SOURCE, canonical, digest, document, la
 from discreet.unit import Neighbours
 
 LARGEST_VERSION = 2**31 - 1
+MOST_CHANGES = 3
 
 _NUMBERS = ("epsilon", "delta", "reserved_delta", "ceiling")
 
@@ -53,6 +56,7 @@ class Registration:
     """What the ledger holds for one version of a dataset.
 
     `hash_key` orders rows where a cap must choose among them; it is drawn once and lives as long as the dataset.
+    `sequence` is the event that registered it: a charge that names another is refused.
     `same_source` names the other datasets over the same source: each keeps its own promise, and the promises add up.
     """
 
@@ -65,9 +69,15 @@ class Registration:
     budget: Budget
     population: int | None
     spent: Cost
+    sequence: int
     hash_key: int = field(repr=False)
     same_source: tuple[str, ...] = ()
     is_new: bool = False
+
+    @property
+    def is_charged(self) -> bool:
+        """Whether the dataset was ever charged, and so is frozen; every charge costs at least one unit."""
+        return self.spent != NOTHING
 
 
 def checked_version(version: object) -> int:
@@ -127,34 +137,32 @@ def version_digest(row: Mapping[str, object]) -> str:
     return digest(canonical({name: row[name] for name in ("version", "source", "facts", "population")}))
 
 
-def refuse_another_promise(asked: Dataset, unit: str, neighbours: Neighbours, budget: Budget) -> None:
-    """A registered name keeps its unit, its neighbour relation and its cap, in every version."""
-    if (asked.unit, asked.neighbours) != (unit, neighbours):
-        raise UnitError(
-            f"dataset {asked.name!r} with another privacy unit",
-            because=f"its promise protects {unit} ({neighbours}), and what was spent was counted for that unit",
-            instead='the unit as registered, or name="..." for a dataset with a promise of its own',
-        )
-    if promise_of(asked.budget) != promise_of(budget):
-        raise BudgetError(
-            f"dataset {asked.name!r} with a budget of {asked.budget}",
-            because=f"it is registered with {budget}, and a changed cap is a new promise",
-            instead=f'the budget as registered, or ledger.set_cap({asked.name!r}, dp.Budget(...), reason="...")',
-        )
+def refuse_another_promise(asked: Dataset, newest: Registration) -> None:
+    """A new version keeps the unit, the neighbour relation and the cap of the dataset."""
+    refusal = _another_promise(asked, newest)
+    if refusal is None:
+        return
+    if newest.is_charged:
+        raise refusal
+    raise type(refusal)(
+        refusal.what,
+        because=f"it is registered otherwise, and version {asked.version} would not replace version {newest.version}",
+        instead=f"version={newest.version} with this unit and budget: nothing was charged yet, so it replaces them",
+    )
 
 
-def refuse_another_version(asked: Dataset, stored: Registration) -> None:
-    """A registered version keeps its source and its facts."""
-    if asked.source != stored.source:
-        raise SourceError(
-            f"dataset {asked.name!r} over another source",
-            because=f"version {asked.version} is registered over {stored.source!r}, not {asked.source!r}",
-            instead=f'name="..." for other data, or version={asked.version + 1} for the next version of the same data',
-        )
-    if asked.facts is not None and not same_document(asked.facts, stored.facts):
-        raise _changed(asked, "facts")
-    if asked.population not in (None, stored.population):
-        raise _changed(asked, "population")
+def refusal_of_a_change(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
+    """The refusal of a declaration that is not what is registered for its version; None where it is the same."""
+    return _another_promise(asked, stored) or _another_source(asked, stored, newest) or _facts(asked, stored, newest)
+
+
+def replaced(name: str) -> Refusal:
+    """The refusal of a charge under a registration that was replaced since."""
+    return SourceError(
+        f"a charge under an earlier registration of {name!r}",
+        because="the dataset was registered anew since, with another unit, budget, source or other facts",
+        instead="dp.protect(...) or dp.Session(...) again, with the facts as they are registered now",
+    )
 
 
 def refuse_an_older_version(asked: Dataset, newest: int) -> None:
@@ -163,7 +171,7 @@ def refuse_an_older_version(asked: Dataset, newest: int) -> None:
         raise SourceError(
             f"dataset {asked.name!r} at version {asked.version}",
             because=f"it was never registered, and version {newest} already is",
-            instead=f"version={newest + 1} for the next version of the same data",
+            instead=f"{_next(newest)} for newer data of the same people",
         )
 
 
@@ -186,9 +194,71 @@ def _relation(neighbours: object) -> Neighbours:
     return Neighbours(str(neighbours))
 
 
-def _changed(asked: Dataset, what: str) -> CatalogError:
-    return CatalogError(
-        f"dataset {asked.name!r} with other {what}",
-        because=f"the {what} of version {asked.version} were frozen when it was registered",
-        instead=f"the {what} as registered, or version={asked.version + 1}, which shares the same budget",
+def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
+    if (asked.unit, asked.neighbours) != (stored.unit, stored.neighbours):
+        return UnitError(
+            f"dataset {asked.name!r} with another privacy unit",
+            because=f"its promise protects {stored.unit} ({stored.neighbours}), not {asked.unit} ({asked.neighbours}), "
+            "and what was spent was counted for that unit",
+            instead='the unit as registered, or name="..." for a second promise, which adds up with this one',
+        )
+    if promise_of(asked.budget) != promise_of(stored.budget):
+        return BudgetError(
+            f"dataset {asked.name!r} with a budget of {asked.budget}",
+            because=f"it is registered with {stored.budget}, and a changed cap is a new promise",
+            instead="the budget as registered, or "
+            f'session.ledger.set_cap({asked.name!r}, dp.Budget(...), reason="...")',
+        )
+    return None
+
+
+def _another_source(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
+    if asked.source == stored.source:
+        return None
+    return SourceError(
+        f"dataset {asked.name!r} over another source",
+        because=f"version {asked.version} is registered over {stored.source!r}, not {asked.source!r}",
+        instead=f'{_next(newest)} for newer data of the same people, or name="..." for other people',
     )
+
+
+def _facts(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
+    same = asked.facts is None or same_document(asked.facts, stored.facts)
+    changes = [] if same else list(_changes(str(asked.facts), stored.facts))
+    if asked.population not in (None, stored.population):
+        changes.append(f"population is registered as {stored.population}, not {asked.population}")
+    if not changes:
+        return None
+    more = "" if len(changes) <= MOST_CHANGES else f", and {len(changes) - MOST_CHANGES} more"
+    return CatalogError(
+        f"dataset {asked.name!r} with other facts",
+        because=f"{'; '.join(changes[:MOST_CHANGES])}{more}: they were frozen by the first charge",
+        instead=f"the facts as registered, or {_next(newest)}, which shares the same budget",
+    )
+
+
+def _changes(asked: str, stored: str) -> Iterator[str]:
+    """What differs between the facts of two catalogs, fact by fact and column by column."""
+    new, old = _flat(json.loads(asked)), _flat(json.loads(stored))
+    for what in sorted(new.keys() | old.keys()):
+        if what not in old:
+            yield f"{what} is not registered"
+        elif what not in new:
+            yield f"{what} is registered and not declared"
+        elif canonical(new[what]) != canonical(old[what]):
+            yield f"{what} is registered as {old[what]!r}, not {new[what]!r}"
+
+
+def _flat(facts: object) -> dict[str, object]:
+    if not isinstance(facts, dict):
+        return {"the whole": facts}
+    columns = facts.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        return facts
+    rest = {name: value for name, value in facts.items() if name != "columns"}
+    return rest | {f"column {name!r}": kind for name, kind in columns.items()}
+
+
+def _next(newest: int) -> str:
+    """The next version, as it is written in both places where an owner can write it."""
+    return f"dp.protect(..., version={newest + 1}) (version: {newest + 1} in a catalog)"

@@ -1,8 +1,9 @@
 """The tables of a ledger on SQLite, the rules that hold whatever the code does, and the way to later versions.
 
 The CHECK on `datasets` is the promise: a filter holds, or nothing was charged since the cap was last set (an owner
-may lower a cap below what is spent). Triggers make the store append-only. SQL's NULL does what None does in a cost: a
-total without a finite epsilon is NULL, and no comparison with NULL admits anything.
+may lower a cap below what is spent). Triggers make the store append-only; a registration alone may be replaced, by an
+event that says so, as long as nothing was ever charged. SQL's NULL does what None does in a cost: a total without a
+finite epsilon is NULL, and no comparison with NULL admits anything.
 """
 
 import re
@@ -111,6 +112,7 @@ _INDEXES = (
     "CREATE UNIQUE INDEX one_outcome ON events (dataset, reservation) WHERE reservation IS NOT NULL",
     "CREATE UNIQUE INDEX one_charge ON reservations (dataset, analyst, request) WHERE request IS NOT NULL",
     "CREATE INDEX asked_before ON reservations (dataset, question)",
+    "CREATE INDEX registrations ON events (dataset, sequence) WHERE kind IN ('REGISTERED', 'VERSIONED')",
 )
 
 
@@ -119,21 +121,68 @@ def _refusing(name: str, act: str, when: str, because: str) -> str:
     return f"CREATE TRIGGER {name} BEFORE {act}{condition}\nBEGIN SELECT RAISE(ABORT, '{because}'); END"
 
 
-_FROZEN = tuple(
-    _refusing(f"{table}_{verb}", f"{act} ON {table}", "", f"{table} are append-only")
-    for table in ("schema_versions", "versions", "events", "answers")
-    for act, verb in (("UPDATE", "never_change"), ("DELETE", "never_vanish"))
+def _charged(dataset: str) -> str:
+    return f"EXISTS (SELECT 1 FROM events WHERE dataset = {dataset} AND kind = 'RESERVED')"
+
+
+_FROZEN = (
+    *(
+        _refusing(f"{table}_never_change", f"UPDATE ON {table}", "", f"{table} are append-only")
+        for table in ("schema_versions", "events", "answers")
+    ),
+    *(
+        _refusing(f"{table}_never_vanish", f"DELETE ON {table}", "", f"{table} are never deleted")
+        for table in ("schema_versions", "datasets", "versions", "events", "reservations", "answers")
+    ),
+)
+
+_KEYS = {"datasets": ("name",), "versions": ("dataset", "version"), "reservations": ("dataset", "sequence")}
+_KEYS |= {"answers": ("dataset", "reservation")}
+
+_ONCE = tuple(  # the DELETE of an INSERT OR REPLACE fires no trigger
+    _refusing(
+        f"{table}_are_written_once",
+        f"INSERT ON {table}",
+        f"EXISTS (SELECT 1 FROM {table} WHERE {' AND '.join(f'{column} = NEW.{column}' for column in columns)})",
+        f"{table} are never replaced",
+    )
+    for table, columns in _KEYS.items()
 )
 
 _TRIGGERS = (
     *_FROZEN,
-    _refusing("datasets_never_vanish", "DELETE ON datasets", "", "datasets are never deleted"),
-    _refusing("reservations_never_vanish", "DELETE ON reservations", "", "reservations are never deleted"),
+    *_ONCE,
     _refusing(
         "identity_is_frozen",
-        "UPDATE OF name, unit, neighbours, hash_key ON datasets",
+        "UPDATE OF name, hash_key ON datasets",
         "",
-        "a dataset keeps its name, unit, neighbours and hash key",
+        "a dataset keeps its name and hash key",
+    ),
+    _refusing(
+        "unit_is_frozen_by_a_charge",
+        "UPDATE OF unit, neighbours ON datasets",
+        _charged("OLD.name"),
+        "a dataset that was charged keeps its unit and neighbours",
+    ),
+    _refusing(
+        "versions_are_frozen_by_a_charge",
+        "UPDATE ON versions",
+        _charged("OLD.dataset"),
+        "a dataset that was charged keeps its versions as they are",
+    ),
+    _refusing(
+        "versions_follow_their_registration",
+        "UPDATE ON versions",
+        "NEW.dataset <> OLD.dataset OR NEW.version <> OLD.version OR NOT EXISTS ("
+        "SELECT 1 FROM datasets JOIN events ON events.dataset = name AND events.sequence = datasets.sequence"
+        " WHERE name = OLD.dataset AND kind = 'REGISTERED' AND version = OLD.version)",
+        "a version changes only with the event that registers it again",
+    ),
+    _refusing(
+        "registered_before_charged",
+        "INSERT ON events",
+        f"NEW.kind = 'REGISTERED' AND {_charged('NEW.dataset')}",
+        "a dataset that was charged is not registered again",
     ),
     _refusing(
         "no_refunds",

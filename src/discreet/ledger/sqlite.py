@@ -31,17 +31,26 @@ class SQLiteLedger:
         self._database = Database(path)
 
     def register(self, dataset: Dataset) -> Registration:
-        """Register a dataset or its next version, or return what is registered; another promise is refused."""
+        """Register a dataset or its next version, or return what is registered.
+
+        Another declaration of a registered version replaces it as long as nothing was ever charged to the dataset, and
+        is refused from then on.
+        """
         with self._database.transaction() as connection:
             account = statements.find_account(connection, dataset.name)
             if account is None:
                 return statements.register_first(connection, dataset)
-            registration.refuse_another_promise(dataset, account.unit, account.neighbours, account.budget)
+            newest = statements.newest_version(connection, account)
             stored = statements.registered_version(connection, account, dataset.version)
             if stored is None:
-                return statements.register_version(connection, account, dataset)
-            registration.refuse_another_version(dataset, stored)
-            return stored
+                registration.refuse_another_promise(dataset, newest)
+                return statements.register_version(connection, account, newest, dataset)
+            refusal = registration.refusal_of_a_change(dataset, stored, newest.version)
+            if refusal is None:
+                return stored
+            if account.is_charged:
+                raise refusal
+            return statements.register_again(connection, account, stored, dataset)
 
     def registered(self, name: str, version: int | None = None) -> Registration | None:
         """What is registered under a name (its newest version unless one is given), or None."""
@@ -71,10 +80,12 @@ class SQLiteLedger:
         question: str,
         request: str | None = None,
         description: str,
+        registration: int | None = None,
     ) -> Receipt:
         """T1: charge an event before any data is read; a charge that does not fit is refused and costs nothing.
 
-        A repeated `request` of the same analyst returns the receipt of its first charge and charges nothing.
+        A repeated `request` of the same analyst returns the receipt of its first charge and charges nothing. A charge
+        that names its `registration` (its sequence) is refused where that was replaced since.
         """
         cost = admission.price(event)
         claim: dict[str, Any] = {
@@ -89,6 +100,7 @@ class SQLiteLedger:
             account = statements.account(connection, name)
             link = account.link(Kind.RESERVED, cost=cost, **claim)
             statements.refuse_unknown_version(connection, link)
+            statements.refuse_a_replaced_registration(connection, link, registration)
             earlier = statements.same_request(connection, link)
             if earlier is not None:
                 return earlier

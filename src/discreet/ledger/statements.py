@@ -21,16 +21,22 @@ _CHARGE = """UPDATE datasets SET
 WHERE name = :name AND head = :previous AND spent_delta + :delta <= cap_delta AND (
   (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_rho + :rho <= cap_rho
 )"""
-_CAP = """UPDATE datasets SET
+_PROMISE = """
   epsilon = :epsilon, delta = :delta, reserved_delta = :reserved_delta, ceiling = :ceiling, reason = :reason,
   cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
   floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
   sequence = :sequence, head = :head
 WHERE name = :name AND head = :previous"""
+_CAP = "UPDATE datasets SET" + _PROMISE
+_REGISTER_AGAIN = "UPDATE datasets SET unit = :unit, neighbours = :neighbours," + _PROMISE
+_CORRECT = """UPDATE versions SET source = :source, facts = :facts, population = :population
+WHERE dataset = :dataset AND version = :version"""
 _ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
 _CONCLUDE = "UPDATE reservations SET state = ? WHERE dataset = ? AND sequence = ? AND state = 'RESERVED'"
 _VERSION = "SELECT * FROM versions WHERE dataset = ? AND version = ?"
 _NEWEST = "SELECT * FROM versions WHERE dataset = ? ORDER BY version DESC LIMIT 1"
+_REGISTERED_BY = """SELECT max(sequence) FROM events INDEXED BY registrations
+WHERE dataset = ? AND kind IN ('REGISTERED', 'VERSIONED') AND (kind = 'REGISTERED' OR version = ?)"""
 _SAME_SOURCE = "SELECT DISTINCT dataset FROM versions WHERE source = ? AND dataset <> ? ORDER BY dataset"
 _CHARGED = """SELECT events.*, reservations.state FROM reservations JOIN events USING (dataset, sequence)
 WHERE reservations.dataset = ? AND """
@@ -74,28 +80,40 @@ def register_first(connection: sqlite3.Connection, dataset: Dataset) -> Registra
         raise registration.no_facts(dataset.name)
     dataset.budget.check_population(dataset.population)
     new = opened(dataset, secrets.token_hex(8))
-    facts = _version_row(dataset, dataset.facts, dataset.population)
-    detail = {
-        "unit": new.unit,
-        "neighbours": str(new.neighbours),
-        "hash_key": digest(new.hash_key),
-        "budget": budget_columns(new.budget),
-        "caps": [new.caps.epsilon, new.caps.rho, new.caps.delta],
-    }
-    link = new.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(facts), detail=canonical(detail))
+    facts = _version_row(dataset)
+    detail = canonical(_promise(new))
+    link = new.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(facts), detail=detail)
     insert(connection, "datasets", new.row() | {"sequence": link.sequence, "head": link.hash})
     insert(connection, "events", columns_of(link))
     insert(connection, "versions", facts)
     return _registration(connection, new, facts, is_new=True)
 
 
-def register_version(connection: sqlite3.Connection, known: Account, dataset: Dataset) -> Registration:
+def register_again(
+    connection: sqlite3.Connection, known: Account, stored: Registration, dataset: Dataset
+) -> Registration:
+    """Replace what is registered, as long as nothing was charged; the event keeps the old and the new."""
+    after = known.registered_again(dataset)
+    old, new = _version_row(stored), _version_row(dataset, stored)
+    for row in (new, *_rows(connection, "versions", known.name, "version")):
+        if row is new or row["version"] != dataset.version:
+            after.budget.check_population(row["population"])
+    detail = canonical({"old": _promise(known) | old, "new": _promise(after) | new})
+    link = known.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(new), detail=detail)
+    place = {"sequence": link.sequence, "head": link.hash, "previous": known.head}
+    _must_change_one(connection, _REGISTER_AGAIN, after.row() | place)
+    insert(connection, "events", columns_of(link))
+    _must_change_one(connection, _CORRECT, new)
+    return _registration(connection, after, new, is_new=True)
+
+
+def register_version(
+    connection: sqlite3.Connection, known: Account, newest: Registration, dataset: Dataset
+) -> Registration:
     """Add a version to a lineage: the same cap, the same total, the same key."""
-    newest = connection.execute(_NEWEST, (known.name,)).fetchone()
-    registration.refuse_an_older_version(dataset, newest["version"])
-    population = newest["population"] if dataset.population is None else dataset.population
-    known.budget.check_population(population)
-    facts = _version_row(dataset, dataset.facts or newest["facts"], population)
+    registration.refuse_an_older_version(dataset, newest.version)
+    facts = _version_row(dataset, newest)
+    known.budget.check_population(facts["population"])
     append(connection, known.link(Kind.VERSIONED, version=dataset.version, digest=version_digest(facts)))
     insert(connection, "versions", facts)
     return _registration(connection, known, facts, is_new=True)
@@ -106,6 +124,14 @@ def registered_version(connection: sqlite3.Connection, known: Account, version: 
     by_number = (_NEWEST, (known.name,)) if version is None else (_VERSION, (known.name, version))
     row = connection.execute(*by_number).fetchone()
     return None if row is None else _registration(connection, known, dict(row))
+
+
+def newest_version(connection: sqlite3.Connection, known: Account) -> Registration:
+    """The newest version of a dataset; there is no dataset without one."""
+    newest = registered_version(connection, known, None)
+    if newest is None:
+        raise LedgerError(faults.DAMAGED)
+    return newest
 
 
 def newest_versions(connection: sqlite3.Connection) -> Iterator[Registration]:
@@ -125,6 +151,12 @@ def refuse_unknown_version(connection: sqlite3.Connection, link: Link) -> None:
             because="its owner has not registered it",
             instead=f"version={newest['version']}",
         )
+
+
+def refuse_a_replaced_registration(connection: sqlite3.Connection, link: Link, registered_by: int | None) -> None:
+    """A charge under a registration goes with it: its question was made from the facts that were registered then."""
+    if registered_by not in (None, _registered_by(connection, link.dataset, link.version)):
+        raise registration.replaced(link.dataset)
 
 
 def same_request(connection: sqlite3.Connection, link: Link) -> Receipt | None:
@@ -274,9 +306,32 @@ def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, object]
     connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", row)
 
 
-def _version_row(dataset: Dataset, facts: str, population: int | None) -> dict[str, Any]:
-    place = {"dataset": dataset.name, "version": dataset.version}
-    return place | {"source": dataset.source, "facts": facts, "population": population}
+def _promise(known: Account) -> dict[str, Any]:
+    return {
+        "unit": known.unit,
+        "neighbours": str(known.neighbours),
+        "hash_key": digest(known.hash_key),
+        "budget": budget_columns(known.budget),
+        "caps": [known.caps.epsilon, known.caps.rho, known.caps.delta],
+    }
+
+
+def _version_row(declared: Dataset | Registration, known: Registration | None = None) -> dict[str, Any]:
+    """The columns of the table `versions`; what is not declared is as in a version that is known."""
+    facts, population = declared.facts, declared.population
+    if known is not None:
+        facts = facts or known.facts
+        population = known.population if population is None else population
+    place = {"dataset": declared.name, "version": declared.version}
+    return place | {"source": declared.source, "facts": facts, "population": population}
+
+
+def _registered_by(connection: sqlite3.Connection, name: str, version: int) -> int:
+    """The event that last registered a version: a new version changes nothing for the others, a correction may."""
+    found = connection.execute(_REGISTERED_BY, (name, version)).fetchone()[0]
+    if found is None:
+        raise LedgerError(faults.DAMAGED)
+    return int(found)
 
 
 def _registration(
@@ -293,6 +348,7 @@ def _registration(
         budget=known.budget,
         population=row["population"],
         spent=known.spent,
+        sequence=_registered_by(connection, known.name, row["version"]),
         hash_key=int(known.hash_key, 16),
         same_source=tuple(other[0] for other in others),
         is_new=is_new,

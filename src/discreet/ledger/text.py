@@ -16,10 +16,13 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _UNPRINTABLE = ("C", "Zl", "Zp")
 
 
+_EXAMPLES = {"reason": "decided by the board in May", "analyst": "ana"}
+
+
 def label(value: object, what: str, *, most: int = LONGEST_LABEL) -> str:
     """A name of ordinary length that prints as it is: no control characters, no surrogates, no line breaks."""
     if not isinstance(value, str) or not value.strip():
-        raise _refused(what, "it must be text that is not blank", f'{what}="visits"')
+        raise _refused(what, "it must be text that is not blank", f'{what}="{_EXAMPLES.get(what, "visits")}"')
     if len(value) > most:
         raise _refused(what, f"it is longer than {most:,} characters", f"a shorter {what}")
     if any(unicodedata.category(character).startswith(_UNPRINTABLE) for character in value):

@@ -106,9 +106,18 @@ def _check_chain(evidence: Evidence) -> Iterator[Finding]:
             yield Finding("it does not follow the event before it", evidence.name, sequence)
         if link_of(row).hash != row["hash"]:
             yield Finding("it was changed after it was written", evidence.name, sequence)
-        if (row["kind"] == Kind.REGISTERED) != (place == 1):
-            yield Finding("a chain begins with its registration, once", evidence.name, sequence)
         previous = row["hash"]
+
+
+def _check_beginning(evidence: Evidence) -> Iterator[Finding]:
+    """A chain begins with its registration, which is corrected only before the first charge."""
+    charged = False
+    for place, row in enumerate(evidence.events, start=1):
+        charged = charged or row["kind"] == Kind.RESERVED
+        if place == 1 and row["kind"] != Kind.REGISTERED:
+            yield Finding("a chain begins with its registration", evidence.name, row["sequence"])
+        if charged and row["kind"] == Kind.REGISTERED:
+            yield Finding("a registration was replaced after a charge", evidence.name, row["sequence"])
 
 
 def _check_head(evidence: Evidence) -> Iterator[Finding]:
@@ -127,14 +136,14 @@ def _check_totals(evidence: Evidence) -> Iterator[Finding]:
 
 def _check_promise(evidence: Evidence) -> Iterator[Finding]:
     """The row's promise is the last one that the chain records."""
-    row, promises = evidence.dataset, evidence.of_kind(Kind.REGISTERED, Kind.CAPPED)
-    if row is None or not promises:
+    row, registrations = evidence.dataset, evidence.of_kind(Kind.REGISTERED)
+    if row is None or not registrations:
         return
-    first, last = json.loads(promises[0]["detail"]), json.loads(promises[-1]["detail"])
+    promises = evidence.of_kind(Kind.REGISTERED, Kind.CAPPED)
+    registered, promise = _latest(registrations), _latest(promises)
     identity = {"unit": row["unit"], "neighbours": row["neighbours"], "hash_key": digest(row["hash_key"])}
-    if identity != {name: first[name] for name in identity}:
+    if identity != {name: registered[name] for name in identity}:
         yield Finding("its unit, neighbours or hash key are not those registered", evidence.name)
-    promise = last.get("new", last)
     if promise["budget"] != {name: row[name] for name in promise["budget"]}:
         yield Finding("its budget is not the one that the chain records", evidence.name)
     before = [charge for charge in evidence.of_kind(Kind.RESERVED) if charge["sequence"] < promises[-1]["sequence"]]
@@ -178,6 +187,7 @@ def _check_answers(evidence: Evidence) -> Iterator[Finding]:
 
 _CHECKS = (
     _check_chain,
+    _check_beginning,
     _check_head,
     _check_totals,
     _check_promise,
@@ -194,6 +204,13 @@ def _check_receipts(evidence: list[Evidence], receipts: tuple[Receipt, ...]) -> 
             yield Finding(f"receipt {receipt.id} was changed", receipt.dataset, receipt.sequence)
         elif held.get((receipt.dataset, receipt.sequence)) != receipt.hash:
             yield Finding(f"receipt {receipt.id} is not in the chain", receipt.dataset, receipt.sequence)
+
+
+def _latest(events: list[dict[str, Any]]) -> Row:
+    """What the last of some events declares: for a change, the new of its old and new."""
+    detail: dict[str, Any] = json.loads(events[-1]["detail"])
+    declared: Row = detail.get("new", detail)
+    return declared
 
 
 def _counted(number: int, noun: str) -> str:

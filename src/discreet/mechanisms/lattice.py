@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact import exp_up, log_up, rational
+from discreet.exact import exp_up, log_up, rational, shown
 
 Scalar = int | Fraction
 Vector = Sequence[Scalar] | NDArray[np.integer[Any]]
@@ -54,9 +54,9 @@ def confidence_of(value: object) -> Fraction:
     number = rational(value, "confidence")
     if not 0 < number < 1 - _LEAST_OUTSIDE:
         raise ParameterError(
-            "a confidence that is not between 0 and 1",
+            f"confidence={shown(number)}",
             because="it is the probability that the noise stays within the margin, and no margin gives 1",
-            instead="confidence=0.95",
+            instead=f"confidence={shown(number / 100) if 1 < number < 100 else '0.95'}",
         )
     return number
 

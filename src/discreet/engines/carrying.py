@@ -1,0 +1,67 @@
+"""How frames and Parquet files are carried into an engine, so that no cell can make reading fail.
+
+A reader that checks cells (UTF-8 in text, the range of a time, the form of JSON) raises an error when one of them is
+wrong, and whether a query fails would then tell whether somebody is there. So text travels as bytes and is decoded by a
+total expression, times travel as whole numbers where their unit could overflow, and dates keep to the years 1 to 9999.
+Only schemas are looked at here, never a cell.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+MILLISECONDS = {"s": 1_000_000, "ms": 1_000}
+_LONGEST_TIME = 2**62
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A column as it travels: its Arrow type, and the SQL that reads it back; `{0}` is the quoted name."""
+
+    type: pa.DataType
+    sql: str
+
+
+def carried(kind: pa.DataType) -> Carried:
+    """How a column of an Arrow type travels."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return carried(kind.storage_type)
+    if pa.types.is_dictionary(kind):
+        return carried(kind.value_type)
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return Carried(pa.binary(), "TRY(decode({0}))")
+    if pa.types.is_large_string(kind):
+        return Carried(pa.large_binary(), "TRY(decode({0}))")
+    if pa.types.is_timestamp(kind):
+        return _timestamp(kind)
+    if pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return Carried(pa.int32() if kind.bit_width == 32 else pa.int64(), "{0}")
+    if pa.types.is_date64(kind):
+        return Carried(pa.int64(), _dated(_from_steps(1_000), "CAST(", " AS DATE)"))
+    if pa.types.is_date32(kind):
+        return Carried(kind, "CASE WHEN {0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {0} END")
+    if pa.types.is_float16(kind):
+        return Carried(pa.float32(), "{0}")
+    return Carried(kind, "{0}")
+
+
+def forced(schema: pa.Schema) -> pa.Schema:
+    """The schema in which columns travel."""
+    return pa.schema([pa.field(field.name, carried(field.type).type) for field in schema])
+
+
+def _timestamp(kind: pa.TimestampType) -> Carried:
+    """Microseconds as whole numbers; nanoseconds are cut, and a time of another zone is the same instant."""
+    if kind.unit == "ns":
+        return Carried(pa.int64(), _dated("TRY(make_timestamp({0} // 1000))"))
+    return Carried(pa.int64(), _dated(_from_steps(MILLISECONDS.get(kind.unit, 1))))
+
+
+def _from_steps(factor: int) -> str:
+    most = _LONGEST_TIME // factor
+    return f"CASE WHEN {{0}} BETWEEN -{most} AND {most} THEN TRY(make_timestamp({{0}} * {factor})) END"
+
+
+def _dated(time: str, before: str = "", after: str = "") -> str:
+    within = "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
+    return f"CASE WHEN ({time}) {within} THEN {before}{time}{after} END"

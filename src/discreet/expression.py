@@ -1,0 +1,261 @@
+"""Values computed from one row: what `table.age` is, and everything that can be done with it."""
+
+import datetime as dt
+import itertools
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from discreet import hints, plan
+from discreet.catalog import UNSTRUCTURED, ColumnType, python_value
+from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
+from discreet.exact import rational
+from discreet.plan import DEEPEST, MOST_NODES
+
+_LARGEST_CONSTANT = 10**300
+
+
+def _no_operator(symbol: str, instead: str) -> Callable[..., NoReturn]:
+    def refuse(*_: object) -> NoReturn:
+        raise UnsupportedError(
+            f"{symbol} in an expression", because="it does not mean the same on every engine", instead=instead
+        )
+
+    return refuse
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A value computed from one row: compare it, combine it with &, | and ~, test it, cast it."""
+
+    node: plan.Expression
+    depth: int = 1
+    nodes: int = 1
+
+    def __eq__(self, other: object) -> "Expr":  # type: ignore[override]
+        return _binary(lambda a, b: plan.Compare("==", a, b), self, other)
+
+    def __ne__(self, other: object) -> "Expr":  # type: ignore[override]
+        return _binary(lambda a, b: plan.Compare("!=", a, b), self, other)
+
+    def __lt__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Compare("<", a, b), self, other)
+
+    def __le__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Compare("<=", a, b), self, other)
+
+    def __gt__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Compare(">", a, b), self, other)
+
+    def __ge__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Compare(">=", a, b), self, other)
+
+    def __and__(self, other: object) -> "Expr":
+        return _binary(plan.Both, self, other)
+
+    def __rand__(self, other: object) -> "Expr":
+        return _binary(plan.Both, other, self)
+
+    def __or__(self, other: object) -> "Expr":
+        return _binary(plan.Either, self, other)
+
+    def __ror__(self, other: object) -> "Expr":
+        return _binary(plan.Either, other, self)
+
+    def __invert__(self) -> "Expr":
+        return _unary(plan.Not, self)
+
+    def __add__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("+", a, b), self, other)
+
+    def __radd__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("+", a, b), other, self)
+
+    def __sub__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("-", a, b), self, other)
+
+    def __rsub__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("-", a, b), other, self)
+
+    def __mul__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("*", a, b), self, other)
+
+    def __rmul__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("*", a, b), other, self)
+
+    def __truediv__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("/", a, b), self, other)
+
+    def __rtruediv__(self, other: object) -> "Expr":
+        return _binary(lambda a, b: plan.Combine("/", a, b), other, self)
+
+    def __neg__(self) -> "Expr":
+        return 0 - self
+
+    __mod__ = __rmod__ = _no_operator("%", "a column that the owner prepared")
+    __floordiv__ = __rfloordiv__ = _no_operator("//", '(table.age / 10).cast("integer"), which rounds')
+    __pow__ = __rpow__ = _no_operator("**", "table.age * table.age")
+    __xor__ = __rxor__ = _no_operator("^", "(a | b) & ~(a & b)")
+    __abs__ = _no_operator("abs()", "a column that the owner prepared")
+
+    @short_traceback
+    def is_in(self, values: Iterable[Any]) -> "Expr":
+        """Whether the value is one of some constants."""
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise TypeMismatchError(
+                f"is_in of type {type(values).__name__}", because="it takes a list", instead='is_in(["A", "B"])'
+            )
+        constants = tuple(_scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
+        return _sized(Expr(plan.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
+
+    def is_missing(self) -> "Expr":
+        """Whether the value is missing."""
+        return _unary(plan.IsMissing, self)
+
+    def is_present(self) -> "Expr":
+        """Whether the value is there."""
+        return ~self.is_missing()
+
+    @short_traceback
+    def between(self, low: object, high: object) -> "Expr":
+        """Whether the value lies in [low, high], both ends included."""
+        if _is_above(low, high):
+            raise ParameterError(
+                f"between({low!r}, {high!r})",
+                because="the lower end is above the upper one, so nothing lies between them",
+                instead=f"between({high!r}, {low!r})",
+            )
+        return (self >= low) & (self <= high)
+
+    @short_traceback
+    def cast(self, kind: str) -> "Expr":
+        """A total cast to 'integer', 'real', 'text', 'boolean', 'date' or 'timestamp'."""
+        castable = [str(t) for t in ColumnType if t not in UNSTRUCTURED]
+        if kind not in castable:
+            raise TypeMismatchError(
+                f"cast to {kind!r}",
+                because="values are cast to a type that has one normal form on every engine",
+                instead=" or ".join(f"cast({name!r})" for name in castable),
+            )
+        return _unary(lambda node: plan.Cast(node, ColumnType(kind)), self)
+
+    def __hash__(self) -> int:
+        return hash(self.node)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeMismatchError(
+            "an expression used as true or false",
+            because="it has no value here; 'and', 'or', 'not', 'in', 'if' and chained comparisons ask for one",
+            instead="(a > 1) & (b < 2), (a > 1) | (b < 2), ~(a > 1), a.is_in([1, 2]), a.between(1, 2)",
+        )
+
+    def __contains__(self, _: object) -> bool:
+        return bool(self)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeMismatchError(
+            "a loop over an expression", because="it has no rows here", instead="table.agg(n=dp.count())"
+        )
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        name = self.node.name if isinstance(self.node, plan.Column) else "an expression"
+        raise UnsupportedError(
+            f"{name}(...)",
+            because="it is read as a column, which cannot be called; a table has where, derive, group_by and agg",
+            instead=f"table.{hints.VERBS.get(name, 'where(...)')}",
+        )
+
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("an expression", name, hints.EXPRESSION, dir(type(self)), "table.age.{}(...)")
+
+    def __repr__(self) -> str:
+        return written(self.node)
+
+
+def written(node: plan.Expression) -> str:
+    """An expression as it could be typed, with `table` for its table."""
+    match node:
+        case plan.Column(name):
+            return f"table.{name}" if name.isidentifier() else f"table[{name!r}]"
+        case plan.Literal(value):
+            return repr(value.isoformat(sep=" ") if isinstance(value, dt.datetime) else _iso(value))
+        case plan.Compare(operator, left, right) | plan.Combine(operator, left, right):
+            return f"{_inner(left)} {operator} {_inner(right)}"
+        case plan.Both(left, right):
+            return f"{_inner(left)} & {_inner(right)}"
+        case plan.Either(left, right):
+            return f"{_inner(left)} | {_inner(right)}"
+        case plan.Not(operand):
+            return f"~{_inner(operand)}"
+        case plan.IsMissing(operand):
+            return f"{_inner(operand)}.is_missing()"
+        case plan.IsIn(operand, values):
+            shown = [repr(_iso(value)) for value in values[:8]] + ["..."] * (len(values) > 8)
+            return f"{_inner(operand)}.is_in([{', '.join(shown)}])"
+        case plan.Cast(operand, kind):
+            return f"{_inner(operand)}.cast({str(kind)!r})"
+
+
+def _inner(node: plan.Expression) -> str:
+    is_simple = isinstance(node, plan.Column | plan.Literal | plan.IsMissing | plan.IsIn | plan.Cast)
+    return written(node) if is_simple else f"({written(node)})"
+
+
+def _iso(value: plan.Scalar) -> object:
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _is_above(low: object, high: object) -> bool:
+    """Whether two constants of one kind are in the wrong order."""
+    a, b = python_value(low), python_value(high)
+    if isinstance(a, int | float | Decimal | Fraction) and isinstance(b, int | float | Decimal | Fraction):
+        return a > b
+    with suppress(TypeError, ValueError):
+        first, second = (dt.datetime.fromisoformat(str(end)) for end in (a, b))
+        return first > second
+    return False
+
+
+def _scalar(value: object) -> plan.Scalar:
+    plain = python_value(value)
+    if isinstance(plain, float | Decimal | Fraction):
+        exact = rational(plain, "a constant")
+        if abs(exact) <= _LARGEST_CONSTANT:
+            return float(exact)
+    if isinstance(plain, str | int | dt.date):
+        return plain
+    raise TypeMismatchError(
+        f"a constant of type {type(value).__name__}",
+        because="constants are numbers of ordinary size, text, booleans, dates and timestamps",
+        instead="table.age >= 40, or table.age.is_missing() for missing values",
+    )
+
+
+def _wrapped(value: object) -> Expr:
+    return value if isinstance(value, Expr) else Expr(plan.Literal(_scalar(value)))
+
+
+def _binary(build: Any, left: object, right: object) -> Expr:
+    a, b = _wrapped(left), _wrapped(right)
+    return _sized(Expr(build(a.node, b.node), max(a.depth, b.depth) + 1, a.nodes + b.nodes + 1))
+
+
+def _unary(build: Any, operand: Expr) -> Expr:
+    return _sized(Expr(build(operand.node), operand.depth + 1, operand.nodes + 1))
+
+
+def _sized(expr: Expr) -> Expr:
+    if expr.depth > DEEPEST or expr.nodes > MOST_NODES:
+        raise ParameterError(
+            f"an expression of depth {expr.depth} and {expr.nodes} parts",
+            because=f"expressions stay within depth {DEEPEST} and {MOST_NODES} parts",
+            instead="is_in([...]) for long lists of alternatives, or a column prepared by the owner",
+        )
+    return expr

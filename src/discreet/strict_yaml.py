@@ -1,0 +1,98 @@
+"""YAML in which every text has one meaning: exact decimals, no repeated keys, no aliases, tags or dates."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from discreet.errors import CatalogError
+
+SHAPE = "tables: {visits: {privacy_unit: patient_id, columns: {patient_id: {type: text}, age: {type: integer}}}}"
+
+
+def read(text: str) -> object:
+    """Plain data from YAML text; what is not YAML is refused with its line."""
+    try:
+        return yaml.load(text, Loader=ExactLoader)  # noqa: S506 - a subclass of SafeLoader
+    except (yaml.YAMLError, ArithmeticError, RecursionError, ValueError) as error:
+        raise CatalogError("a catalog that is not YAML", because=_problem(error), instead=SHAPE) from None
+
+
+def write(data: object) -> str:
+    """YAML text that `read` reads back as the same data."""
+    return yaml.dump(data, Dumper=ExactDumper, sort_keys=False, allow_unicode=True)
+
+
+class ExactLoader(yaml.SafeLoader):
+    """YAML with exact decimals and no repeated keys, aliases or tags; 010, 12:30, no and dates are text."""
+
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - filled below, as PyYAML wants it
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
+            raise CatalogError(
+                "an alias (*name) or a tag (!name) in a catalog",
+                because="a few aliases stand for billions of values, and a tag for any object",
+                instead="the plain value itself, written out",
+            )
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[object] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise CatalogError(
+                    f"the name {key!r} in a catalog",
+                    because="names are text, and YAML reads this one as something else",
+                    instead=f'"{key}", in quotes',
+                )
+            if key in seen:
+                raise CatalogError(
+                    f"the key {key!r} twice in one place of the catalog",
+                    because="one of the two would silently win",
+                    instead="each key once",
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+class ExactDumper(yaml.SafeDumper):
+    """Writes what `ExactLoader` reads back as the same values."""
+
+    yaml_implicit_resolvers = ExactLoader.yaml_implicit_resolvers
+
+    def ignore_aliases(self, data: object) -> bool:
+        del data
+        return True
+
+
+def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Breaks of lines that are not ASCII are lost unless they are quoted."""
+    style = '"' if re.search("[\x85\u2028\u2029\ufeff]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+ExactDumper.add_representer(str, _written)
+
+_WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", _WHOLE, "-+0123456789"),
+    ("float", rf"({_WHOLE}(\.[0-9]*)?|[-+]?\.[0-9]+)([eE][-+]?[0-9]{{1,9}})?", "-+.0123456789"),
+):
+    ExactLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})$"), list(_first))
+ExactLoader.add_constructor("tag:yaml.org,2002:float", lambda _, node: Decimal(str(node.value).replace("_", "")))
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong, and on which line."""
+    mark = getattr(error, "problem_mark", None)
+    if isinstance(error, yaml.YAMLError):
+        said = str(getattr(error, "problem", None) or str(error).splitlines()[0]).lower()
+        said = "a tab where spaces belong" if "'\\t'" in said else said
+        return said if mark is None else f"line {mark.line + 1}: {said}"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"
