@@ -9,6 +9,7 @@ bare query on the same storage form, a compressed in-memory DuckDB table of all 
 
 import argparse
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -100,7 +101,8 @@ def measure(path: Path, home: Path, keys: list[str], given: argparse.Namespace) 
         for _ in range(max(2, given.rounds // 2)):
             number += 1
             with opened(path, home, keys, given.max_rows, number) as session:
-                bare, ours = once(lambda: parquet.execute(distinct).fetchall()), once(lambda: ask(session, number, name))
+                bare = once(lambda: parquet.execute(distinct).fetchall())
+                ours = once(partial(ask, session, number, name))
             cold = Timing(min(cold.cpu, ours.cpu), min(cold.wall, ours.wall))
             against = Timing(min(against.cpu, bare.cpu), min(against.wall, bare.wall))
         print(row(f"cold: {name}", cold, against, 3.0), flush=True)
@@ -112,7 +114,7 @@ def measure(path: Path, home: Path, keys: list[str], given: argparse.Namespace) 
             ask(session, number, name)
             sql = f"SELECT key, {what} FROM same.t GROUP BY key"
             calls[f"bare {name}"] = lambda sql=sql: same.execute(sql).fetchall()
-            calls[f"ours {name}"] = lambda name=name: ask(session, number, name)
+            calls[f"ours {name}"] = partial(ask, session, number, name)
         timings = interleaved(calls, given.rounds)
     for name in BARE:
         print(row(f"prepared: {name}", timings[f"ours {name}"], timings[f"bare {name}"], 1.15))

@@ -11,13 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-from pyarrow import dataset, parquet
+from pyarrow import parquet
 
 from discreet.engines.carrying import carried, forced
 from discreet.errors import ParameterError, Refusal, SourceError
+
+if TYPE_CHECKING:
+    from pyarrow import dataset
 
 Kind = Literal["csv", "parquet", "frame", "duckdb"]
 _ENDINGS: dict[str, Kind] = {
@@ -46,7 +49,7 @@ class Source:
     paths: tuple[str, ...] = ()
     delimiter: str = ","
     table: str | None = None
-    frame: pa.Table | dataset.Dataset | None = None
+    frame: "pa.Table | dataset.Dataset | None" = None
     schema: pa.Schema | None = None
     looks: pa.Schema | None = None
 
@@ -76,8 +79,7 @@ def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source
     if kind == "parquet":
         schema = _one_schema(paths)
         columns = _distinct(tuple(schema.names))
-        files = dataset.dataset(list(paths), schema=forced(schema), format="parquet", partitioning=None)
-        return Source("parquet", identity, columns, paths, frame=files, schema=schema)
+        return Source("parquet", identity, columns, paths, frame=_files(paths, schema), schema=schema)
     if kind == "duckdb":
         if table is None:
             raise SourceError(
@@ -107,6 +109,12 @@ def _matching(pattern: str) -> tuple[str, ...]:
             instead="files with other names",
         )
     return absolute
+
+
+def _files(paths: tuple[str, ...], schema: pa.Schema) -> "dataset.Dataset":
+    from pyarrow import dataset  # noqa: PLC0415 - it imports pandas wherever pandas is installed
+
+    return dataset.dataset(list(paths), schema=forced(schema), format="parquet", partitioning=None)
 
 
 def _one_schema(paths: tuple[str, ...]) -> pa.Schema:
