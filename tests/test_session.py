@@ -497,3 +497,11 @@ def test_only_queries_are_answered(session, thing):
     ):
         with pytest.raises(ParameterError, match="only aggregates are released"):
             ask()
+
+
+@pytest.mark.parametrize("budget", [dp.Budget(epsilon=1), dp.Budget(epsilon=1, delta=1e-9)], ids=["pure", "with delta"])
+def test_the_cost_planned_is_the_cost_charged_to_the_last_unit(budget):
+    with opened(budget=budget) as session:
+        planned = session.explain(COUNT, epsilon=0.3).units
+        charged = session.release(COUNT, epsilon=0.3).receipt["cost"]
+    assert planned == {name: None if units is None else int(units) for name, units in charged.items()}

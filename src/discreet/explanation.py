@@ -1,7 +1,8 @@
 """What a query will cost and how wrong it will be, said before anything is read or spent."""
 
 import html
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.exact import shown
@@ -38,6 +39,8 @@ class Explanation:
     fits: bool
     confidence: Fraction
     statement: str
+    units: Mapping[str, int | None] = field(default_factory=dict)
+    """What the ledger will charge, to the last unit: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta."""
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts, in the order a person needs them."""

@@ -31,6 +31,7 @@ def explained(private: PrivatePlan, budget: Budget, spent: Cost, confidence: Fra
         fits=fits,
         confidence=confidence,
         statement="free to read; nothing was opened and nothing is spent",
+        units=vars(private.cost),
     )
 
 
