@@ -13,11 +13,11 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
-from discreet.engines import Source, draft
-from discreet.errors import BudgetError, NameNotFoundError, ParameterError, suggestion
+from discreet.engines import Source, draft, source_of, unreadable_column
+from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
 from discreet.frame import checked_bounds
-from discreet.ledger import Ledger, Registration
+from discreet.ledger import Dataset, Ledger, Registration
 from discreet.unit import Row, unit_of
 
 
@@ -103,6 +103,8 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
     unit = unit_of(words.privacy_unit, words.table["neighbours"])  # type: ignore[arg-type]
     types = _types(name, source, words, ledger)
     for column in (*words.columns, *unit.columns):
+        if column in source.unreadable:
+            raise unreadable_column(name, column, source)
         if column not in types:
             raise _no_column(column, types, is_unit=column in unit.columns)
     columns = {column: {**words.columns.get(column, {}), "type": kind} for column, kind in types.items()}
@@ -145,3 +147,39 @@ def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
     """Whether the owner names another source, or another way to split its lines, before anything was charged."""
     read = (kept.source, json.loads(kept.facts).get("delimiter"))
     return not kept.is_charged and read != (source.identity, words.table["delimiter"])
+
+
+def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
+    """The source of a table: given with the session, or named in the catalog and found beside it."""
+    data = given.get(name, None if table.source is None else beside / table.source)
+    if isinstance(data, Source):
+        return data
+    if data is None:
+        raise SourceError(
+            f"table {name!r} without a source",
+            because="neither the catalog nor the session says where its rows are",
+            instead=f'source: {name}.csv in the catalog, or Session(catalog, sources={{"{name}": frame}})',
+        )
+    return source_of(data, delimiter=table.delimiter, table=table.relation)
+
+
+def dataset_of(name: str, table: Table, source: str) -> Dataset:
+    """What the ledger keeps of a table: the facts that the meaning of every answer rests on."""
+    if table.budget is None:
+        raise BudgetError(
+            f"table {name!r} without a budget",
+            because="a promise has a size",
+            instead="budget: {epsilon: 2, delta: 1e-9} in the catalog, or budget=dp.Budget(epsilon=2)",
+        )
+    budget = Budget(**vars(table.budget))
+    budget.check_population(table.population)
+    return Dataset(
+        name=name,
+        version=table.version,
+        source=source,
+        facts=table.frozen_facts(),
+        unit=table.unit.label,
+        neighbours=table.unit.neighbours,
+        budget=budget,
+        population=table.population,
+    )

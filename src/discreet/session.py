@@ -26,13 +26,13 @@ from discreet.analysis import MechanismName, PrivatePlan, analyze
 from discreet.analysis.explaining import explained, least_epsilon
 from discreet.catalog import Catalog, Table, Value
 from discreet.engines import DuckDB, Prepared, Registered, Source, Workspace, source_of
-from discreet.errors import BudgetError, Failure, ParameterError, SourceError, short_traceback
+from discreet.errors import Failure, ParameterError, SourceError, short_traceback
 from discreet.exact import Number, positive, probability, shown, whole
 from discreet.explanation import Explanation
 from discreet.frame import Query
 from discreet.guarantee import Guarantee
 from discreet.home import home
-from discreet.ledger import Dataset, Entry, Ledger, Receipt, SQLiteLedger
+from discreet.ledger import Entry, Ledger, Receipt, SQLiteLedger
 from discreet.pushdown import canonical
 from discreet.release import Key, Release
 from discreet.unit import Row, Unit
@@ -81,12 +81,14 @@ class Session:
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
-        self.catalog = catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)
+        self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
         self._locks = tuple(threading.Lock() for _ in range(QUESTIONS_AT_ONCE))
         given = dict(sources or {})
-        opened = {name: opened_source(name, table, given, beside) for name, table in self.catalog.tables.items()}
+        opened = {
+            name: drafting.opened_source(name, table, given, beside) for name, table in self._catalog.tables.items()
+        }
         self.ledger = self._open_ledger(ledger)
         workers = None if threads is None else whole(threads, "threads")
         unkeyed = {name: Registered(source, 0) for name, source in opened.items()}
@@ -95,11 +97,16 @@ class Session:
         self._registrations: dict[str, int] = {}
         self._end = weakref.finalize(self, _ended, self._engine, self._process)
         try:
-            for name, table in self.catalog.tables.items():
+            for name, table in self._catalog.tables.items():
                 self._register(name, table, opened[name])
         except BaseException:
             self.close()
             raise
+
+    @property
+    def catalog(self) -> Catalog:
+        """A copy of the public facts: what was registered does not change under an open session."""
+        return self._catalog.model_copy(deep=True)
 
     @classmethod
     @short_traceback
@@ -212,7 +219,7 @@ class Session:
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
         prepared = self._prepared(private)
-        question = private.question(__version__ if self._is_private else f"{__version__} without noise")
+        question = private.question(self._circumstances(private.dataset))
         with self._one_at_a_time(question):
             stored = None if fresh else self.ledger.stored(private.dataset, question)
             payload = self._charged(private, prepared, question) if stored is None else stored
@@ -252,7 +259,7 @@ class Session:
         """What is left of the promise of a table (the only one, if there is one)."""
         name = self._the_table(table)
         budget, spent = self._budget(name), self.ledger.spent(name)
-        return Remaining(name, budget.epsilon_left(spent), budget, self.catalog.table(name).unit)
+        return Remaining(name, budget.epsilon_left(spent), budget, self._catalog.table(name).unit)
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:
@@ -274,7 +281,7 @@ class Session:
     def __str__(self) -> str:
         stamp = "" if self._is_private else "NOT PRIVATE "
         return "\n".join(
-            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self.catalog.tables)]
+            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self._catalog.tables)]
         )
 
     __repr__ = __str__
@@ -310,12 +317,19 @@ class Session:
         known = self.ledger.registered(name, table.version)
         if known is None or not known.is_charged:
             self._engine.require(name, table.columns)
-        kept = self.ledger.register(dataset_of(name, table, source.identity))
+        kept = self.ledger.register(drafting.dataset_of(name, table, source.identity))
         self._registrations[name] = kept.sequence
         self._engine.adopt(name, kept.hash_key)
-        if source.frame is None:
+        for column, reason in source.unreadable.items():
+            log.warning("column %r of %r is left out: %s", column, name, reason)
+        if source.kind != "frame":
             for other in kept.same_source:
                 log.warning("%r and %r are promises over the same source, and add up", name, other)
+
+    def _circumstances(self, name: str) -> str:
+        """What two askings must share, beside the question, for the answer of one to be that of the other."""
+        noise = "with noise" if self._is_private else "without noise"
+        return f"{__version__}, registered {self._registrations[name]}, {noise}"
 
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
@@ -332,7 +346,7 @@ class Session:
         mechanism: MechanismName | None = None,
     ) -> PrivatePlan:
         name = table_name(_asked(query))
-        table = self.catalog.table(name)
+        table = self._catalog.table(name)
         budget = self._budget(name)
         return analyze(query.plan, Catalog(tables={name: table}), budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
 
@@ -401,14 +415,14 @@ class Session:
 
     def _the_table(self, table: str | None) -> str:
         if table is None:
-            if len(self.catalog.tables) != 1:
+            if len(self._catalog.tables) != 1:
                 raise ParameterError(
                     "a table left open",
                     because="the session has several",
-                    instead=f'remaining("{next(iter(self.catalog.tables))}")',
+                    instead=f'remaining("{next(iter(self._catalog.tables))}")',
                 )
-            return next(iter(self.catalog.tables))
-        self.catalog.table(table)
+            return next(iter(self._catalog.tables))
+        self._catalog.table(table)
         return table
 
     @contextmanager
@@ -424,42 +438,6 @@ def table_name(query: Query) -> str:
     while hasattr(relation, "source"):
         relation = relation.source
     return str(relation.name)
-
-
-def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
-    """The source of a table: given with the session, or named in the catalog and found beside it."""
-    data = given.get(name, None if table.source is None else beside / table.source)
-    if isinstance(data, Source):
-        return data
-    if data is None:
-        raise SourceError(
-            f"table {name!r} without a source",
-            because="neither the catalog nor the session says where its rows are",
-            instead=f'source: {name}.csv in the catalog, or Session(catalog, sources={{"{name}": frame}})',
-        )
-    return source_of(data, delimiter=table.delimiter, table=table.relation)
-
-
-def dataset_of(name: str, table: Table, source: str) -> Dataset:
-    """What the ledger keeps of a table: the facts that the meaning of every answer rests on."""
-    if table.budget is None:
-        raise BudgetError(
-            f"table {name!r} without a budget",
-            because="a promise has a size",
-            instead="budget: {epsilon: 2, delta: 1e-9} in the catalog, or budget=dp.Budget(epsilon=2)",
-        )
-    budget = Budget(**vars(table.budget))
-    budget.check_population(table.population)
-    return Dataset(
-        name=name,
-        version=table.version,
-        source=source,
-        facts=table.frozen_facts(),
-        unit=table.unit.label,
-        neighbours=table.unit.neighbours,
-        budget=budget,
-        population=table.population,
-    )
 
 
 def _ended(engine: DuckDB, process: int) -> None:

@@ -256,7 +256,6 @@ ODD_COLUMNS = {
     "named": pa.array(["a", "b", None]).dictionary_encode(),
     "list": pa.array([[1.0, NAN], [], None]),
     "struct": pa.array([{"a": 1}, {"a": None}, None]),
-    "map": pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64())),
     "nothing": pa.nulls(3),
 }
 

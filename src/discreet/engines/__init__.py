@@ -12,11 +12,21 @@ The contract, which one test suite holds every engine to:
 from typing import Protocol
 
 from discreet.engines.duckdb import DuckDB, Prepared, Registered, draft
-from discreet.engines.sources import Source, source_of
+from discreet.engines.sources import Source, source_of, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.pushdown import Pushdown
 
-__all__ = ["DuckDB", "Engine", "Prepared", "Registered", "Source", "Workspace", "draft", "source_of"]
+__all__ = [
+    "DuckDB",
+    "Engine",
+    "Prepared",
+    "Registered",
+    "Source",
+    "Workspace",
+    "draft",
+    "source_of",
+    "unreadable_column",
+]
 
 
 class Engine(Protocol):

@@ -27,7 +27,8 @@ def carried(kind: pa.DataType) -> Carried:
     if isinstance(kind, pa.BaseExtensionType):
         return carried(kind.storage_type)
     if pa.types.is_dictionary(kind):
-        return carried(kind.value_type)
+        value = carried(kind.value_type)
+        return Carried(pa.large_binary(), value.sql) if value.type == pa.binary() else value
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
         return Carried(pa.binary(), "TRY(decode({0}))")
     if pa.types.is_large_string(kind):
@@ -43,6 +44,30 @@ def carried(kind: pa.DataType) -> Carried:
     if pa.types.is_float16(kind):
         return Carried(pa.float32(), "{0}")
     return Carried(kind, "{0}")
+
+
+def unreadable(kind: pa.DataType, *, is_parquet: bool) -> str | None:
+    """Why a column of a type cannot be read so that no cell makes it fail, or None."""
+    if is_parquet and pa.types.is_dictionary(kind):
+        return "its categories are stored in the file's own metadata, and one value too many makes reading fail"
+    if pa.types.is_map(kind) or pa.types.is_union(kind):
+        return f"a {kind.__class__.__name__.removesuffix('Type').lower()} has no form in which every cell can be read"
+    if pa.types.is_nested(kind) and not all(_is_plain(part) for part in _parts(kind)):
+        return "it is nested, and holds values that an engine checks one by one"
+    return None
+
+
+def _parts(kind: pa.DataType) -> list[pa.DataType]:
+    return [kind.field(i).type for i in range(kind.num_fields)]
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether the values inside a nested column are taken as they are."""
+    if pa.types.is_map(kind) or pa.types.is_union(kind) or pa.types.is_dictionary(kind):
+        return False
+    if pa.types.is_nested(kind):
+        return all(_is_plain(part) for part in _parts(kind))
+    return not pa.types.is_temporal(kind) and not isinstance(kind, pa.BaseExtensionType)
 
 
 def forced(schema: pa.Schema) -> pa.Schema:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -18,7 +19,7 @@ import pyarrow as pa
 from discreet.catalog import ColumnType
 from discreet.engines import lower
 from discreet.engines.carrying import carried
-from discreet.engines.sources import Source
+from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, suggestion
 from discreet.pushdown import Pushdown, SumSteps, canonical
@@ -30,6 +31,7 @@ _ROW_BY_ROW = "parallel = false, strict_mode = false, hive_partitioning = false"
 
 MOST_PREPARED = 16
 PREPARED = "prepared"
+SMALLEST_BUFFER, LARGEST_BUFFER = 2**25, 2**27
 
 _ARROW: dict[ColumnType, pa.DataType] = {
     ColumnType.INTEGER: pa.int64(),
@@ -138,8 +140,10 @@ class DuckDB:
 
     def require(self, table: str, columns: Iterable[str]) -> None:
         """Refuse a declaration of columns that the source does not have."""
-        known = self._columns[table]
+        known, source = self._columns[table], self._sources[table].source
         for column in columns:
+            if column in source.unreadable:
+                raise unreadable_column(table, column, source)
             if column not in known:
                 raise SourceError(
                     f"column {column!r} of {table!r}",
@@ -371,13 +375,20 @@ def _relation(name: str, source: Source) -> str:
             columns = ", ".join(f"{lower.text(column)}: 'VARCHAR'" for column in source.columns)
             return (
                 f"read_csv({paths}, auto_detect = false, header = true, delim = {lower.text(source.delimiter)}, "
-                f"quote = '\"', escape = '\"', ignore_errors = true, {_ROW_BY_ROW}, columns = {{{columns}}})"
+                f"quote = '\"', escape = '\"', buffer_size = {_buffer(source)}, ignore_errors = true, {_ROW_BY_ROW}, "
+                f"columns = {{{columns}}})"
             )
         case "duckdb":
             table = ".".join(lower.quoted(part) for part in (source.table or "").split("."))
             return f"{lower.quoted('source_' + name)}.{table}"
     names = [field.name for field in source.schema or ()]
     return f"(SELECT {', '.join(_read_back(source, each) for each in names)} FROM {lower.quoted(_frame_name(name))})"
+
+
+def _buffer(source: Source) -> int:
+    """The reader loses its place in a cell larger than two buffers, and takes what the cell holds for rows."""
+    size = max(Path(path).stat().st_size if Path(path).exists() else 0 for path in source.paths)
+    return min(max(size + 1, SMALLEST_BUFFER), LARGEST_BUFFER)
 
 
 def _read_back(source: Source, column: str) -> str:

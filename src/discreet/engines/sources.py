@@ -8,15 +8,15 @@ import csv
 import datetime as dt
 import glob
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.engines.carrying import carried, forced
+from discreet.engines.carrying import carried, forced, unreadable
 from discreet.errors import ParameterError, Refusal, SourceError
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 class Source:
     """A place with rows, unread.
 
-    `schema` is that of a frame or of Parquet files before their columns were made to travel; `looks` is what a frame of
+    `schema` is that of a frame or of Parquet files before their columns were made to travel; `unreadable` says why some
+    columns cannot travel; `looks` is what a frame of
     Python objects seems to hold, for drafting a catalog alone.
     """
 
@@ -51,7 +52,17 @@ class Source:
     table: str | None = None
     frame: "pa.Table | dataset.Dataset | None" = None
     schema: pa.Schema | None = None
+    unreadable: Mapping[str, str] = field(default_factory=dict)
     looks: pa.Schema | None = None
+
+
+def unreadable_column(table: str, column: str, source: Source) -> SourceError:
+    """The refusal of a column that cannot be read so that no cell makes it fail."""
+    return SourceError(
+        f"column {column!r} of {table!r}",
+        because=source.unreadable[column],
+        instead="a column of plain text, numbers, dates or times, written by the owner",
+    )
 
 
 def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
@@ -65,8 +76,19 @@ def source_of(data: object, *, delimiter: str | None = None, table: str | None =
             because="rows come from a path, a pandas, Polars or Arrow table, or a DuckDB relation",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
-    columns = _distinct(tuple(frame.column_names))
-    return Source("frame", "memory", columns, frame=_travelling(frame), schema=frame.schema, looks=looks)
+    _distinct(tuple(frame.column_names))
+    left = _unreadable(frame.schema, is_parquet=False)
+    kept = frame.drop_columns(list(left))
+    columns = tuple(kept.column_names)
+    return Source(
+        "frame",
+        "memory",
+        columns,
+        frame=_travelling(kept),
+        schema=kept.schema,
+        unreadable=left,
+        looks=_without(looks, left),
+    )
 
 
 def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source:
@@ -77,9 +99,12 @@ def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source
         separator = delimiter or ("\t" if paths[0].lower().endswith(".tsv") else ",")
         return Source("csv", identity, _one_header(paths, separator), paths, separator)
     if kind == "parquet":
-        schema = _one_schema(paths)
-        columns = _distinct(tuple(schema.names))
-        return Source("parquet", identity, columns, paths, frame=_files(paths, schema), schema=schema)
+        whole = _one_schema(paths)
+        _distinct(tuple(whole.names))
+        left = _unreadable(whole, is_parquet=True)
+        schema = pa.schema([each for each in whole if each.name not in left])
+        files = _files(paths, schema)
+        return Source("parquet", identity, tuple(schema.names), paths, frame=files, schema=schema, unreadable=left)
     if kind == "duckdb":
         if table is None:
             raise SourceError(
@@ -109,6 +134,15 @@ def _matching(pattern: str) -> tuple[str, ...]:
             instead="files with other names",
         )
     return absolute
+
+
+def _unreadable(schema: pa.Schema, *, is_parquet: bool) -> dict[str, str]:
+    reasons = {each.name: unreadable(each.type, is_parquet=is_parquet) for each in schema}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _without(looks: pa.Schema | None, left: Mapping[str, str]) -> pa.Schema | None:
+    return None if looks is None else pa.schema([each for each in looks if each.name not in left])
 
 
 def _files(paths: tuple[str, ...], schema: pa.Schema) -> "dataset.Dataset":
@@ -215,14 +249,18 @@ def _from_polars(frame: Any) -> pa.Table:
 def _from_pandas(frame: Any) -> tuple[pa.Table, pa.Schema]:
     """A pandas frame as Arrow, and the types that its columns of Python objects seem to have.
 
-    A column of a declared dtype stays as it is. One of objects becomes text, each cell by itself: a type inferred from
-    all of its cells would let one of them change how the others are read.
+    A column of a declared dtype stays as it is. One of objects or categories becomes text, each cell by itself: a type
+    inferred from all of its cells would let one of them change how the others are read.
     """
     names, columns, kinds = [str(name) for name in frame.columns], [], []
     for i in range(len(names)):
         series = frame.iloc[:, i]
+        if series.dtype == object or str(series.dtype) == "category":
+            columns.append(_texts(series.astype(object)))
+            kinds.append(_inferred(series))
+            continue
         try:
-            columns.append(pa.array(series, pa.string() if series.dtype == object else None, from_pandas=True))
+            columns.append(pa.array(series, from_pandas=True))
             kinds.append(columns[-1].type)
         except _UNFIT:
             columns.append(_texts(series))
@@ -235,18 +273,25 @@ def _texts(series: Any) -> pa.Array:
     return pa.array([None if gone else _text(cell) for cell, gone in zip(series, missing, strict=True)], pa.string())
 
 
-def _text(cell: object) -> str:
-    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
-        cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
-    text = cell.decode("utf-8", "backslashreplace") if isinstance(cell, bytes) else str(cell)
-    return text.encode("utf-8", "backslashreplace").decode()
+def _text(cell: object) -> str | None:
+    """One cell as text, whatever the others are; missing where Python cannot write it."""
+    try:
+        if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
+            cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        if isinstance(cell, bytes):
+            return cell.decode("utf-8", "backslashreplace")
+        text = str.__str__(cell) if isinstance(cell, str) else str(cell)
+        return text.encode("utf-8", "backslashreplace").decode()
+    except Exception:  # noqa: BLE001 - a cell of any class may fail in any way, and must not fail the others
+        return None
 
 
 def _inferred(series: Any) -> pa.DataType:
     try:
-        return pa.array(series, from_pandas=True).type
+        kind = pa.array(series, from_pandas=True).type
     except _UNFIT:
         return pa.string()
+    return pa.string() if pa.types.is_binary(kind) or pa.types.is_dictionary(kind) else kind
 
 
 def _kind(data: object) -> str:
@@ -263,9 +308,19 @@ def _travelling_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+        column = _undictionaried(column)
+    if column.type in (pa.large_binary(), pa.binary()):
+        return column
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.binary_view())
     if pa.types.is_duration(column.type) or pa.types.is_timestamp(column.type):
         return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
     return column.cast(carried(column.type).type)
+
+
+def _undictionaried(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a dictionary, text as bytes with 64-bit offsets: decoded text may be larger than 2 GB."""
+    kind = carried(column.type).type
+    values = [chunk.dictionary.cast(carried(chunk.dictionary.type).type).cast(kind) for chunk in column.chunks]
+    parts = [value.take(chunk.indices) for value, chunk in zip(values, column.chunks, strict=True)]
+    return pa.chunked_array(parts, kind)
