@@ -21,7 +21,7 @@ Operator = Literal[
     "eq", "ne", "lt", "le", "gt", "ge",
     "and", "or", "not", "in", "missing",
     "add", "subtract", "multiply", "divide",
-    "to_integer", "to_real", "to_text", "to_boolean", "to_date", "to_timestamp",
+    "to_integer", "to_real", "to_text", "to_date", "to_timestamp",
 ]  # fmt: skip
 
 
@@ -133,9 +133,10 @@ class Pushdown:
         """The only columns that an engine may touch."""
         return tuple(read.column for read in self.scan.columns)
 
-    def digest(self) -> str:
-        """One name for one question: the SHA-256 of its canonical form."""
-        return hashlib.sha256(canonical(self).encode()).hexdigest()
+
+def digest(thing: object) -> str:
+    """One name for one value: the SHA-256 of its canonical form."""
+    return hashlib.sha256(canonical(thing).encode()).hexdigest()
 
 
 def canonical(thing: object) -> str:

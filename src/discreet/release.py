@@ -43,7 +43,7 @@ _OTHER_FORMS = {
     ".pdf": "release.plot().savefig",
     ".svg": "release.plot().savefig",
 }
-_ARROW: dict[ColumnType, pa.DataType] = {
+KEY_TYPES: dict[ColumnType, pa.DataType] = {
     ColumnType.INTEGER: pa.int64(),
     ColumnType.TEXT: pa.string(),
     ColumnType.BOOLEAN: pa.bool_(),
@@ -136,7 +136,7 @@ class Release:
 
     def to_arrow(self) -> pa.Table:
         """Key columns, then each output beside its margin."""
-        columns: dict[str, pa.Array] = {key.name: pa.array(key.values, _ARROW[key.type]) for key in self.keys}
+        columns: dict[str, pa.Array] = {key.name: pa.array(key.values, KEY_TYPES[key.type]) for key in self.keys}
         for output in self.outputs:
             columns[output.name] = _array(output.values)
             columns[output.name + MARGIN] = _array(output.margins)

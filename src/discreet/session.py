@@ -197,10 +197,10 @@ class Session:
         confidence: Number = CONFIDENCE,
     ) -> Explanation:
         """What the query would cost and how wrong it would be; free, because nothing is read."""
-        private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        budget = self._budget_of(query)
+        private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         self._prepared(private)
-        spent = self.ledger.spent(private.dataset)
-        return explained(private, self._budget(private.dataset), spent, _confidence(confidence))
+        return explained(private, budget, self.ledger.spent(private.dataset), _confidence(confidence))
 
     @short_traceback
     def release(
@@ -217,7 +217,8 @@ class Session:
         level = _confidence(confidence)
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
-        private = self._analyzed(query, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        budget = self._budget_of(query)
+        private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         prepared = self._prepared(private)
         question = private.question(self._circumstances(private.dataset))
         with self._one_at_a_time(question):
@@ -238,14 +239,15 @@ class Session:
         """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
         level = _confidence(confidence)
         wanted = positive(margin, "margin")
-        names = [made.name for made in _asked(query).plan.outputs]
+        budget = self._budget_of(query)
+        names = [made.name for made in query.plan.outputs]
         if output is not None and output not in names:
             raise ParameterError(
                 f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
             )
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
-            private = self._analyzed(query, epsilon=epsilon, mechanism=mechanism)
+            private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
             rows = None if private.declared_rows is None else private.declared_rows // len(private.pushdown.keys.rows)
             chosen = [made for made in private.recipes if output in (None, made.name)]
             margins = [private.margin(made, level, rows) for made in chosen]
@@ -258,7 +260,7 @@ class Session:
     def remaining(self, table: str | None = None) -> Remaining:
         """What is left of the promise of a table (the only one, if there is one)."""
         name = self._the_table(table)
-        budget, spent = self._budget(name), self.ledger.spent(name)
+        budget, spent = self.ledger.budget(name), self.ledger.spent(name)
         return Remaining(name, budget.epsilon_left(spent), budget, self._catalog.table(name).unit)
 
     @short_traceback
@@ -334,21 +336,11 @@ class Session:
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
 
-    def _budget(self, name: str) -> Budget:
-        return self.ledger.budget(name)
-
-    def _analyzed(
-        self,
-        query: Query,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        mechanism: MechanismName | None = None,
-    ) -> PrivatePlan:
+    def _budget_of(self, query: Query) -> Budget:
+        """The promise of the table that a query asks, read once from the ledger."""
         name = table_name(_asked(query))
-        table = self._catalog.table(name)
-        budget = self._budget(name)
-        return analyze(query.plan, Catalog(tables={name: table}), budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        self._catalog.table(name)
+        return self.ledger.budget(name)
 
     def _prepared(self, private: PrivatePlan) -> Prepared:
         if not self._end.alive or self._process != os.getpid():
@@ -389,7 +381,7 @@ class Session:
             log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
 
     def _made(self, private: PrivatePlan, noisy: list[list[int]], receipt: Receipt) -> Release:
-        rows = private.pushdown.keys.rows
+        rows, level = private.pushdown.keys.rows, _confidence(CONFIDENCE)
         keys = tuple(
             Key(name, column.type, tuple(row[i] for row in rows))
             for i, (name, column) in enumerate(zip(private.group_columns, private.pushdown.keys.columns, strict=True))
@@ -401,9 +393,9 @@ class Session:
             dataset=private.dataset,
             version=private.pushdown.scan.version,
             keys=keys,
-            outputs=private.outputs(noisy, Fraction(str(CONFIDENCE))),
+            outputs=private.outputs(noisy, level),
             measured=private.measured(noisy),
-            confidence=Fraction(str(CONFIDENCE)),
+            confidence=level,
             guarantee=str(Guarantee(private.spending.epsilon, delta, private.unit, span)),
             unit=str(private.unit),
             columns_read=private.pushdown.columns_read,

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from pitfalls import analyzed
 from scipy.stats import binom
 
 import discreet as dp
@@ -85,7 +86,7 @@ def assert_coverage_at_least(hits, probability):
 
 def noise_of(session, query):
     """The mechanism of each output that is one noisy number, by name."""
-    private = session._analyzed(query, epsilon=1)
+    private = analyzed(session, query, epsilon=1)
     noises = {noised.measure: noised.mechanism for noised in private.noised}
     return {made.name: (noises[made.parts[0].measure], made.grid) for made in private.recipes if made.kind != "mean"}
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from pitfalls import analyzed
 
 import discreet as dp
 from discreet.accounting.filters import EPSILON_UNITS, Cost
@@ -128,7 +129,7 @@ def test_a_charge_below_one_unit_is_refused_and_not_rounded_to_nothing(epsilon):
 def test_thirds_and_sevenths_are_charged_at_least_what_their_noise_costs(delta):
     with opened(budget=dp.Budget(epsilon=1, delta=delta)) as session:
         query = T.agg(a=dp.count(weight=Fraction(1, 3)), b=dp.count_units(weight=Fraction(1, 7)))
-        private = session._analyzed(query, epsilon=Fraction(1, 3))
+        private = analyzed(session, query, epsilon=Fraction(1, 3))
         session.release(query, epsilon=Fraction(1, 3))
         cost = spent(session)
         if delta:
@@ -206,7 +207,7 @@ def test_one_answer_over_groups_is_credited_only_for_an_enforced_cap(words, grou
     """Three groups, one release: what one unit can move in all of them together is what the noise covers."""
     query = T.group_by("w", keys={"w": ["A", "B", "C"]}, **grouping).agg(n=dp.count())
     with opened(**words) as session:
-        private = session._analyzed(query, epsilon=0.3)
+        private = analyzed(session, query, epsilon=0.3)
         assert private.noised[0].sensitivity.l1 == sensitivity
         assert private.noised[0].mechanism.epsilon <= Fraction(3, 10)
         assert private.noised[0].mechanism.scale >= sensitivity / 0.3

@@ -9,31 +9,10 @@ import math
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pitfalls import BUDGET, T, analyzed, exact, opened
 
 import discreet as dp
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnitError
-
-T = dp.table("t")
-BUDGET = dp.Budget(epsilon=1)
-
-
-def opened(table, protect=dp.testing.protect, **words):
-    return protect(table, **({"name": "t", "privacy_unit": dp.ROW, "budget": BUDGET} | words))
-
-
-def exact(table, query, **words):
-    """The exact answers to a query, one tuple for each output."""
-    with opened(table, **words) as session:
-        release = session.release(query, epsilon=0.5)
-        return tuple(release[output.name] for output in release.outputs)
-
-
-def total(table, column="x", bounds=(0, 100), **words):
-    return exact(table, T.agg(s=dp.sum(column, bounds=bounds)), **words)[0][0]
-
-
-def reals(values):
-    return pa.table({"x": pa.array(values, pa.float64())})
 
 
 @pytest.mark.pitfall("A11")
@@ -114,7 +93,7 @@ def test_the_stated_sensitivity_is_reached_by_a_unit_that_fills_its_caps():
         rows = pa.table({"id": ["a"] * 10, "x": [5] * 10})
         with opened(rows, privacy_unit="id", max_rows=cap, ledger=None) as session:
             query = T.agg(n=dp.count(), s=dp.sum("x", bounds=(0, 5)))
-            stated = [noised.sensitivity.l1 for noised in session._analyzed(query, epsilon=1).noised]
+            stated = [noised.sensitivity.l1 for noised in analyzed(session, query, epsilon=1).noised]
             assert [session.release(query, epsilon=1)[name][0] for name in ("n", "s")] == stated == [cap, 5 * cap]
 
 

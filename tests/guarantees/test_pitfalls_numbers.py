@@ -10,31 +10,10 @@ from fractions import Fraction
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pitfalls import T, analyzed, exact, opened, reals, total
 
 import discreet as dp
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError
-
-T = dp.table("t")
-BUDGET = dp.Budget(epsilon=1)
-
-
-def opened(table, protect=dp.testing.protect, **words):
-    return protect(table, **({"name": "t", "privacy_unit": dp.ROW, "budget": BUDGET} | words))
-
-
-def exact(table, query, **words):
-    """The exact answers to a query, one tuple for each output."""
-    with opened(table, **words) as session:
-        release = session.release(query, epsilon=0.5)
-        return tuple(release[output.name] for output in release.outputs)
-
-
-def total(table, column="x", bounds=(0, 100), **words):
-    return exact(table, T.agg(s=dp.sum(column, bounds=bounds)), **words)[0][0]
-
-
-def reals(values):
-    return pa.table({"x": pa.array(values, pa.float64())})
 
 
 @pytest.mark.pitfall("A1")
@@ -227,7 +206,7 @@ def test_caps_are_enforced_on_the_final_grouping_not_on_a_redefined_key():
     grouped = constant.group_by("g", keys={"g": [0]}, max_rows_per_group=1).agg(n=dp.count())
     assert exact(rows, grouped, privacy_unit="id") == ((10,),)
     with opened(rows, privacy_unit="id") as session:
-        private = session._analyzed(grouped, epsilon=1)
+        private = analyzed(session, grouped, epsilon=1)
         assert private.noised[0].sensitivity.l1 == 1
 
 
@@ -274,7 +253,7 @@ def test_three_rows_that_turn_from_plus_ten_to_minus_ten_move_the_sum_by_the_sta
     words = {"privacy_unit": "id", "max_rows": 3, "neighbours": "replace_one"}
     moved = total(pa.table(rows), bounds=(-10, 10), **words) - total(pa.table(swapped), bounds=(-10, 10), **words)
     with opened(pa.table(rows), **words) as session:
-        stated = session._analyzed(T.agg(s=dp.sum("x", bounds=(-10, 10))), epsilon=1).noised[0].sensitivity.l1
+        stated = analyzed(session, T.agg(s=dp.sum("x", bounds=(-10, 10))), epsilon=1).noised[0].sensitivity.l1
     assert moved == stated == 60
 
 
@@ -300,4 +279,4 @@ def test_rounding_never_leaves_the_bounds():
         assert exact(reals([value]), query) == ((0.2,),)
         assert exact(reals([-value]), query) == ((-0.2,),)
     with opened(reals([1.0])) as session:
-        assert session._analyzed(query, epsilon=1).noised[0].sensitivity.l1 == 2
+        assert analyzed(session, query, epsilon=1).noised[0].sensitivity.l1 == 2

@@ -26,7 +26,6 @@ _CASTS: dict[ColumnType, Operator] = {
     ColumnType.INTEGER: "to_integer",
     ColumnType.REAL: "to_real",
     ColumnType.TEXT: "to_text",
-    ColumnType.BOOLEAN: "to_boolean",
     ColumnType.DATE: "to_date",
     ColumnType.TIMESTAMP: "to_timestamp",
 }

@@ -1,6 +1,5 @@
 """A private plan: the pushed-down question, the noise on each measure, its price, and how outputs are made from it."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,7 @@ from discreet.analysis.allocation import Spending
 from discreet.analysis.measures import Recipe
 from discreet.analysis.sensitivity import Sensitivity
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.pushdown import Integers, Pushdown, canonical
+from discreet.pushdown import Integers, Pushdown, canonical, digest
 from discreet.release import Figure, Measured, Output
 from discreet.unit import Caps, Unit
 
@@ -52,11 +51,10 @@ class PrivatePlan:
         """The price under both filters."""
         return cost(self.event)
 
-    def question(self, library: str) -> str:
+    def question(self, circumstances: str) -> str:
         """The name of this question: two calls that ask the same thing of the same version share it."""
-        parts = (library, self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes)
-        text = canonical(parts) + events.canonical(self.event)
-        return hashlib.sha256(text.encode()).hexdigest()
+        asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes)
+        return digest((circumstances, *asked, events.canonical(self.event)))
 
     def randomize(self, exact: Steps) -> list[list[int]]:
         """The exact table with fresh noise on every integer."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-MILLISECONDS = {"s": 1_000_000, "ms": 1_000}
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LONGEST_TIME = 2**62
 
 
@@ -79,7 +79,7 @@ def _timestamp(kind: pa.TimestampType) -> Carried:
     """Microseconds as whole numbers; nanoseconds are cut, and a time of another zone is the same instant."""
     if kind.unit == "ns":
         return Carried(pa.int64(), _dated("TRY(make_timestamp({0} // 1000))"))
-    return Carried(pa.int64(), _dated(_from_steps(MILLISECONDS.get(kind.unit, 1))))
+    return Carried(pa.int64(), _dated(_from_steps(_MICROSECONDS[kind.unit])))
 
 
 def _from_steps(factor: int) -> str:

@@ -5,7 +5,6 @@ changed, no extension loaded. A table that is capped is materialised once and re
 the private workspace.
 """
 
-import hashlib
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +21,8 @@ from discreet.engines.carrying import carried
 from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, suggestion
-from discreet.pushdown import Pushdown, SumSteps, canonical
+from discreet.pushdown import Pushdown, SumSteps, digest
+from discreet.release import KEY_TYPES
 
 # The parallel reader of DuckDB 2.0 loses rows of valid files whose cells hold line breaks and quotes, and in strict
 # mode one odd cell ends the file: what is read of one unit would depend on the cells of others. Columns that folders
@@ -32,14 +32,6 @@ _ROW_BY_ROW = "parallel = false, strict_mode = false, hive_partitioning = false"
 MOST_PREPARED = 16
 PREPARED = "prepared"
 SMALLEST_BUFFER, LARGEST_BUFFER = 2**25, 2**27
-
-_ARROW: dict[ColumnType, pa.DataType] = {
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.TEXT: pa.string(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.TIMESTAMP: pa.timestamp("us"),
-}
 
 DIALECT = lower.Dialect(
     name="duckdb",
@@ -71,7 +63,6 @@ DIALECT = lower.Dialect(
         "to_integer": "TRY_CAST(floor(TRY_CAST({0} AS DOUBLE) + 0.5) AS BIGINT)",
         "to_real": "TRY_CAST({0} AS DOUBLE)",
         "to_text": "TRY_CAST({0} AS VARCHAR)",
-        "to_boolean": "TRY_CAST({0} AS BOOLEAN)",
         "to_date": "CASE WHEN isfinite(TRY_CAST({0} AS DATE)) THEN TRY_CAST({0} AS DATE) END",
         "to_timestamp": "CASE WHEN isfinite(TRY_CAST({0} AS TIMESTAMP)) THEN TRY_CAST({0} AS TIMESTAMP) END",
     },
@@ -165,10 +156,10 @@ class DuckDB:
         stored = lower.storable(question) if materialised else {}
         prepared = Prepared(
             question,
-            rows_name=f"{PREPARED}.rows_{_digest(scan)}" if materialised else None,
+            rows_name=f"{PREPARED}.rows_{digest(scan)}" if materialised else None,
             rows_sql=lower.capped(scan, source, registered.hash_key, DIALECT, stored),
             stored=stored,
-            keys_name=f"{PREPARED}.keys_{_digest(question.keys)}",
+            keys_name=f"{PREPARED}.keys_{digest(question.keys)}",
         )
         self.answer_sql(prepared, {})
         return prepared
@@ -419,12 +410,8 @@ def _create_keys(cursor: duckdb.DuckDBPyConnection, prepared: Prepared) -> Mappi
     keys = prepared.question.keys
     columns = {lower.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
     for i, column in enumerate(keys.columns):
-        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], _ARROW[column.type])
+        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
     cursor.register("given_keys", pa.table(columns))
     cursor.execute(f"CREATE OR REPLACE TABLE {prepared.keys_name} AS SELECT * FROM given_keys")
     cursor.unregister("given_keys")
     return {}
-
-
-def _digest(thing: object) -> str:
-    return hashlib.sha256(canonical(thing).encode()).hexdigest()[:24]

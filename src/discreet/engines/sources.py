@@ -40,8 +40,7 @@ class Source:
     """A place with rows, unread.
 
     `schema` is that of a frame or of Parquet files before their columns were made to travel; `unreadable` says why some
-    columns cannot travel; `looks` is what a frame of
-    Python objects seems to hold, for drafting a catalog alone.
+    columns cannot travel; `looks` is what a frame of Python objects seems to hold, for drafting a catalog alone.
     """
 
     kind: Kind
@@ -225,12 +224,12 @@ def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
             return data.to_arrow_table(), None
     except Refusal:
         raise
-    except Exception:  # noqa: BLE001 - a lazy frame may fail on a cell, and its error would print it
-        failed = True
+    except Exception:  # noqa: BLE001, S110 - a lazy frame may fail on a cell, and its error would print it
+        pass
     else:
         return None, None
     raise SourceError(
-        f"a {_kind(data)} that could not be computed" if failed else "a frame",
+        f"a {_kind(data)} that could not be computed",
         because="its own query failed",
         instead="a frame that has been collected, or the file that it reads",
     )
