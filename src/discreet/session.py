@@ -248,9 +248,8 @@ class Session:
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
             private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
-            rows = None if private.declared_rows is None else private.declared_rows // len(private.pushdown.keys.rows)
             chosen = [made for made in private.recipes if output in (None, made.name)]
-            margins = [private.margin(made, level, rows) for made in chosen]
+            margins = [private.margin(made, level, private.rows_per_group) for made in chosen]
             known = [found for found in margins if found is not None]
             return max(known) if len(known) == len(margins) else None
 

@@ -69,9 +69,7 @@ def _three_digits_up(value: Fraction) -> Fraction:
 
 
 def _output(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
-    parts = [next(n for n in private.noised if n.measure == part.measure) for part in made.parts]
-    groups = len(private.pushdown.keys.rows)
-    rows = None if private.declared_rows is None else private.declared_rows // groups
+    parts, rows = private.noised_for(made), private.rows_per_group
     note = ""
     if made.kind == "mean" and rows is not None:
         note = f"at most, for groups of {max(1, rows):,} rows (as declared)"

@@ -51,6 +51,15 @@ class PrivatePlan:
         """The price under both filters."""
         return cost(self.event)
 
+    @property
+    def rows_per_group(self) -> int | None:
+        """How many rows a group has, if the declared rows are spread evenly; None where none are declared."""
+        return None if self.declared_rows is None else self.declared_rows // len(self.pushdown.keys.rows)
+
+    def noised_for(self, made: Recipe) -> list[Noised]:
+        """The measures that an output is made from, in the order of its recipe."""
+        return [next(n for n in self.noised if n.measure == part.measure) for part in made.parts]
+
     def question(self, circumstances: str) -> str:
         """The name of this question: two calls that ask the same thing of the same version share it."""
         asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes)
@@ -82,7 +91,7 @@ class PrivatePlan:
 
     def margin(self, made: Recipe, confidence: Fraction, rows: int | None = None) -> Fraction | None:
         """The margin of an output as far as it is public in advance; of a mean, the most for groups of so many rows."""
-        parts = [next(n for n in self.noised if n.measure == part.measure) for part in made.parts]
+        parts = self.noised_for(made)
         if made.kind != "mean":
             return parts[0].mechanism.margin(confidence) * made.grid
         if rows is None:
