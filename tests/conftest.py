@@ -1,14 +1,24 @@
-"""Every test has a home of its own, a way to run a real script in it, and the shared data where it is there."""
+"""Every test has a home of its own, real scripts in it, real servers, and the shared data if it is there."""
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from servers import PostgresServer, postgres_binaries, start_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+# Tests ask small questions: the second compiler and a concurrent collector cost half of the time.
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 Script = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -40,6 +50,30 @@ def script(discreet_home: Path, tmp_path: Path) -> Script:
         )
 
     return run
+
+
+def _absent(reason: str) -> None:
+    """Skip where a person lacks the software; fail where CI, which installs it, does."""
+    (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL of this worker's own; tests load the tables they need, each under its own name."""
+    if postgres_binaries() is None:
+        _absent("no PostgreSQL server is installed: apt-get install postgresql (scripts/setup does it)")
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A local Spark of this worker's own."""
+    if shutil.which("java") is None:
+        _absent("Spark needs Java 17: apt-get install openjdk-17-jre-headless (scripts/setup does it)")
+    session = start_spark(tmp_path_factory.mktemp("spark"), **{"spark.driver.extraJavaOptions": QUICK_JVM})
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,9 @@ def types(session, name="visits"):
     [
         ("visits.csv", None, "visits"),
         (Path("/data/visits.2026.csv"), None, "visits"),
+        ("visits/", None, "visits"),
+        (Path("data/visits.parquet/"), None, "visits"),
+        ("s3://key:secret@bucket/visits/?region=eu.north", None, "visits"),
         ("visits.csv", "people", "people"),
         (object(), "people", "people"),
         ("data/*.csv", "people", "people"),

@@ -220,6 +220,7 @@ class Table(Fact):
     max_groups: Whole | None = None
     max_rows_per_group: Whole | None = None
     missing_units: Literal["drop", "one_unit"] = "drop"
+    sampling: Literal["fast", "portable"] = "fast"
     population: Whole | None = None
     rows: Whole | None = None
     source: str | None = None

@@ -13,7 +13,8 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
-from discreet.engines import Source, draft, source_of, unreadable_column
+from discreet.engines import Source, draft, located, source_of, unreadable_column
+from discreet.engines.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
 from discreet.frame import checked_bounds
@@ -33,11 +34,11 @@ class Words:
 
 
 def name_of(source: object, given: object) -> str:
-    """The dataset's name: the owner's word, or the stem of a file."""
+    """The dataset's name: the owner's word, or the stem of a file or a directory."""
     if isinstance(given, str):
         return given
     if given is None and isinstance(source, str | Path):
-        stem = Path(source).name.split(".")[0]
+        stem = Path(public_location(str(source))).name.split(".")[0]
         if stem and "*" not in stem and "?" not in stem:
             return stem
     raise ParameterError(
@@ -151,7 +152,7 @@ def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
 
 def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
     """The source of a table: given with the session, or named in the catalog and found beside it."""
-    data = given.get(name, None if table.source is None else beside / table.source)
+    data = given.get(name, None if table.source is None else located(table.source, beside))
     if isinstance(data, Source):
         return data
     if data is None:

@@ -62,7 +62,10 @@ class MissingUnits(StrEnum):
 
 @dataclass(frozen=True)
 class Scan:
-    """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps."""
+    """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps.
+
+    Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash.
+    """
 
     table: str
     version: int
@@ -70,6 +73,7 @@ class Scan:
     unit: tuple[str, ...]
     missing_units: MissingUnits
     max_rows: int | None
+    portable: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import MechanismName, PrivatePlan, analyze
 from discreet.analysis.explaining import explained, least_epsilon
 from discreet.catalog import Catalog, Table, Value
-from discreet.engines import DuckDB, Prepared, Registered, Source, Workspace, source_of
+from discreet.engines import Engine, Prepared, Source, engines_of, public_location, source_of
 from discreet.errors import Failure, ParameterError, SourceError, short_traceback
 from discreet.exact import Number, positive, probability, shown, whole
 from discreet.explanation import Explanation
@@ -33,6 +33,7 @@ from discreet.frame import Query
 from discreet.guarantee import Guarantee
 from discreet.home import home
 from discreet.ledger import Entry, Ledger, Receipt, SQLiteLedger
+from discreet.progress import shown_while
 from discreet.pushdown import canonical
 from discreet.release import Key, Release
 from discreet.unit import Row, Unit
@@ -41,6 +42,7 @@ from discreet.version import __version__
 log = logging.getLogger("discreet")
 
 CONFIDENCE = 0.95
+OWNER = "owner"
 QUESTIONS_AT_ONCE = 64
 
 
@@ -77,7 +79,7 @@ class Session:
         *,
         sources: Mapping[str, object] | None = None,
         ledger: str | Path | Ledger | None = None,
-        analyst: str = "owner",
+        analyst: str = OWNER,
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
@@ -91,11 +93,10 @@ class Session:
         }
         self.ledger = self._open_ledger(ledger)
         workers = None if threads is None else whole(threads, "threads")
-        unkeyed = {name: Registered(source, 0) for name, source in opened.items()}
-        self._engine = DuckDB(unkeyed, Workspace(), memory_limit=memory_limit, threads=workers)
+        self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
         self._registrations: dict[str, int] = {}
-        self._end = weakref.finalize(self, _ended, self._engine, self._process)
+        self._end = weakref.finalize(self, _ended, self._engines, self._process)
         try:
             for name, table in self._catalog.tables.items():
                 self._register(name, table, opened[name])
@@ -127,12 +128,13 @@ class Session:
         types: Mapping[str, str] | None = None,
         missing: Mapping[str, Number] | None = None,
         missing_units: Literal["drop", "one_unit"] = "drop",
+        sampling: Literal["fast", "portable"] = "fast",
         population: int | None = None,
         rows: int | None = None,
         delimiter: str | None = None,
         table: str | None = None,
         ledger: str | Path | Ledger | None = None,
-        analyst: str = "owner",
+        analyst: str = OWNER,
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> Self:
@@ -140,7 +142,8 @@ class Session:
 
         Types that are not declared are read from the source once and frozen. What is said here is public.
 
-        source              a path or glob (CSV, Parquet, DuckDB), or a pandas, Polars or Arrow table
+        source              a path, glob or directory (CSV, Parquet, DuckDB), s3:// or gs://, a pandas, Polars or
+                            Arrow table, a Spark DataFrame, or postgresql://host/database with table=
         privacy_unit        whom to protect: a column, several, or dp.ROW; you must say it
         budget              what all answers together may reveal of one unit: dp.Budget(epsilon=2)
         name, version       the dataset that the budget belongs to, and the number of its version
@@ -153,11 +156,12 @@ class Session:
         types               {"age": "integer"}, where they should not be read from the source
         missing             what a missing number counts as: {"cost": 0}; it is skipped otherwise
         missing_units       rows without a unit: "drop" them, or count them as "one_unit"
+        sampling            which rows of a unit count: by the engine's own hash ("fast"), or "portable"
         population          how many people there are in all, to judge delta by
         rows                roughly how many rows there are; used only to predict errors
-        delimiter, table    of a CSV file; in a DuckDB file
+        delimiter, table    of a CSV file; in a DuckDB or SQLite file, or in PostgreSQL
         ledger              where spending is remembered: a path, or a ledger; one at home otherwise
-        analyst             who asks, for the history
+        analyst             who asks, for the history; an "owner" sees how far a long query is
         memory_limit, threads   what the engine may use
         """
         known = drafting.name_of(source, name)
@@ -169,11 +173,12 @@ class Session:
             "max_groups": max_groups,
             "max_rows_per_group": max_rows_per_group,
             "missing_units": missing_units,
+            "sampling": sampling,
             "population": population,
             "rows": rows,
             "delimiter": delimiter,
             "relation": table,
-            "source": str(source) if isinstance(source, str | Path) else None,
+            "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
         words = drafting.Words(privacy_unit, budget, version, by_column, facts)
         kept = cls._open_ledger(ledger)
@@ -317,13 +322,13 @@ class Session:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
         known = self.ledger.registered(name, table.version)
         if known is None or not known.is_charged:
-            self._engine.require(name, table.columns)
+            self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
         kept = self.ledger.register(drafting.dataset_of(name, table, source.identity))
         self._registrations[name] = kept.sequence
-        self._engine.adopt(name, kept.hash_key)
+        self._engines[name].adopt(name, kept.hash_key)
         for column, reason in source.unreadable.items():
             log.warning("column %r of %r is left out: %s", column, name, reason)
-        if source.kind != "frame":
+        if source.identity != "memory":
             for other in kept.same_source:
                 log.warning("%r and %r are promises over the same source, and add up", name, other)
 
@@ -348,7 +353,7 @@ class Session:
                 because="it was closed, or it was opened before a fork and belongs to the parent process",
                 instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
             )
-        return self._engine.prepare(private.pushdown)
+        return self._engines[private.dataset].prepare(private.pushdown)
 
     def _charged(self, private: PrivatePlan, prepared: Prepared, question: str) -> bytes:
         """Charge durably, then run, add noise and store; whatever fails after the charge says one sentence."""
@@ -362,7 +367,7 @@ class Session:
             registration=self._registrations[private.dataset],
         )
         try:
-            noisy = self._noisy(private, self._engine.run(prepared))
+            noisy = self._noisy(private, self._exact(private.dataset, prepared))
             payload = json.dumps(self._made(private, noisy, receipt).to_json(), ensure_ascii=False).encode()
             return self.ledger.answer(receipt, payload)
         except BaseException as error:
@@ -372,6 +377,11 @@ class Session:
                 raise
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt.id)
         raise Failure
+
+    def _exact(self, name: str, prepared: Prepared) -> list[list[int]]:
+        """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
+        engine = self._engines[name]
+        return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
 
     def _forfeit(self, receipt: Receipt, code: str) -> None:
         try:
@@ -431,10 +441,11 @@ def table_name(query: Query) -> str:
     return str(relation.name)
 
 
-def _ended(engine: DuckDB, process: int) -> None:
-    """Close the engine in the process that started it: a forked child must not delete its parent's workspace."""
+def _ended(engines: Mapping[str, Engine], process: int) -> None:
+    """Close engines in the process that started them: a forked child must not delete its parent's workspace."""
     if process == os.getpid():
-        engine.close()
+        for engine in dict.fromkeys(engines.values()):
+            engine.close()
 
 
 def _asked(query: object) -> Query:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget, cost
-from discreet.analysis.allocation import Spending, mechanisms, spending
+from discreet.analysis.allocation import Spending, mechanisms, spending, spendings
 from discreet.analysis.sensitivity import Sensitivity
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import ComposedEvent
@@ -53,6 +53,22 @@ def test_where_all_of_delta_is_reserved_noise_is_laplace():
     assert "reserved" in spent.reason
     with pytest.raises(BudgetError):
         _spending(ALL_RESERVED, epsilon=1, mechanism="gaussian")
+
+
+def test_only_a_query_for_the_whole_promise_that_leaves_the_noise_open_may_have_either():
+    asked = {"rho": None, "mechanism": None}
+    first, second = spendings(MIXED, **asked | {"epsilon": 2})
+    assert (first.mechanism, second.mechanism) == ("gaussian", "laplace")
+    assert second.amount == second.epsilon == 2
+    for budget, price in (
+        (MIXED, {"epsilon": 1.999}),
+        (MIXED, {"epsilon": 2, "mechanism": "gaussian"}),
+        (MIXED, {"epsilon": 2, "mechanism": "laplace"}),
+        (MIXED, {"epsilon": None, "rho": 1}),
+        (PURE, {"epsilon": 2}),
+        (ALL_RESERVED, {"epsilon": 2}),
+    ):
+        assert len(spendings(budget, **asked | price)) == 1
 
 
 def test_laplace_noise_can_be_asked_for_under_a_delta():

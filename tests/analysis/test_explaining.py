@@ -76,6 +76,19 @@ def test_the_margin_of_a_mean_is_said_for_a_declared_size_or_not_at_all():
     assert " at most, for groups of 40,000 rows (as declared); sum sigma " in text
 
 
+def test_noise_that_outputs_share_is_said_as_the_deviation_of_all_together():
+    both = t.group_by("ward").agg(n=dp.count(), u=dp.count_units())
+    text = _text(both, facts="max_groups: 2\n            max_rows_per_group: 2")
+    assert "  n         count: ± 67; deviation 33.9672, read off 2 noisy measures that outputs share\n" in text
+    assert "  u         count of units: ± 33; sigma 17.0106" in text
+
+
+def test_a_query_for_the_whole_promise_says_why_its_noise_is_laplace():
+    text = _text(t.agg(n=dp.count()), epsilon=2)
+    assert "discrete Laplace, because the query asks for the whole promise, and this noise is no wider for any" in text
+    assert "costs     epsilon 2\n" in text
+
+
 def test_a_row_level_promise_says_that_it_protects_rows():
     text = _text(COUNT, unit="dp.ROW")
     assert "protects rows, not people" in text
@@ -123,7 +136,7 @@ def test_the_price_that_is_said_is_the_price_that_is_charged():
 
 def test_a_price_under_a_partly_reserved_delta_is_said_at_the_rest():
     budget = Budget(epsilon=2, delta=1e-9, reserved_delta=4e-10)
-    text = _text(COUNT, budget, epsilon=2)
+    text = _text(COUNT, budget, epsilon=2, mechanism="gaussian")
     assert "costs     epsilon 2 at delta 6e-10 (rho " in text
     assert "DOES NOT FIT" not in text
 

@@ -14,8 +14,9 @@ from discreet import events
 from discreet.accounting.filters import Budget, cost
 from discreet.analysis import PrivatePlan, analyze
 from discreet.analysis.measures import Recipe
-from discreet.analysis.private import _around, _widest
+from discreet.analysis.private import _around, _nearest, _widest
 from discreet.catalog import Catalog
+from discreet.pushdown import CountRows, CountUnits
 
 FACTS = """
 tables:
@@ -59,7 +60,7 @@ class TestPrice:
         assert private.cost == cost(private.event)
         assert private.cost == cost(events.from_json(events.to_json(private.event)))
 
-    @pytest.mark.parametrize("epsilon", [0.001, 0.1, Fraction(1, 3), 1, 7.5, 10])
+    @pytest.mark.parametrize("epsilon", [0.001, 0.1, Fraction(1, 3), 1, 7.5, Fraction(9999, 1000)])
     def test_what_is_charged_is_what_was_asked_to_the_last_unit(self, epsilon):
         pure = _plan(budget=PURE, epsilon=epsilon)
         assert pure.cost.epsilon == pure.spending.amount * 10**12
@@ -76,7 +77,7 @@ class TestPrice:
         assert epsilons == pytest.approx([2 * 3 / 5 / 3, 2 * 2 / 5 / 3, 1 / 3])
 
     def test_weights_move_budget_between_outputs(self):
-        even, uneven = (_plan(t.agg(n=dp.count(weight=w), u=dp.count_units()), PURE) for w in (1, 3))
+        even, uneven = (_plan(t.agg(n=dp.count(weight=w), v=dp.count_distinct("ward")), PURE) for w in (1, 3))
         assert [float(n.mechanism.epsilon) for n in even.noised] == pytest.approx([0.5, 0.5])
         assert [float(n.mechanism.epsilon) for n in uneven.noised] == pytest.approx([0.75, 0.25])
 
@@ -140,7 +141,7 @@ class TestAnswers:
     def test_noise_is_whole_fresh_and_as_wide_as_it_says(self):
         """False alarms: 5 draws equal 5 others by chance with probability below 1e-9 at these scales."""
         private = _plan(epsilon=0.01)
-        exact = [[0] * 2 for _ in private.noised]
+        exact = [[0] * 2 for _ in private.pushdown.measures]
         one, other = private.randomize(exact), private.randomize(exact)
         assert all(type(value) is int for column in one for value in column)
         assert [len(column) for column in one] == [2] * len(private.noised)
@@ -162,14 +163,40 @@ class TestAnswers:
                 assert measured.grid == (Fraction(1, 2) if "SumSteps" in measured.measure else 1)
 
     def test_outputs_come_in_the_order_of_the_query_and_in_its_own_numbers(self):
-        private = _plan(t.agg(s=dp.sum("cost"), n=dp.count(), a=dp.sum("age")))
+        private = _plan(t.agg(s=dp.sum("cost"), v=dp.count_distinct("ward"), a=dp.sum("age")))
         outputs = private.outputs([[7], [5], [100]], LEVEL)
-        assert [output.name for output in outputs] == ["s", "n", "a"]
+        assert [output.name for output in outputs] == ["s", "v", "a"]
         assert [output.values for output in outputs] == [(3.5,), (5,), (100,)]
         assert [type(output.values[0]) for output in outputs] == [float, int, int]
         for output, noised in zip(outputs, private.noised, strict=True):
             grid = Fraction(1, 2) if output.name == "s" else 1
             assert output.margins == (noised.mechanism.margin(LEVEL) * grid,)
+
+    def test_what_several_outputs_share_is_read_off_the_noisy_integers_to_the_nearest_step(self):
+        private = _plan(t.group_by("ward", max_groups=2, max_rows_per_group=2).agg(**EVERY | {"a": dp.sum("age")}))
+        columns = {measure: [i, 7 * i] for i, measure in enumerate(private.pushdown.measures, 10)}
+        combined = private.combined(list(columns.values()))
+        assert len(private.noised) == len(combined) < 7
+        named = {output.name: output.values for output in private.outputs(combined, LEVEL)}
+        assert named["n"] == tuple(columns[CountRows()])
+        assert named["u"] == tuple(columns[CountUnits()])
+        off_by_one = [[step + (i == 0) for step in column] for i, column in enumerate(combined)]
+        for output in private.outputs(off_by_one, LEVEL):
+            assert all(isinstance(value, int) for value in output.values) or output.name in "sm"
+
+    def test_halves_go_to_the_even_number(self):
+        assert [_nearest(numerator, 2) for numerator in (-5, -4, -3, -1, 0, 1, 3, 5, 7)] == [
+            -2,
+            -2,
+            -2,
+            0,
+            0,
+            0,
+            2,
+            2,
+            4,
+        ]
+        assert [_nearest(numerator, 4) for numerator in (-6, -5, -3, 1, 2, 3, 6)] == [-2, -1, -1, 0, 0, 1, 2]
 
     def test_margins_grow_with_confidence_and_are_planned_as_they_are_published(self):
         private = _plan(t.group_by("ward").agg(n=dp.count(), s=dp.sum("cost")))

@@ -18,7 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.analysis.sensitivity import Sensitivity, sensitivity
+from discreet.analysis.bounding import spread
+from discreet.analysis.combining import bases
+from discreet.analysis.sensitivity import Drawn, Offset, Sensitivity, sensitivity
 from discreet.catalog import ColumnType
 from discreet.pushdown import CountRows, CountUnits, CountValues, Integers, Read, SumSteps
 from discreet.unit import Caps, Neighbours
@@ -48,9 +50,15 @@ def _rows(caps: Caps, groups: int, highest: int) -> Iterator[tuple[int, ...]]:
             yield rows
 
 
-def _made_of(measure: Integers, rows: int) -> set[int]:
+def _made_of(measure: Drawn, rows: int) -> set[int]:
     """What a measure can be of so many rows of one unit in one group, where nobody else is; extremes are enough."""
     match measure:
+        case Offset(counted, CountUnits(), factor, offset):
+            return {factor * value - offset * min(1, rows) for value in _made_of(counted, rows)}
+        case Offset(counted, CountRows(None), factor, offset):
+            return {factor * value - offset * rows for value in _made_of(counted, rows)}
+        case CountRows(None):
+            return {rows}
         case CountRows():
             return {0, rows}
         case CountUnits():
@@ -62,7 +70,7 @@ def _made_of(measure: Integers, rows: int) -> set[int]:
 
 
 @functools.cache
-def _reachable(measure: Integers, caps: Caps, groups: int, highest: int = 3) -> frozenset[tuple[int, ...]]:
+def _reachable(measure: Drawn, caps: Caps, groups: int, highest: int = 3) -> frozenset[tuple[int, ...]]:
     vectors: set[tuple[int, ...]] = set()
     for rows in _rows(caps, groups, highest):
         vectors |= set(itertools.product(*(_made_of(measure, n) for n in rows)))
@@ -73,7 +81,7 @@ def _norms(vector: tuple[int, ...]) -> tuple[int, int, int, int]:
     return sum(map(bool, vector)), sum(map(abs, vector)), sum(n * n for n in vector), max(map(abs, vector))
 
 
-def _most(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
+def _most(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
     vectors = _reachable(measure, caps, groups)
     moves = vectors
     if neighbours is Neighbours.REPLACE_ONE:
@@ -81,7 +89,7 @@ def _most(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) ->
     return tuple(max(column) for column in zip(*map(_norms, moves), strict=True))
 
 
-def _rule(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
+def _rule(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours) -> tuple[int, ...]:
     stated = sensitivity(measure, caps, groups, neighbours)
     return stated.l0, stated.l1, stated.l2_squared, stated.linf
 
@@ -176,3 +184,60 @@ def test_a_sum_far_from_zero_is_moved_by_its_bound_and_a_centred_one_by_half_its
     assert sensitivity(_sum(1000, 1010), Caps(1), 1, Neighbours.ADD_REMOVE).l1 == 1010
     assert sensitivity(_sum(1000, 1010, 1005), Caps(1), 1, Neighbours.ADD_REMOVE).l1 == 5
     assert sensitivity(_sum(1000, 1010, 1005), Caps(1), 1, Neighbours.REPLACE_ONE).l1 == 10
+
+
+def _offsets(caps: Caps, groups: int) -> set[Offset]:
+    """Every offset that is ever drawn: counts of rows and of values, and sums, on units and on rows."""
+    measures = (CountUnits(), CountRows(), CountRows(X))
+    found = {d for basis in bases(measures, caps, groups, Neighbours.ADD_REMOVE) for d in basis.drawn}
+    other = Read("other", ColumnType.REAL)
+    for (low, high), carrier in itertools.product(SUMS, (CountUnits(), CountRows())):
+        total = SumSteps(other, Fraction(1), low, high)
+        found |= {d for basis in bases((carrier, total), caps, groups, Neighbours.ADD_REMOVE) for d in basis.drawn}
+    return {drawn for drawn in found if isinstance(drawn, Offset)}
+
+
+@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.pitfall("A9")
+@pytest.mark.pitfall("A10")
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_no_unit_moves_an_offset_by_more_than_the_rule_states(groups, neighbours):
+    """Counts that are offset by units are moved by exactly that where a unit is added or removed, whatever the caps."""
+    for caps in CAPS:
+        for offset in _offsets(caps, groups):
+            stated, found = _rule(offset, caps, groups, neighbours), _most(offset, caps, groups, neighbours)
+            assert all(rule >= move for rule, move in zip(stated, found, strict=True)), (caps, offset)
+            if neighbours is Neighbours.ADD_REMOVE and isinstance(offset.measure, CountRows):
+                assert stated == found, (caps, offset)
+            full = spread(caps, groups)
+            if full.l1 == full.l0 * full.linf and isinstance(offset.carrier, CountUnits):
+                assert stated == found, (caps, offset)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from([CountRows(), CountRows(X), _sum(0, 3), _sum(-2, 1), _sum(2, 3), _sum(-5, -4)]),
+    st.sampled_from([CountUnits(), CountRows()]),
+    st.integers(1, 3),
+    st.integers(-7, 7),
+    st.sampled_from(CAPS),
+    st.integers(1, 3),
+    st.sampled_from(Neighbours),
+)
+def test_no_factor_and_no_offset_break_a_rule(measure, carrier, factor, offset, caps, groups, neighbours):
+    if isinstance(measure, CountRows) and isinstance(carrier, CountRows):
+        with pytest.raises(TypeError):
+            sensitivity(Offset(measure, carrier, factor, offset), caps, groups, neighbours)
+        return
+    drawn = Offset(measure, carrier, factor, offset)
+    stated, found = _rule(drawn, caps, groups, neighbours), _most(drawn, caps, groups, neighbours)
+    assert all(rule >= move for rule, move in zip(stated, found, strict=True))
+
+
+def test_the_offset_of_a_count_by_units_is_moved_by_less_than_half():
+    caps = Caps(None, 5, 4)
+    assert sensitivity(CountRows(), caps, 1000, Neighbours.ADD_REMOVE) == Sensitivity(5, 20, 80, 4)
+    twice = Offset(CountRows(), CountUnits(), 2, 5)
+    assert sensitivity(twice, caps, 1000, Neighbours.ADD_REMOVE) == Sensitivity(5, 15, 45, 3)
+    assert sensitivity(twice, caps, 1000, Neighbours.REPLACE_ONE) == Sensitivity(10, 30, 180, 6)

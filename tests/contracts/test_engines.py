@@ -1,17 +1,21 @@
 """The contract of engines: the same integers for the same rows, whatever the cells hold, and nothing read too early."""
 
 import datetime as dt
+import math
 import threading
+import time
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import oracle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet import frame
 from discreet.errors import SourceError
+from opened import KEY
 
 T = frame.table("t")
 N = frame.count()
@@ -50,6 +54,14 @@ def _parquet_with_broken_pages(path: Path, broken: str) -> Path:
 COLUMNS = {"id": "integer", "v": "real", "secret": "text"}
 
 
+def not_in_files(test):
+    """A test of Parquet files, for engines that read them."""
+    for engine in ("postgres", "sqlite"):
+        test = pytest.mark.never(engine, "its rows lie in a database, not in Parquet files")(test)
+    return test
+
+
+@not_in_files
 def test_prepare_reads_no_row_and_run_on_broken_rows_raises(asking, question_of, tmp_path):
     engine = asking.engine(_parquet_with_broken_pages(tmp_path / "t.parquet", "v"))
     prepared = engine.prepare(question_of(T.agg(s=frame.sum("v", bounds=(0, 1))), COLUMNS))
@@ -57,6 +69,7 @@ def test_prepare_reads_no_row_and_run_on_broken_rows_raises(asking, question_of,
         engine.run(prepared)
 
 
+@not_in_files
 def test_only_the_referenced_columns_are_read(asking, question_of, tmp_path):
     engine = asking.engine(_parquet_with_broken_pages(tmp_path / "t.parquet", "secret"))
     asked = question_of(T.where(T.v > 1).agg(s=frame.sum("v", bounds=(0, 10), grid=1)), COLUMNS)
@@ -64,6 +77,7 @@ def test_only_the_referenced_columns_are_read(asking, question_of, tmp_path):
     assert engine.run(engine.prepare(asked)) == [[5]]
 
 
+@not_in_files
 def test_prepare_needs_no_file_and_run_without_it_raises(asking, question_of, tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"id": [1]}), path)
@@ -88,12 +102,14 @@ def test_a_column_that_the_source_does_not_have_is_refused_by_prepare(asking, qu
 @pytest.mark.pitfall("A17")
 def test_every_public_key_is_answered_in_its_order_and_absent_ones_with_zeros(asking):
     table = pa.table({"g": ["z", "a", "a", "rare"], "x": [1.0, 2.0, 3.0, 4.0]})
-    query = T.group_by("g", keys={"g": ["z", "nobody", "a"]}).agg(
-        n=N, u=frame.count_units(), s=frame.sum("x", bounds=(0, 10), grid=1), m=frame.mean("x", bounds=(0, 10), grid=1)
-    )
-    exact = asking.answer(table, query, {"g": "text", "x": "real"})
-    assert exact == [[1, 0, 2], [1, 0, 2], [1, 0, 5], [-4, 0, -5], [1, 0, 2]]
-    assert all(type(number) is int for column in exact for number in column)
+    groups = T.group_by("g", keys={"g": ["z", "nobody", "a"]})
+    total, average = frame.sum("x", bounds=(0, 10), grid=1), frame.mean("x", bounds=(0, 10), grid=1)
+    exact = [
+        asking.answer(table, groups.agg(it=measure), {"g": "text", "x": "real"})
+        for measure in (N, frame.count_units(), total, average)
+    ]
+    assert exact == [[[1, 0, 2]], [[1, 0, 2]], [[1, 0, 5]], [[-4, 0, -5], [1, 0, 2]]]
+    assert all(type(number) is int for columns in exact for column in columns for number in column)
 
 
 @pytest.mark.pitfall("A17")
@@ -151,9 +167,10 @@ def test_keys_of_every_type_are_told_apart(asking, kind, cells, keys, counts):
 @pytest.mark.pitfall("A4")
 def test_null_nan_and_infinities_are_missing_everywhere(asking):
     cells = [1.0, None, NAN, INF, -INF, 3.0]
-    query = T.agg(s=frame.sum("v", bounds=(0, 10), grid=1), m=frame.mean("v", bounds=(0, 10), grid=1), n=N)
-    total, centred, present, rows = asking.answer(pa.table({"v": cells}), query, {"v": "real"})
-    assert (total, centred, present, rows) == ([4], [4 - 2 * 5], [2], [6])
+    assert _one(asking, cells, pa.float64(), T.agg(n=N)) == 6
+    assert _one(asking, cells, pa.float64(), T.agg(s=frame.sum("v", bounds=(0, 10), grid=1))) == 4
+    average = T.agg(m=frame.mean("v", bounds=(0, 10), grid=1))
+    assert asking.answer(pa.table({"v": cells}), average, {"v": "real"}) == [[4 - 2 * 5], [2]]
     assert _one(asking, cells, pa.float64(), T.where(T.v.is_missing()).agg(n=N)) == 4
     assert _one(asking, cells, pa.float64(), T.where(T.v < 1e300).agg(n=N)) == 2
     assert _one(asking, cells, pa.float64(), T.where(~(T.v < 1e300)).agg(n=N)) == 0
@@ -168,10 +185,9 @@ def test_a_missing_value_is_skipped_by_the_clamp_and_not_taken_for_a_bound(askin
 def test_a_declared_constant_stands_for_what_is_missing_within_the_bounds(asking):
     for missing, steps in [(3, 3), (-50, 0), (50, 10)]:
         declared = {"type": "real", "bounds": [0, 10], "grid": 1, "missing": missing}
-        total, centred, rows = asking.answer(
-            pa.table({"v": [1.0, NAN, None]}), T.agg(s=frame.sum("v"), m=frame.mean("v")), {"v": declared}
-        )
-        assert (total, centred, rows) == ([1 + 2 * steps], [1 + 2 * steps - 15], [3])
+        cells = pa.table({"v": [1.0, NAN, None]})
+        assert asking.answer(cells, T.agg(s=frame.sum("v")), {"v": declared}) == [[1 + 2 * steps]]
+        assert asking.answer(cells, T.agg(m=frame.mean("v")), {"v": declared}) == [[1 + 2 * steps - 15], [3]]
 
 
 @pytest.mark.pitfall("A4")
@@ -229,6 +245,20 @@ def test_long_sums_of_columns_are_answered_at_once(asking):
     assert _one(asking, [1.0], pa.float64(), T.agg(s=frame.sum(expression, bounds=(0, 100), grid=1))) == 61
 
 
+@pytest.mark.notimpl("sqlite", "its parser takes about ninety parentheses within each other, and more are refused")
+@pytest.mark.parametrize("step", [lambda x: x * T.w, lambda x: x / T.w, lambda x: x.cast("integer") + T.w])
+def test_long_chains_of_arithmetic_are_planned_at_once(asking, question_of, step):
+    """Seven products within each other once took DuckDB a minute to plan, before a row was read."""
+    expression = T.v
+    for _ in range(20):
+        expression = step(expression)
+    engine = asking.engine(pa.table({"v": [1.0, None], "w": [1.0, 1.0]}))
+    asked = question_of(T.agg(s=frame.sum(expression, bounds=(0, 50), grid=1)), {"v": "real", "w": "real"})
+    start = time.perf_counter()
+    assert engine.run(engine.prepare(asked))[0][0] in (1, 21)
+    assert time.perf_counter() - start < 60
+
+
 @pytest.mark.pitfall("A6")
 @pytest.mark.parametrize("kind", ["integer", "real", "date", "timestamp"])
 def test_text_that_does_not_fit_is_missing_and_never_an_error(asking, kind):
@@ -236,6 +266,70 @@ def test_text_that_does_not_fit_is_missing_and_never_an_error(asking, kind):
     query = T.where(T.v.cast(kind).is_present()).agg(n=N)
     assert _one(asking, cells, pa.string(), query, "text") in (0, 1)
     assert _one(asking, cells, pa.string(), T.where(T.v.is_present()).agg(n=N), kind) in (0, 1)
+
+
+AS_NUMBERS = {
+    "7": (7, 28), " 7 ": (7, 28), "+7": (7, 28), "-7": (-7, -28), "007": (7, 28), "7.": (7, 28), "7.0": (7, 28),
+    "2.5": (3, 10), "-2.5": (-2, -10), ".5": (1, 2), "1e1": (10, 40), "25E-1": (3, 10), "0.25": (0, 1),
+    "": None, " ": None, "7a": None, "1_0": None, "1,0": None, "0x10": None, "nan": None, "inf": None, "--7": None,
+    "1e": None, "e1": None, ".": None, "1e100": None, "7\n": None, "\u0667": None, "7\u00a0": None, "true": None,
+}  # fmt: skip
+
+
+@pytest.mark.pitfall("A6")
+@pytest.mark.pitfall("A18")
+def test_text_is_read_as_numbers_by_one_grammar(asking):
+    cells = list(AS_NUMBERS)
+    expected = [AS_NUMBERS[cell] or (0, 0) for cell in cells]
+    whole, real = frame.sum("v", bounds=(-50, 50)), frame.sum("v", bounds=(-50, 50), grid=0.25)
+    assert _each(asking, cells, pa.string(), whole, "integer") == [each[0] for each in expected]
+    assert _each(asking, cells, pa.string(), real) == [each[1] for each in expected]
+    derived = frame.sum(T.v.cast("integer"), bounds=(-50, 50))
+    assert _each(asking, cells, pa.string(), derived, "text") == [each[0] for each in expected]
+    absent = frame.sum(T.v.cast("real").is_missing().cast("integer"), bounds=(0, 1))
+    assert _each(asking, cells, pa.string(), absent, "text") == [int(AS_NUMBERS[cell] is None) for cell in cells]
+
+
+def test_whole_numbers_in_text_are_exact_to_64_bits_and_missing_beyond(asking):
+    cells = ["9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "9" * 38]
+    query = T.group_by("v", keys={"v": [2**53 + 1, LARGEST, -LARGEST - 1, None]}).agg(n=N)
+    assert asking.answer(pa.table({"v": cells}), query, {"v": "integer"}) == [[1, 1, 1, 2]]
+
+
+AS_DATES = {
+    "2020-02-29": "2020-02-29", "2000-02-29": "2000-02-29", "1900-02-29": None, "2021-02-29": None, "2020-04-31": None,
+    "0001-01-01": "0001-01-01", "0000-01-01": None, "9999-12-31": "9999-12-31", "10000-01-01": None, "2020-1-1": None,
+    "2020-02-29 12:30": "2020-02-29", "2020-02-29T23:59:59.999999": "2020-02-29", "2020-02-29 24:00": None,
+    "2020-02-29 23:30:00-01:00": "2020-03-01", "2020-03-01T00:30:00Z": "2020-03-01", "2020-02-29 12:60": None,
+    "29.2.2020": None, "20200229": None, "infinity": None, "today": None, "": None, " 2020-02-29": None,
+    "9999-12-31T23:00:00-02:00": None, "0001-01-01T00:00:00+01:00": None, "2020-02-29\n": None, "epoch": None,
+}  # fmt: skip
+
+
+def test_text_is_read_as_dates_and_times_by_one_grammar(asking):
+    days = sorted({day for day in AS_DATES.values() if day})
+    table = pa.table({"v": list(AS_DATES)})
+    expected = [[list(AS_DATES.values()).count(day) for day in (*days, None)]]
+    as_date = T.group_by("v", keys={"v": [*days, None]}).agg(n=N)
+    as_time = T.derive(d=T.v.cast("date")).group_by("d", keys={"d": [*days, None]}).agg(n=N)
+    assert asking.answer(table, as_date, {"v": "date"}) == expected
+    assert asking.answer(table, as_time, {"v": "timestamp"}) == expected
+    assert asking.answer(table, as_time, {"v": "text"}) == expected
+
+
+def test_booleans_are_read_from_text_and_from_numbers(asking):
+    cells = ["true", "TRUE", "t", "yes", "Y", "1", "false", "F", "no", "n", "0", "2", "", "truish", None]
+    query = T.group_by("v", keys={"v": [True, False, None]}).agg(n=N)
+    assert asking.answer(pa.table({"v": cells}), query, {"v": "boolean"}) == [[6, 5, 4]]
+    assert asking.answer(pa.table({"v": [0, 1, -3, None]}), query, {"v": "boolean"}) == [[2, 1, 1]]
+
+
+def test_decimals_are_read_exactly_with_halves_rounded_up(asking):
+    cells = [Decimal("2.50"), Decimal("-2.50"), Decimal("0.49"), Decimal("1234.56"), None]
+    kind = pa.decimal128(10, 2)
+    assert _each(asking, cells, kind, frame.sum("v", bounds=(-9, 9999)), "integer") == [3, -2, 0, 1235, 0]
+    cents = frame.sum("v", bounds=(-9, 9999), grid=Decimal("0.01"))
+    assert _each(asking, cells, kind, cents) == [250, -250, 49, 123456, 0]
 
 
 ODD_COLUMNS = {
@@ -260,15 +354,63 @@ ODD_COLUMNS = {
 }
 
 
+_NO_SUCH_TIMES = pytest.mark.never("postgres", "its times end in the year 294276, and no such cell can be stored")
+_NOT_NESTED = pytest.mark.notimpl("postgres", "nested cells are stored as JSON there, by whoever loads them")
+ODD_GAPS = {
+    **dict.fromkeys(("seconds", "zoned", "micro", "nano", "days"), _NO_SUCH_TIMES),
+    **dict.fromkeys(("list", "struct"), _NOT_NESTED),
+    "text": pytest.mark.never("postgres", "text there holds no NUL"),
+    "span": pytest.mark.never("postgres", "its intervals are shorter, and no such cell can be stored"),
+}
+KINDS = ("integer", "real", "text", "boolean", "date", "timestamp", "document", "binary")
+
+
 @pytest.mark.pitfall("A22")
-@pytest.mark.parametrize("kind", ["integer", "real", "text", "boolean", "date", "timestamp", "document", "binary"])
-def test_no_cell_of_any_type_can_raise_an_error(asking, question_of, kind):
-    table = pa.table({"id": ["a", "b", "a"]} | ODD_COLUMNS)
-    columns = {"id": "text"} | dict.fromkeys(ODD_COLUMNS, kind)
-    engine = asking.engine(table)
-    for name in ODD_COLUMNS:
-        query = T.where(T[name].is_present() | T[name].is_missing()).agg(n=N)
-        assert engine.run(engine.prepare(question_of(query, columns, max_rows=2))) == [[3]]
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ODD_GAPS.get(name, ()), id=name) for name in ODD_COLUMNS])
+def test_no_cell_of_any_type_can_raise_an_error(asking, question_of, name):
+    """A column is refused as a type before a row is read, or all of its cells can be read as that type."""
+    engine = asking.engine(pa.table({"id": ["a", "b", "a"], "v": ODD_COLUMNS[name]}))
+    query = T.where(T.v.is_present() | T.v.is_missing()).agg(n=N)
+    read = []
+    for kind in KINDS:
+        asked = question_of(query, {"id": "text", "v": kind}, max_rows=2)
+        try:
+            prepared = engine.prepare(asked)
+        except SourceError as refusal:
+            assert f"'v' of 't' as {kind}" in refusal.what  # noqa: PT017 - both outcomes are right
+            continue
+        assert engine.run(prepared) == [[3]], kind
+        read.append(kind)
+    assert read[-2:] == ["document", "binary"]
+
+
+def test_reals_beyond_the_limits_are_missing_and_tiny_ones_are_zero(asking):
+    cells = [1e149, -1e149, 1e151, -1e300, 1e-160, -5e-324, 1e-140]
+    assert _one(asking, cells, pa.float64(), T.where(T.v.is_present()).agg(n=N)) == 5
+    assert _one(asking, cells, pa.float64(), T.where(T.v == 0).agg(n=N)) == 2
+    assert _one(asking, cells, pa.float64(), T.where(T.v > 0).agg(n=N)) == 2
+
+
+@pytest.mark.pitfall("A18")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        T.v * T.v, T.v * T.v * T.v, T.v / T.v, 1 / T.v, T.v / 1e149 / 1e149, T.v * 1e-149 * 1e-149, T.v + T.v - T.v,
+        (T.v + 1e149) * (T.v - 1e149), T.v * 0, 0 / T.v, (T.v * T.v).cast("integer"), (T.v / 3).cast("integer"),
+    ],
+)  # fmt: skip
+def test_arithmetic_of_extreme_numbers_raises_nothing_and_means_the_same_everywhere(asking, expression):
+    """Held against Python's arithmetic with the limits that docs/limits.md states."""
+    cells = [0.0, 1.0, -1.0, 3.5, 1e149, -1e149, 1e-149, -1e-149, 1e75, 1e-75, 7e18, None]
+    found = [oracle.value(expression.node, cell) for cell in cells]
+    rounded = [0 if value is None else math.floor(max(-2, min(2, value)) + 0.5) for value in found]
+    by_sign = frame.sum((expression > 0).cast("integer"), bounds=(0, 1))
+    by_absence = frame.sum(expression.is_missing().cast("integer"), bounds=(0, 1))
+    assert _each(asking, cells, pa.float64(), frame.sum(expression, bounds=(-1, 1), grid=1)) == [
+        max(-1, min(1, whole)) for whole in rounded
+    ]
+    assert _each(asking, cells, pa.float64(), by_sign) == [int(value is not None and value > 0) for value in found]
+    assert _each(asking, cells, pa.float64(), by_absence) == [int(value is None) for value in found]
 
 
 # clamping, rounding, sums
@@ -285,8 +427,8 @@ def test_halves_are_rounded_up_on_every_engine(asking):
 
 @pytest.mark.pitfall("A21")
 def test_rounding_does_not_leave_the_bounds(asking):
-    assert _each(asking, [0.25, 0.2, 1e300], pa.float64(), frame.sum("v", bounds=(0, 0.25), grid=0.1)) == [2, 2, 2]
-    assert _each(asking, [-0.25, -1e300], pa.float64(), frame.sum("v", bounds=(-0.25, 0), grid=0.1)) == [-2, -2]
+    assert _each(asking, [0.25, 0.2, 1e100], pa.float64(), frame.sum("v", bounds=(0, 0.25), grid=0.1)) == [2, 2, 2]
+    assert _each(asking, [-0.25, -1e100], pa.float64(), frame.sum("v", bounds=(-0.25, 0), grid=0.1)) == [-2, -2]
     assert _each(asking, [2**53 - 1.0], pa.float64(), frame.sum("v", bounds=(0, 2**49 - 1), grid=1)) == [2**49 - 1]
 
 
@@ -320,13 +462,20 @@ def test_sums_do_not_depend_on_the_order_of_rows(asking):
 # ids
 
 
-IDS = ["p", "P", "p ", " p", "é", "e\u0301", "p\x00", "ﬁ", "fi", ""]
+IDS = ["p", "P", "p ", " p", "é", "e\u0301", "p\u200b", "ﬁ", "fi", ""]
 
 
 @pytest.mark.pitfall("A16")
 def test_ids_that_differ_in_case_spaces_or_form_are_different_units(asking):
     table = pa.table({"id": IDS * 3})
     assert asking.answer(table, T.agg(u=frame.count_units(), n=N), {"id": "text"}, max_rows=2) == [[10], [20]]
+
+
+@pytest.mark.pitfall("A16")
+@pytest.mark.never("postgres", "text there holds no NUL")
+def test_ids_that_differ_after_a_nul_are_different_units(asking):
+    table = pa.table({"id": ["p", "p\x00", "p\x00q", "p\x00r"] * 2})
+    assert asking.answer(table, T.agg(u=frame.count_units(), n=N), {"id": "text"}, max_rows=2) == [[4], [8]]
 
 
 @pytest.mark.pitfall("A16")
@@ -358,6 +507,48 @@ def test_an_id_that_does_not_fit_its_type_is_missing(asking):
     query = T.agg(u=frame.count_units(), n=N)
     assert asking.answer(table, query, {"id": "integer"}) == [[1], [2]]
     assert asking.answer(table, query, {"id": "integer"}, missing_units="one_unit", max_rows=2) == [[2], [4]]
+
+
+# which rows of a unit are kept
+
+
+ROWS = pa.table(
+    {
+        "id": [f"u{i % 3}" for i in range(30)],
+        "n": pa.array([None if i % 7 == 0 else i - 9 for i in range(30)], pa.int64()),
+        "t": [None if i % 5 == 0 else "ab\u00e9c\U0001f600"[i % 5] * (i % 3) for i in range(30)],
+        "x": pa.array([None if i % 6 == 0 else i * 0.37 - 4 for i in range(30)], pa.float64()),
+        "b": pa.array([(True, False, None)[i % 3 - i % 2] for i in range(30)]),
+        "d": pa.array([dt.date(1969, 12, 20) + dt.timedelta(days=i) for i in range(30)]),
+        "s": pa.array([-3_600_000_000 + 420_000_001 * i for i in range(30)], pa.timestamp("us")),
+    }
+)
+DECLARED = {"id": "text", "n": "integer", "t": "text", "x": "real", "b": "boolean", "d": "date", "s": "timestamp"}
+
+
+@pytest.mark.pitfall("A15")
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_portable_sampling_keeps_the_rows_that_python_would_keep(asking, most):
+    everything = T.where(*(T[name].is_present() | T[name].is_missing() for name in DECLARED))
+    units = [f"u{i}" for i in range(3)]
+    query = everything.derive(d_=T.n).group_by("id", keys={"id": units}).agg(s=frame.sum("d_", bounds=(-99, 99)), n=N)
+    kept = {unit: oracle.kept(ROWS.to_pylist(), KEY, unit, most) for unit in units}
+    found = asking.answer(ROWS, query, DECLARED, max_rows=most, sampling="portable")
+    sums = [sum(row["n"] or 0 for row in kept[unit]) for unit in units]
+    assert sorted(found) == sorted([sums, [len(kept[unit]) for unit in units]])
+
+
+@pytest.mark.pitfall("A15")
+def test_portable_sampling_keeps_the_groups_that_python_would_keep(asking):
+    groups = [f"g{i}" for i in range(6)]
+    table = pa.table({"id": [i // 6 for i in range(60)], "g": groups * 10})
+    query = T.group_by("g", keys={"g": groups}, max_groups=2).agg(u=frame.count_units())
+    expected = [0] * 6
+    for unit in range(10):
+        for ordinal in oracle.kept_groups(KEY, unit, range(6), 2):
+            expected[ordinal] += 1
+    facts = {"sampling": "portable", "max_rows_per_group": 1}
+    assert asking.answer(table, query, {"id": "integer", "g": "text"}, **facts) == [expected]
 
 
 # dates and times

@@ -1,7 +1,6 @@
 """DuckDB: locked down before the first question, tables made once and shared, nothing left when it cannot open."""
 
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +15,8 @@ from discreet import frame
 from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
 from discreet.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Workspace, draft, duckdb, source_of
+from discreet.engines import DuckDB, Registered, Workspace, draft, source_of
+from discreet.engines.sql import Shelf
 from discreet.errors import SourceError
 from discreet.pushdown import Pushdown
 
@@ -96,7 +96,7 @@ def test_what_was_registered_is_within_reach_and_read_only(open_engine, tmp_path
 
 def test_a_frame_is_seen_by_its_own_questions_only(tmp_path):
     engine = DuckDB({"t": Registered(source_of(ROWS), 7), "u": Registered(source_of(ROWS), 7)}, Workspace(tmp_path))
-    with engine._cursor("t") as cursor:
+    with engine._connected("t") as cursor:
         assert cursor.execute('SELECT count(*) FROM "frame_t"').fetchall() == [(3,)]
         with pytest.raises(driver.Error):
             cursor.execute('SELECT count(*) FROM "frame_u"')
@@ -137,9 +137,9 @@ def test_no_name_of_a_column_is_mistaken_for_one_of_ours(name, open_engine):
     whole = _question(narrowed.agg(**outputs), columns)
     grouped = _question(narrowed.group_by(name, keys=keys).agg(**outputs), columns)
     capped = _question(narrowed.group_by(name, keys=keys, max_groups=1).agg(**outputs), columns)
-    assert engine.run(engine.prepare(whole)) == [[2], [5], [1]]
-    assert engine.run(engine.prepare(grouped)) == [[0, 1, 1], [0, 2, 3], [0, 1, 1]]
-    assert sum(engine.run(engine.prepare(capped))[0]) == 1
+    assert sorted(engine.run(engine.prepare(whole))) == [[1], [2], [5]]
+    assert sorted(engine.run(engine.prepare(grouped))) == [[0, 1, 1], [0, 1, 1], [0, 2, 3]]
+    assert min(map(sum, engine.run(engine.prepare(capped)))) == 1
 
 
 @pytest.mark.parametrize("name", ["t", 'q"t', "visits of 2026", "{0}"])
@@ -206,7 +206,7 @@ def test_a_table_made_but_not_noted_is_made_again(open_engine):
     engine = open_engine(ROWS)
     prepared = engine.prepare(_question(T.group_by("g", keys={"g": ["a"]}).agg(n=N)))
     assert engine.run(prepared) == [[2]]
-    engine._shelf = duckdb.Shelf()
+    engine._shelf = Shelf()
     assert engine.run(prepared) == [[2]]
 
 
@@ -217,7 +217,7 @@ def _tables(engine: DuckDB) -> set[str]:
 
 def test_tables_beyond_the_limit_go_and_the_longest_unused_go_first(open_engine):
     engine = open_engine(ROWS)
-    engine._shelf = duckdb.Shelf(most=3)
+    engine._shelf = Shelf(most=3)
     prepared = [engine.prepare(_question(T.agg(n=N), max_rows=i)) for i in range(1, 6)]
     for each in prepared:
         engine.run(prepared[0])
@@ -229,7 +229,7 @@ def test_tables_beyond_the_limit_go_and_the_longest_unused_go_first(open_engine)
 
 def test_eviction_breaks_no_question_that_is_running(open_engine):
     engine = open_engine(pa.table({"id": [i % 50 for i in range(400)], "g": ["a", "b"] * 200, "x": [1.0] * 400}))
-    engine._shelf = duckdb.Shelf(most=2)
+    engine._shelf = Shelf(most=2)
     prepared = [
         engine.prepare(_question(T.group_by("g", keys={"g": ["a", "b"]}).agg(n=N), max_rows=i)) for i in range(1, 8)
     ]
@@ -254,28 +254,6 @@ def test_eviction_breaks_no_question_that_is_running(open_engine):
     assert failures == []
     engine.run(prepared[0])
     assert len(_tables(engine)) == 2
-
-
-def test_of_those_who_want_a_table_at_once_one_makes_it():
-    shelf, made, gate = duckdb.Shelf(), [], threading.Barrier(8)
-    connection = driver.connect(":memory:")
-
-    def create() -> dict[object, str]:
-        time.sleep(0.05)
-        made.append(1)
-        return {}
-
-    def want() -> None:
-        gate.wait()
-        with shelf.table(connection.cursor(), "t", create):
-            pass
-
-    threads = [threading.Thread(target=want) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert made == [1]
 
 
 def _watched(place: Path, seen: set[str], done: threading.Event) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
@@ -26,7 +27,7 @@ TEXTS = ["A", "B", "a,b", 'say "hi"', "two\nlines", "É", None]
 ROWS = pa.table({
     "id": [1, 1, 2, 3, 4, 5, 6],
     "ward": TEXTS,
-    "cost": [1.5, 2.0, None, -3.0, 1e300, 0.25, 7.0],
+    "cost": [1.5, 2.0, None, -3.0, 1e90, 0.25, 7.0],
     "day": [dt.date(2026, 1, i) for i in range(1, 8)],
     "unused": ["x"] * 7,
 })  # fmt: skip
@@ -103,6 +104,9 @@ KINDS = {
     "pandas": lambda _: source_of(ROWS.to_pandas()),
     "pandas with objects": lambda _: source_of(ROWS.to_pandas().astype(object)),
     "pandas with arrow": lambda _: source_of(ROWS.to_pandas(types_mapper=pd.ArrowDtype)),
+    "arrow dataset": lambda _: source_of(ds.dataset([ROWS.slice(0, 2), ROWS.slice(2, 5)])),
+    "parquet in a directory": lambda place: source_of(Path(_globbed(place, _parquet, ".pq")).parent),
+    "parquet in a dataset": lambda place: source_of(ds.dataset(_parquet(place / "t.parquet"))),
     "polars": lambda _: source_of(pl.from_arrow(ROWS)),
     "polars, lazy": lambda _: source_of(pl.from_arrow(ROWS).lazy()),
     "duckdb": lambda place: source_of(_database(place / "t.duckdb"), table="s.visits of 2026"),
@@ -313,3 +317,85 @@ def test_paths_that_name_nothing_or_an_unknown_kind_are_refused(tmp_path):
         source_of(_file(tmp_path, "x", "t.xlsx"))
     with pytest.raises(SourceError, match="without a table"):
         source_of(_database(tmp_path / "t.db"))
+
+
+# nothing is copied on the way where Arrow allows
+
+
+def _where(column: pa.ChunkedArray | pa.Array) -> list[int]:
+    """Where the cells of a column lie in memory: all of its buffers but the one of missing cells."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return [part.address for chunk in chunks for part in chunk.buffers()[1:] if part is not None]
+
+
+def _carried_where(data: object) -> dict[str, list[int]]:
+    frame = source_of(data).frame
+    return {name: _where(frame.column(name)) for name in frame.column_names}
+
+
+def test_an_arrow_table_is_not_copied_and_text_travels_as_views_of_its_own_buffers():
+    arrays = {
+        "whole": pa.array([1, None, 3]),
+        "real": pa.array([0.5, None, 2]),
+        "yes": pa.array([True, None, False]),
+        "day": pa.array([1, None, 3], pa.date32()),
+        "time": pa.array([1, None, 3], pa.timestamp("us", "UTC")),
+        "date": pa.array([1, None, 3], pa.date64()),
+        "clock": pa.array([1, None, 3], pa.time64("us")),
+        "span": pa.array([1, None, 3], pa.duration("ns")),
+        "money": pa.array([1, None, 3], pa.decimal128(10, 2)),
+        "bytes": pa.array([b"a", None, b"c"]),
+        "text": pa.array(["a", None, "c"]),
+        "long text": pa.array(["a", None, "c"], pa.large_string()),
+        "viewed text": pa.array(["a", None, "c" * 40], pa.string_view()),
+    }
+    table = pa.table(arrays)
+    expected = {name: _where(array) for name, array in arrays.items()}
+    assert _carried_where(table) == expected
+    assert _carried_where(table.to_batches()[0]) == expected
+    assert _carried_where(ds.dataset(table)) == expected
+    parts = pa.concat_tables([table.slice(0, 1), table.slice(1)])
+    assert _carried_where(parts) == {name: where * 2 for name, where in expected.items()}
+
+
+def test_a_polars_frame_is_not_copied():
+    shared = pl.DataFrame({
+        "whole": [1, None, 3],
+        "real": [0.5, None, 2.0],
+        "day": [dt.date(2026, 1, 1), None, None],
+        "time": [dt.datetime(2026, 1, 1), None, None],  # noqa: DTZ001 - Polars itself has no zone here
+        "text": ["a", None, "c" * 40],
+        "bytes": [b"a", None, b"c" * 40],
+    })  # fmt: skip
+    arrow = shared.to_arrow(compat_level=pl.CompatLevel.newest())
+    assert _carried_where(shared) == {name: _where(arrow.column(name)) for name in arrow.column_names}
+    lone = pl.Series("n", [1, 2, 3])
+    assert _carried_where(lone.to_frame())["n"] == [lone.to_numpy().ctypes.data]
+
+
+def test_a_pandas_frame_of_numpy_columns_is_not_copied():
+    cells = {
+        "whole": np.array([1, 2, 3]),
+        "small": np.array([1, 2, 3], np.int8),
+        "real": np.array([0.5, np.nan, 2]),
+        "time": np.array([1, 2, 3], "datetime64[ns]"),
+        "span": np.array([1, 2, 3], "timedelta64[ms]"),
+    }
+    shared = pd.DataFrame(cells, copy=False)
+    shared["text"] = pd.array(pa.array(["a", None, "c"], pa.large_string()), dtype=pd.ArrowDtype(pa.large_string()))
+    carried = _carried_where(shared)
+    text = carried.pop("text")
+    assert carried == {name: [array.ctypes.data] for name, array in cells.items()}
+    assert text == _where(pa.array(shared["text"]))
+
+
+def test_a_lazy_frame_is_computed_once_when_it_is_protected(tmp_path):
+    computed = []
+
+    def seen(frame: pl.DataFrame) -> pl.DataFrame:
+        computed.append(len(frame))
+        return frame
+
+    source = source_of(pl.LazyFrame({"g": ["a", "b"]}).map_batches(seen))
+    assert _counts(source, ["a"], tmp_path) == _counts(source, ["b"], tmp_path) == [1]
+    assert computed == [2]

@@ -96,14 +96,14 @@ def test_the_charge_is_durable_before_the_data_is_read(tmp_path, monkeypatch):
     path = tmp_path / "ledger.sqlite"
     seen = []
     with opened(ledger=path) as session:
-        run = session._engine.run
+        run = next(iter(session._engines.values())).run
 
         def watched(prepared):
             with dp.SQLiteLedger(path) as other:
                 seen.append(other.spent("t").epsilon)
             return run(prepared)
 
-        monkeypatch.setattr(session._engine, "run", watched)
+        monkeypatch.setattr(next(iter(session._engines.values())), "run", watched)
         session.release(COUNT, epsilon=0.25)
     assert seen == [EPSILON_UNITS // 4]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet import plan, pushdown
 from discreet.accounting.filters import Budget
-from discreet.analysis import allocation, bounding, keys
+from discreet.analysis import allocation, balancing, bounding, combining, keys
 from discreet.analysis.allocation import MechanismName
 from discreet.analysis.binding import Bound, bind, reads
 from discreet.analysis.measures import Recipe, recipe
@@ -45,11 +45,11 @@ def analyze(
     for measure in shares:
         if isinstance(measure, pushdown.CountRows | pushdown.SumSteps):
             bounding.require_bounded(_named(measure, recipes), unit, caps)
-    sensitivities = [sensitivity(measure, caps, groups, unit.neighbours) for measure in shares]
-    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    noises = allocation.mechanisms(spent, list(shares.values()), sensitivities)
-    question = _pushdown(scope, public, bounding.enforced(unit, caps, groups), tuple(shares))
-    noised = tuple(map(Noised, question.measures, sensitivities, noises))
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    bases = combining.bases(tuple(shares), caps, groups, unit.neighbours)
+    errors = [error for made in recipes for error in made.errors]
+    spent, basis, noises = balancing.narrowest(spendings, bases, shares, errors)
+    question = _pushdown(scope, public, bounding.enforced(unit, caps, groups), basis.asked)
     return PrivatePlan(
         dataset=scope.name,
         unit=unit,
@@ -57,7 +57,8 @@ def analyze(
         pushdown=question,
         group_columns=query.grouping.columns,
         recipes=recipes,
-        noised=noised,
+        noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
+        readings=basis.readings,
         spending=spent,
         delta=budget.conversion_delta,
         declared_rows=scope.table.rows,
@@ -106,5 +107,6 @@ def _pushdown(
         unit=scope.table.unit.columns,
         missing_units=pushdown.MissingUnits(scope.table.missing_units),
         max_rows=caps.max_rows,
+        portable=scope.table.sampling == "portable",
     )
     return pushdown.Pushdown(scan, scope.predicate, public, caps, measures)

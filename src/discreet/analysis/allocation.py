@@ -1,8 +1,8 @@
-"""The budget of a query over its measures: which noise, how much of it, and why.
+"""The budget of a query: which noise, how much of it, and why.
 
 Under a pure promise the noise is discrete Laplace and epsilons add. Under (epsilon, delta) it is discrete Gaussian: the
-query's epsilon is turned into the rho that converts to (epsilon, the promise's delta), and rhos add. Shares follow the
-weights of the outputs; a measure that serves several outputs gets all their shares.
+query's epsilon is turned into the rho that converts to (epsilon, the promise's delta), and rhos add. Only a query that
+asks for the whole promise may have either, because nothing can be asked after it.
 """
 
 from collections.abc import Sequence
@@ -55,6 +55,17 @@ def spending(
     outside = shown(budget.conversion_delta)
     why = f"the promise has delta {outside}, so rhos add and many answers cost less than their epsilons"
     return Spending("gaussian", _payable(amount, "epsilon"), asked, why)
+
+
+def spendings(
+    budget: Budget, *, epsilon: Number | None, rho: Number | None, mechanism: MechanismName | None
+) -> tuple[Spending, ...]:
+    """The spending that a caller asked for, and Laplace noise beside it where that takes nothing from later queries."""
+    first = spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if mechanism is not None or rho is not None or first.mechanism == "laplace" or first.epsilon < budget.epsilon:
+        return (first,)
+    why = "the query asks for the whole promise, and this noise is no wider for any output"
+    return first, Spending("laplace", first.epsilon, first.epsilon, why)
 
 
 def _why_laplace(budget: Budget) -> str:

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.analysis.measures import Recipe
-from discreet.analysis.private import Noised, PrivatePlan
+from discreet.analysis.private import PrivatePlan, Reading
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.explanation import ExplainedOutput, Explanation
@@ -69,26 +69,32 @@ def _three_digits_up(value: Fraction) -> Fraction:
 
 
 def _output(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
-    parts, rows = private.noised_for(made), private.rows_per_group
+    readings, rows = private.read(made), private.rows_per_group
     note = ""
     if made.kind == "mean" and rows is not None:
         note = f"at most, for groups of {max(1, rows):,} rows (as declared)"
     if made.kind == "mean":
-        noise = ", ".join(f"{of} {_noise(part, brief=True)}" for of, part in zip(("sum", "count"), parts, strict=True))
+        parts = zip(("sum", "count"), readings, (made.grid, Fraction(1)), strict=True)
+        noise = ", ".join(f"{of} {_noise(reading, grid, brief=True)}" for of, reading, grid in parts)
     else:
-        noise = _noise(parts[0])
+        noise = _noise(readings[0], made.grid)
     return ExplainedOutput(made.name, made.kind, noise, private.margin(made, confidence, rows), note)
 
 
-def _noise(noised: Noised, *, brief: bool = False) -> str:
-    grid = float(getattr(noised.measure, "grid", 1))
+def _noise(reading: Reading, grid: Fraction, *, brief: bool = False) -> str:
+    """The noise in the numbers of the column; where several measures share it, as the deviation of all together."""
+    if len(reading.parts) > 1:
+        together = f"deviation {reading.deviation * float(grid):,.6g}"
+        return together if brief else f"{together}, read off {len(reading.parts)} noisy measures that outputs share"
+    ((times, noised),) = reading.parts
+    step = times * float(grid) / reading.denominator
     if isinstance(noised.mechanism, Laplace):
         word, norm, width, size = "scale", "L1", noised.mechanism.scale, float(noised.sensitivity.l1)
     else:
         word, norm, width, size = "sigma", "L2", noised.mechanism.sigma, noised.sensitivity.l2_squared**0.5
     if brief:
-        return f"{word} {width * grid:,.6g} ({norm} {size * grid:,.6g})"
-    return f"{word} {width * grid:,.6g} for an {norm} sensitivity of {size * grid:,.6g}"
+        return f"{word} {width * step:,.6g} ({norm} {size * step:,.6g})"
+    return f"{word} {width * step:,.6g} for an {norm} sensitivity of {size * step:,.6g}"
 
 
 def _caps(private: PrivatePlan) -> str:

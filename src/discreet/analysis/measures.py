@@ -6,6 +6,7 @@ bounds and not their distance from zero.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -39,6 +40,18 @@ class Recipe:
     grid: Fraction = Fraction(1)
     centre: Fraction = Fraction(0)
     bounds: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def errors(self) -> tuple[Mapping[pushdown.Integers, int], ...]:
+        """How much the variance of each measure weighs in that of the output, in each case that bounds the others.
+
+        With a mean that lies m away from its centre, noise on the count is worth m^2 times the noise on the sum.
+        """
+        total = self.parts[0].measure
+        if self.kind != "mean" or not isinstance(total, pushdown.SumSteps):
+            return ({total: 1},)
+        reach = max(total.high - total.centre, total.centre - total.low)
+        return {total: 1}, {total: 1, self.parts[1].measure: reach**2}
 
 
 def recipe(output: plan.Output, scope: Bound) -> Recipe:

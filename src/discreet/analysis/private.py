@@ -1,14 +1,19 @@
 """A private plan: the pushed-down question, the noise on each measure, its price, and how outputs are made from it."""
 
-from collections.abc import Sequence
+import math
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from discreet import events
 from discreet.accounting.filters import Cost, cost
+from discreet.analysis import margins
 from discreet.analysis.allocation import Spending
+from discreet.analysis.combining import terms
 from discreet.analysis.measures import Recipe
-from discreet.analysis.sensitivity import Sensitivity
+from discreet.analysis.sensitivity import Drawn, Sensitivity
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.pushdown import Integers, Pushdown, canonical, digest
 from discreet.release import Figure, Measured, Output
@@ -19,11 +24,39 @@ Steps = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Noised:
-    """A measure with its sensitivity and the noise that covers it."""
+    """Integers with their sensitivity and the noise that covers it."""
 
-    measure: Integers
+    measure: Drawn
     sensitivity: Sensitivity
     mechanism: Laplace | Gaussian
+
+    @property
+    def grid(self) -> Fraction:
+        """What one step of these integers stands for, before any factor."""
+        return max(getattr(measure, "grid", Fraction(0)) for _, measure in terms(self.measure)) or Fraction(1)
+
+
+class Reading(NamedTuple):
+    """How a measure is read off the noisy integers: so many times each, over one denominator."""
+
+    parts: tuple[tuple[int, Noised], ...]
+    denominator: int
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of what is read, in steps."""
+        return math.sqrt(sum(times**2 * noised.mechanism.variance for times, noised in self.parts)) / self.denominator
+
+    def margin(self, confidence: Fraction) -> int:
+        """The steps that what is read stays within, with at least this probability."""
+        whole = margins.margin([(times, noised.mechanism) for times, noised in self.parts], confidence)
+        return -(-whole // self.denominator)
+
+    def steps(self, columns: Mapping[Drawn, Sequence[int]]) -> list[int]:
+        """What is read of each group, to the nearest whole step."""
+        factors = [times for times, _ in self.parts]
+        rows = zip(*(columns[noised.measure] for _, noised in self.parts), strict=True)
+        return [_nearest(sum(map(operator.mul, factors, row)), self.denominator) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -37,6 +70,7 @@ class PrivatePlan:
     group_columns: tuple[str, ...]
     recipes: tuple[Recipe, ...]
     noised: tuple[Noised, ...]
+    readings: Mapping[Integers, tuple[Fraction, ...]]
     spending: Spending
     delta: Fraction
     declared_rows: int | None
@@ -56,18 +90,25 @@ class PrivatePlan:
         """How many rows a group has, if the declared rows are spread evenly; None where none are declared."""
         return None if self.declared_rows is None else self.declared_rows // len(self.pushdown.keys.rows)
 
-    def noised_for(self, made: Recipe) -> list[Noised]:
-        """The measures that an output is made from, in the order of its recipe."""
-        return [next(n for n in self.noised if n.measure == part.measure) for part in made.parts]
+    def read(self, made: Recipe) -> list[Reading]:
+        """How the measures of an output are read off the noisy integers, in the order of its recipe."""
+        return [self._reading(self.readings[part.measure]) for part in made.parts]
 
     def question(self, circumstances: str) -> str:
         """The name of this question: two calls that ask the same thing of the same version share it."""
-        asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes)
+        drawn = tuple(noised.measure for noised in self.noised)
+        asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes, drawn)
         return digest((circumstances, *asked, events.canonical(self.event)))
 
+    def combined(self, exact: Steps) -> list[list[int]]:
+        """The integers that get noise, from those of an engine."""
+        columns = dict(zip(self.pushdown.measures, exact, strict=True))
+        return [_combined(noised.measure, columns) for noised in self.noised]
+
     def randomize(self, exact: Steps) -> list[list[int]]:
-        """The exact table with fresh noise on every integer."""
-        return [list(map(int, n.mechanism.release(list(column)))) for n, column in zip(self.noised, exact, strict=True)]
+        """The exact table of an engine, combined, with fresh noise on every integer."""
+        combined = zip(self.noised, self.combined(exact), strict=True)
+        return [list(map(int, noised.mechanism.release(column))) for noised, column in combined]
 
     def measured(self, noisy: Steps) -> tuple[Measured, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
@@ -78,7 +119,7 @@ class PrivatePlan:
                 scale=n.mechanism.scale if isinstance(n.mechanism, Laplace) else n.mechanism.sigma,
                 l1=n.sensitivity.l1,
                 l2_squared=n.sensitivity.l2_squared,
-                grid=getattr(n.measure, "grid", Fraction(1)),
+                grid=n.grid,
                 steps=tuple(column),
             )
             for n, column in zip(self.noised, noisy, strict=True)
@@ -86,28 +127,47 @@ class PrivatePlan:
 
     def outputs(self, noisy: Steps, confidence: Fraction) -> tuple[Output, ...]:
         """Values and margins, from the noisy integers alone."""
-        columns = {n.measure: (n, column) for n, column in zip(self.noised, noisy, strict=True)}
-        return tuple(_output(made, [columns[part.measure] for part in made.parts], confidence) for made in self.recipes)
+        columns = {noised.measure: column for noised, column in zip(self.noised, noisy, strict=True)}
+        return tuple(_output(made, self.read(made), columns, confidence) for made in self.recipes)
 
     def margin(self, made: Recipe, confidence: Fraction, rows: int | None = None) -> Fraction | None:
         """The margin of an output as far as it is public in advance; of a mean, the most for groups of so many rows."""
-        parts = self.noised_for(made)
+        readings = self.read(made)
         if made.kind != "mean":
-            return parts[0].mechanism.margin(confidence) * made.grid
+            return readings[0].margin(confidence) * made.grid
         if rows is None:
             return None
-        return _widest(made, max(1, rows), _joint_margins(parts, confidence))
+        return _widest(made, max(1, rows), _joint_margins(readings, confidence))
+
+    def _reading(self, factors: tuple[Fraction, ...]) -> Reading:
+        denominator = math.lcm(*(factor.denominator for factor in factors))
+        parts = zip((int(factor * denominator) for factor in factors), self.noised, strict=True)
+        return Reading(tuple((times, noised) for times, noised in parts if times), denominator)
 
 
-def _output(made: Recipe, columns: list[tuple[Noised, Sequence[int]]], confidence: Fraction) -> Output:
+def _nearest(numerator: int, denominator: int) -> int:
+    """The nearest whole number, and of two that are equally near the even one: neither side is favoured."""
+    above, rest = divmod(2 * numerator + denominator, 2 * denominator)
+    return above - 1 if rest == 0 and above % 2 else above
+
+
+def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
+    (factor, measure), *others = terms(drawn)
+    column = [factor * steps for steps in columns[measure]]
+    for other_factor, other in others:
+        column = [steps + other_factor * more for steps, more in zip(column, columns[other], strict=True)]
+    return column
+
+
+def _output(
+    made: Recipe, readings: list[Reading], columns: Mapping[Drawn, Sequence[int]], confidence: Fraction
+) -> Output:
     if made.kind != "mean":
-        ((noised, steps),) = columns
-        margin = int(noised.mechanism.margin(confidence))
-        values = tuple(_figure(step, made.grid) for step in steps)
-        return Output(made.name, made.kind, values, (_figure(margin, made.grid),) * len(steps))
-    (total, sums), (present, counts) = columns
-    margins = _joint_margins([total, present], confidence)
-    pairs = _around(made, sums, counts, margins)
+        (reading,) = readings
+        values = tuple(_figure(step, made.grid) for step in reading.steps(columns))
+        return Output(made.name, made.kind, values, (_figure(reading.margin(confidence), made.grid),) * len(values))
+    sums, counts = (reading.steps(columns) for reading in readings)
+    pairs = _around(made, sums, counts, _joint_margins(readings, confidence))
     return Output(made.name, made.kind, tuple(value for value, _ in pairs), tuple(margin for _, margin in pairs))
 
 
@@ -118,10 +178,10 @@ def _figure(steps: int, grid: Fraction) -> Figure:
     return steps * grid.numerator / grid.denominator
 
 
-def _joint_margins(parts: Sequence[Noised], confidence: Fraction) -> tuple[int, int]:
+def _joint_margins(readings: Sequence[Reading], confidence: Fraction) -> tuple[int, int]:
     """Margins of sum and count that hold together: each misses with half of what may be missed."""
     each = 1 - (1 - confidence) / 2
-    total, present = (int(noised.mechanism.margin(each)) for noised in parts)
+    total, present = (reading.margin(each) for reading in readings)
     return total, present
 
 

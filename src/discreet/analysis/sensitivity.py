@@ -2,6 +2,7 @@
 
 Both neighbour relations are covered. A unit that is added or removed moves the table by its own vector; a unit that is
 replaced moves it by the difference of two such vectors. L2 is kept squared, because its square is a whole number.
+An offset is a measure less what is usual for each unit, or for each row, so that one unit moves it less.
 The lemma test (tests/guarantees) holds every rule against the engines, from both sides.
 """
 
@@ -22,7 +23,20 @@ class Sensitivity:
     linf: int
 
 
-def sensitivity(measure: Integers, caps: Caps, groups: int, neighbours: Neighbours) -> Sensitivity:
+@dataclass(frozen=True)
+class Offset:
+    """So many times a measure, less so much for each unit or row that the carrier counts."""
+
+    measure: CountRows | SumSteps
+    carrier: CountUnits | CountRows
+    factor: int
+    offset: int
+
+
+Drawn = Integers | Offset
+
+
+def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours) -> Sensitivity:
     """The sensitivity of a measure over all public groups at once."""
     match measure:
         case CountRows():
@@ -34,6 +48,24 @@ def sensitivity(measure: Integers, caps: Caps, groups: int, neighbours: Neighbou
         case SumSteps():
             up, down = max(0, measure.high - measure.centre), max(0, measure.centre - measure.low)
             return _moved(spread(caps, groups), up, down, neighbours)
+        case Offset():
+            low, high = _worth(measure, spread(caps, groups).linf)
+            up, down = max(0, high - measure.offset), max(0, measure.offset - low)
+            counts = presence if isinstance(measure.carrier, CountUnits) else spread
+            return _moved(counts(caps, groups), up, down, neighbours)
+
+
+def _worth(offset: Offset, height: int) -> tuple[int, int]:
+    """Offset: the least and the most that the measure is of one unit in a group where it has rows, or of one row."""
+    match offset:
+        case Offset(CountRows(None), CountUnits(), factor):
+            return factor, factor * height
+        case Offset(CountRows(), CountUnits(), factor):
+            return 0, factor * height
+        case Offset(SumSteps(centre=0) as total, CountUnits() | CountRows(None) as carrier, factor):
+            rows = height if isinstance(carrier, CountUnits) else 1
+            return factor * rows * min(0, total.low), factor * rows * max(0, total.high)
+    raise TypeError(type(offset.measure).__name__)
 
 
 def _within(caps: Caps, values: int) -> Caps:

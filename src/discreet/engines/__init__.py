@@ -9,11 +9,17 @@ The contract, which one test suite holds every engine to:
 - `close` leaves nothing behind.
 """
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from discreet.engines.duckdb import DuckDB, Prepared, Registered, draft
-from discreet.engines.sources import Source, source_of, unreadable_column
+from discreet.catalog import ColumnType
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.files import located, public_location
+from discreet.engines.opening import draft, engine_of, engines_of, source_of
+from discreet.engines.sources import Source, unreadable_column
+from discreet.engines.sql import Prepared, Registered
 from discreet.engines.workspace import Workspace
+from discreet.progress import Stage
 from discreet.pushdown import Pushdown
 
 __all__ = [
@@ -24,6 +30,10 @@ __all__ = [
     "Source",
     "Workspace",
     "draft",
+    "engine_of",
+    "engines_of",
+    "located",
+    "public_location",
     "source_of",
     "unreadable_column",
 ]
@@ -32,11 +42,20 @@ __all__ = [
 class Engine(Protocol):
     """What every engine can do."""
 
+    def require(self, table: str, columns: Mapping[str, ColumnType]) -> None:
+        """Refuse declared columns that the source does not have or cannot give."""
+
+    def adopt(self, table: str, hash_key: int) -> None:
+        """Take the key that orders a table's rows."""
+
     def prepare(self, question: Pushdown) -> Prepared:
         """Bind a question without reading a row."""
 
     def run(self, prepared: Prepared) -> list[list[int]]:
         """Answer a bound question in whole numbers."""
+
+    def progress(self) -> Stage | None:
+        """How far it is with what it runs now; only an owner may see it."""
 
     def close(self) -> None:
         """Give back everything, prepared tables and spill files included."""

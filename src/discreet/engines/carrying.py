@@ -6,9 +6,12 @@ total expression, times travel as whole numbers where their unit could overflow,
 Only schemas are looked at here, never a cell.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+
+from discreet.errors import SourceError
 
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LONGEST_TIME = 2**62
@@ -55,6 +58,24 @@ def unreadable(kind: pa.DataType, *, is_parquet: bool) -> str | None:
     if pa.types.is_nested(kind) and not all(_is_plain(part) for part in _parts(kind)):
         return "it is nested, and holds values that an engine checks one by one"
     return None
+
+
+def unreadable_columns(schema: pa.Schema, *, is_parquet: bool) -> dict[str, str]:
+    """The columns that cannot be read so that no cell makes them fail, each with its reason."""
+    reasons = {each.name: unreadable(each.type, is_parquet=is_parquet) for each in schema}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns, refused where two could be taken for one."""
+    folded = [name.casefold() for name in names]
+    if not names or len(set(folded)) != len(folded):
+        raise SourceError(
+            "column names that are missing or not distinct",
+            because="two columns of one name, upper and lower case aside, cannot be told apart on every engine",
+            instead="a source whose columns have different names",
+        )
+    return tuple(names)
 
 
 def _parts(kind: pa.DataType) -> list[pa.DataType]:

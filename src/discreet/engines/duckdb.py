@@ -6,73 +6,64 @@ the private workspace.
 """
 
 import re
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import duckdb
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import lower
+from discreet.engines import reading
+from discreet.engines.cancelling import cancellable
 from discreet.engines.carrying import carried
-from discreet.engines.sources import Source, unreadable_column
+from discreet.engines.dialect import Dialect, Stored, finite
+from discreet.engines.sources import Source
+from discreet.engines.sql import Registered, SQLEngine
 from discreet.engines.workspace import Workspace
-from discreet.errors import SourceError, suggestion
-from discreet.pushdown import Pushdown, SumSteps, digest
-from discreet.release import KEY_TYPES
+from discreet.errors import SourceError
+from discreet.progress import Stage
 
 # The parallel reader of DuckDB 2.0 loses rows of valid files whose cells hold line breaks and quotes, and in strict
 # mode one odd cell ends the file: what is read of one unit would depend on the cells of others. Columns that folders
 # name would take the place of the file's own.
 _ROW_BY_ROW = "parallel = false, strict_mode = false, hive_partitioning = false"
 
-MOST_PREPARED = 16
 PREPARED = "prepared"
 SMALLEST_BUFFER, LARGEST_BUFFER = 2**25, 2**27
 
-DIALECT = lower.Dialect(
+# NULLIF becomes a CASE that repeats its operand, and planning seven products within each other took a minute.
+_LIMITED = "list_filter([{0}], lambda discreet_real: discreet_real > -{1} AND discreet_real < {1})[1]"
+
+DIALECT = Dialect(
     name="duckdb",
-    reads={
-        ColumnType.INTEGER: "TRY_CAST({0} AS BIGINT)",
-        ColumnType.REAL: "CASE WHEN isfinite(TRY_CAST({0} AS DOUBLE)) THEN TRY_CAST({0} AS DOUBLE) + 0.0 END",
-        ColumnType.TEXT: "TRY_CAST({0} AS VARCHAR)",
-        ColumnType.BOOLEAN: "TRY_CAST({0} AS BOOLEAN)",
-        ColumnType.DATE: "CASE WHEN isfinite(TRY_CAST({0} AS DATE)) THEN TRY_CAST({0} AS DATE) END",
-        ColumnType.TIMESTAMP: "CASE WHEN isfinite(TRY_CAST({0} AS TIMESTAMP)) THEN TRY_CAST({0} AS TIMESTAMP) END",
-        ColumnType.DOCUMENT: "{0}",
-        ColumnType.BINARY: "{0}",
-    },
-    operators={
-        "eq": "({0} = {1})",
-        "ne": "({0} <> {1})",
-        "lt": "({0} < {1})",
-        "le": "({0} <= {1})",
-        "gt": "({0} > {1})",
-        "ge": "({0} >= {1})",
-        "and": "({0} AND {1})",
-        "or": "({0} OR {1})",
-        "not": "(NOT {0})",
-        "missing": "({0} IS NULL)",
-        "add": "({0} + {1})",
-        "subtract": "({0} - {1})",
-        "multiply": "({0} * {1})",
-        "divide": "({0} / {1})",
-        "to_integer": "TRY_CAST(floor(TRY_CAST({0} AS DOUBLE) + 0.5) AS BIGINT)",
-        "to_real": "TRY_CAST({0} AS DOUBLE)",
-        "to_text": "TRY_CAST({0} AS VARCHAR)",
-        "to_date": "CASE WHEN isfinite(TRY_CAST({0} AS DATE)) THEN TRY_CAST({0} AS DATE) END",
-        "to_timestamp": "CASE WHEN isfinite(TRY_CAST({0} AS TIMESTAMP)) THEN TRY_CAST({0} AS TIMESTAMP) END",
-    },
-    finite="CASE WHEN isfinite({0}) THEN {0} + 0.0 END",
-    real=lambda value: f"CAST('{lower.finite(value)}' AS DOUBLE)",
+    reads=reading.standard(
+        reading.Primitives(
+            matches="regexp_full_match({0}, {1})",
+            double="TRY_CAST({0} AS DOUBLE)",
+            bigint="TRY_CAST({0} AS BIGINT)",
+            date="TRY_CAST({0} AS DATE)",
+            timestamp="TRY_CAST({0} AS TIMESTAMP)",
+            zoned_text="make_timestamp(epoch_us(TRY_CAST({0} AS TIMESTAMPTZ)))",
+            zoned="make_timestamp(epoch_us(CASE WHEN isfinite({0}) THEN {0} END))",
+            wide="TRY_CAST({0} AS BIGINT)",
+            decimal="TRY_CAST(TRY(floor({0} + 0.5)) AS BIGINT)",
+            decimal_real="TRY_CAST({0} AS DOUBLE)",
+            real="{0}",
+            limited=_LIMITED,
+        )
+    ),
     keyed_hash=lambda columns, key: f"hash({', '.join(columns)}, {key}::UBIGINT)",
+    micros="epoch_us({0})",
     whole="CAST({0} AS HUGEINT)",
-    whole_sum="sum({0})",
-    round_to_steps="CAST(floor({value} * {per_step} + 0.5) AS BIGINT)",
+    bigint="TRY_CAST({0} AS BIGINT)",
+    large_sum="sum({0})",
+    real=lambda value: finite(value) if value >= 0 else f"({finite(value)})",
+    limited=_LIMITED,
+    quotient="({0} / {1})",
 )
+_text, _quoted = DIALECT.text, DIALECT.quoted
 
 _DRAFTED = {
     "BOOLEAN": ColumnType.BOOLEAN,
@@ -87,29 +78,20 @@ _DRAFTED = {
     "VARCHAR": ColumnType.TEXT,
     "ENUM": ColumnType.TEXT,
 }
+_TIMES_OF_DAY = ("TIME", "TIMETZ", "TIME_NS", "INTERVAL")
+_STORED = {
+    "BOOLEAN": Stored.BOOLEAN,
+    "DATE": Stored.DATE,
+    "FLOAT": Stored.REAL,
+    "DOUBLE": Stored.REAL,
+    "DECIMAL": Stored.DECIMAL,
+}
 
 
-@dataclass(frozen=True)
-class Registered:
-    """A source with the key that orders its rows."""
-
-    source: Source
-    hash_key: int
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand."""
-
-    question: Pushdown
-    rows_name: str | None
-    rows_sql: str
-    stored: Mapping[SumSteps, str]
-    keys_name: str
-
-
-class DuckDB:
+class DuckDB(SQLEngine):
     """One locked-down, in-process database over the registered sources."""
+
+    dialect: ClassVar[Dialect] = DIALECT
 
     def __init__(
         self,
@@ -119,69 +101,15 @@ class DuckDB:
         memory_limit: str | None = None,
         threads: int | None = None,
     ) -> None:
-        self._sources = dict(sources)
-        self._workspace = workspace
-        self._shelf = Shelf()
+        super().__init__(sources, workspace)
+        self._busy: list[duckdb.DuckDBPyConnection] = []
         with ExitStack() as undo:
             undo.callback(workspace.close)
             self._connection = _locked_down(self._sources, workspace, memory_limit, threads)
             undo.callback(self._connection.close)
-            self._columns = {name: self._known_columns(name, r.source) for name, r in self._sources.items()}
+            for name in self._sources:
+                self._place(name)
             undo.pop_all()
-
-    def require(self, table: str, columns: Iterable[str]) -> None:
-        """Refuse a declaration of columns that the source does not have."""
-        known, source = self._columns[table], self._sources[table].source
-        for column in columns:
-            if column in source.unreadable:
-                raise unreadable_column(table, column, source)
-            if column not in known:
-                raise SourceError(
-                    f"column {column!r} of {table!r}",
-                    because="it is declared, and the source has no column of that name",
-                    instead=suggestion(column, known),
-                )
-
-    def adopt(self, table: str, hash_key: int) -> None:
-        """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
-        self._sources[table] = replace(self._sources[table], hash_key=hash_key)
-
-    def prepare(self, question: Pushdown) -> Prepared:
-        """Bind a question without reading a row; what its SQL cannot say is refused here."""
-        self.require(question.scan.table, question.columns_read)
-        scan = question.scan
-        registered = self._sources[scan.table]
-        source = _relation(scan.table, registered.source)
-        materialised = scan.max_rows is not None or registered.source.kind in ("csv", "parquet")
-        stored = lower.storable(question) if materialised else {}
-        prepared = Prepared(
-            question,
-            rows_name=f"{PREPARED}.rows_{digest(scan)}" if materialised else None,
-            rows_sql=lower.capped(scan, source, registered.hash_key, DIALECT, stored),
-            stored=stored,
-            keys_name=f"{PREPARED}.keys_{digest(question.keys)}",
-        )
-        self.answer_sql(prepared, {})
-        return prepared
-
-    def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
-        """The SQL of an answer, over capped rows that hold the given steps."""
-        question = prepared.question
-        rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
-        hash_key = self._sources[question.scan.table].hash_key
-        return lower.aggregated(question, rows, prepared.keys_name, hash_key, DIALECT, stored)
-
-    def run(self, prepared: Prepared) -> list[list[int]]:
-        """Answer a bound question in whole numbers."""
-        with self._cursor(prepared.question.scan.table) as cursor, self._tables(prepared, cursor) as stored:
-            rows = cursor.execute(self.answer_sql(prepared, stored)).fetchall()
-        if len(rows) != len(prepared.question.keys.rows):
-            raise RuntimeError("the engine answered another number of keys")
-        return [[int(value) for value in column] for column in zip(*rows, strict=True)]
-
-    def is_prepared(self, prepared: Prepared) -> bool:
-        """Whether the capped rows of a question stand ready."""
-        return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
 
     def close(self) -> None:
         """Give back everything, prepared tables and spill files included."""
@@ -189,25 +117,12 @@ class DuckDB:
         self._workspace.close()
 
     @contextmanager
-    def _tables(self, prepared: Prepared, cursor: duckdb.DuckDBPyConnection) -> Iterator[Mapping[SumSteps, str]]:
-        """The tables that an answer needs, made where they are not there yet and kept while it runs."""
-        with ExitStack() as needed:
-            if prepared.question.keys.columns:
-                needed.enter_context(
-                    self._shelf.table(cursor, prepared.keys_name, lambda: _create_keys(cursor, prepared))
-                )
-            if prepared.rows_name is None:
-                yield {}
-            else:
-                yield needed.enter_context(
-                    self._shelf.table(cursor, prepared.rows_name, lambda: _create_rows(cursor, prepared))
-                )
-
-    @contextmanager
-    def _cursor(self, table: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connected(self, table: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of this thread's own; a frame is visible only where it is registered."""
         cursor = self._connection.cursor()
         try:
+            for setting in ("enable_progress_bar_print = false", "enable_progress_bar = true"):
+                cursor.execute(f"SET {setting}")
             frame = self._sources[table].source.frame
             if frame is not None:
                 cursor.register(_frame_name(table), frame)
@@ -215,62 +130,56 @@ class DuckDB:
         finally:
             cursor.close()
 
-    def _known_columns(self, name: str, source: Source) -> tuple[str, ...]:
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
         """The columns of a source, by its schema; a source that DuckDB cannot read is refused here."""
+        relation = _relation(table, source)
         try:
-            with self._cursor(name) as cursor:
-                described = cursor.execute(f"DESCRIBE SELECT * FROM {_relation(name, source)}").fetchall()
+            with self._connected(table) as cursor:
+                described = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         except duckdb.Error:
             raise _unreadable() from None
-        return tuple(row[0] for row in described)
+        stored = {row[0]: _stored(str(row[1])) for row in described}
+        texts = [row[0] for row in described if stored[row[0]] is Stored.TEXT and str(row[1]) != "VARCHAR"]
+        return _as_text(relation, texts), stored
 
+    def _named(self, kind: str, thing: object) -> str:
+        return f"{PREPARED}.{super()._named(kind, thing)}"
 
-class Shelf:
-    """Tables made once and shared by threads; the ones longest unused go when there are too many."""
+    def _is_slow_to_read(self, source: Source) -> bool:
+        return source.kind in ("csv", "parquet")
 
-    def __init__(self, most: int = MOST_PREPARED) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self._making: dict[str, threading.Lock] = {}
-        self._users: dict[str, int] = {}
-        self._made: dict[str, Mapping[SumSteps, str]] = {}
+    def _create_rows(self, connected: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+        """Materialise rows, and compress them; compression is worth waiting for, but not worth failing for."""
+        self._executed(connected, f"CREATE OR REPLACE TABLE {name} AS {sql}")
+        with suppress(duckdb.TransactionException):
+            connected.execute(f"CHECKPOINT {PREPARED}")
 
-    def holds(self, name: str) -> bool:
-        """Whether the table is there."""
-        with self._guard:
-            return name in self._made
+    def _create_keys(self, connected: duckdb.DuckDBPyConnection, name: str, keys: pa.Table) -> None:
+        connected.register("given_keys", keys)
+        connected.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM given_keys")
+        connected.unregister("given_keys")
 
-    @contextmanager
-    def table(
-        self, cursor: duckdb.DuckDBPyConnection, name: str, create: Callable[[], Mapping[SumSteps, str]]
-    ) -> Iterator[Mapping[SumSteps, str]]:
-        """Hold a table while a query runs on it, and tell which steps it stores; whoever comes first makes it."""
-        with self._guard:
-            making = self._making.setdefault(name, threading.Lock())
-            self._users[name] = self._users.get(name, 0) + 1
+    def _drop(self, connected: duckdb.DuckDBPyConnection, name: str) -> None:
+        connected.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def _fetch(self, connected: duckdb.DuckDBPyConnection, sql: str) -> Sequence[Sequence[int]]:
+        return self._executed(connected, sql)
+
+    def progress(self) -> Stage | None:
+        """How far the query that runs now is; None where DuckDB cannot tell, as with Arrow."""
+        for cursor in list(self._busy):
+            with suppress(duckdb.Error):
+                percent = cursor.query_progress()
+                return Stage(int(percent), 100, "percent") if percent > 0 else None
+        return None
+
+    def _executed(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[int, ...]]:
+        """Run a query over rows, so that Ctrl-C stops it; in the main thread DuckDB itself often misses the signal."""
+        self._busy.append(cursor)
         try:
-            with making:
-                stored = self._find(name)
-                if stored is None:
-                    stored = create()
-                self._keep(cursor, name, stored)
-            yield stored
+            return cancellable(lambda: list(cursor.execute(sql).fetchall()), cursor.interrupt)
         finally:
-            with self._guard:
-                self._users[name] -= 1
-
-    def _find(self, name: str) -> Mapping[SumSteps, str] | None:
-        with self._guard:
-            return self._made.get(name)
-
-    def _keep(self, cursor: duckdb.DuckDBPyConnection, name: str, stored: Mapping[SumSteps, str]) -> None:
-        with self._guard:
-            self._made.pop(name, None)
-            self._made[name] = stored
-            idle = [old for old in self._made if not self._users.get(old)]
-            for old in idle[: max(0, len(self._made) - self._most)]:
-                del self._made[old]
-                cursor.execute(f"DROP TABLE IF EXISTS {old}")
+            self._busy.remove(cursor)
 
 
 def draft(source: Source) -> dict[str, ColumnType]:
@@ -292,7 +201,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
         connection.close()
     if described is None:
         raise _unreadable()
-    return {row[0]: _drafted(str(row[1])) for row in described}
+    return {row[0]: _drafted(str(row[1]), source) for row in described}
 
 
 def _unreadable() -> SourceError:
@@ -303,13 +212,39 @@ def _unreadable() -> SourceError:
     )
 
 
-def _drafted(kind: str) -> ColumnType:
-    name = re.split(r"[( ]", kind, maxsplit=1)[0].upper()
-    if name.endswith("[]") or name in ("STRUCT", "MAP", "UNION"):
+def _drafted(kind: str, source: Source) -> ColumnType:
+    name = _type_name(kind)
+    if source.kind == "duckdb" and name in _TIMES_OF_DAY:
+        return ColumnType.DOCUMENT
+    if kind.endswith("]") or name in ("STRUCT", "MAP", "UNION"):
         return ColumnType.DOCUMENT
     if name.endswith("INT") or name == "INTEGER":
         return ColumnType.INTEGER
     return ColumnType.TIMESTAMP if name.startswith("TIMESTAMP") else _DRAFTED.get(name, ColumnType.TEXT)
+
+
+def _type_name(kind: str) -> str:
+    return re.split(r"[( ]", kind, maxsplit=1)[0].upper()
+
+
+def _stored(kind: str) -> Stored:
+    """How DuckDB holds a column of the type that it describes."""
+    name = _type_name(kind)
+    if kind.endswith("]") or name in ("STRUCT", "MAP", "UNION", "BLOB", "BIT", *_TIMES_OF_DAY):
+        return Stored.OTHER
+    if name.startswith("TIMESTAMP"):
+        return Stored.ZONED if "TIME ZONE" in kind else Stored.TIMESTAMP
+    if name in ("UBIGINT", "HUGEINT", "UHUGEINT", "BIGNUM"):
+        return Stored.WIDE
+    return _STORED.get(name, Stored.INTEGER if name.endswith(("INT", "INTEGER")) else Stored.TEXT)
+
+
+def _as_text(relation: str, columns: Sequence[str]) -> str:
+    """A relation whose columns of ids, categories and the like are text."""
+    if not columns:
+        return relation
+    casts = ", ".join(f"CAST({_quoted(column)} AS VARCHAR) AS {_quoted(column)}" for column in columns)
+    return f"(SELECT * REPLACE ({casts}) FROM {relation})"
 
 
 def _locked_down(
@@ -322,18 +257,20 @@ def _locked_down(
     except duckdb.Error:
         connection.close()
         raise _unreadable() from None
-    paths = [lower.text(path) for r in sources.values() for path in r.source.paths]
+    paths = [_text(path) for r in sources.values() for path in r.source.paths]
     settings = [
         f"ATTACH ':memory:' AS {PREPARED} (COMPRESS)",
-        f"SET temp_directory = {lower.text(str(workspace.path))}",
+        f"SET temp_directory = {_text(str(workspace.path))}",
         "SET TimeZone = 'UTC'",
         "SET preserve_insertion_order = false",
         "SET autoinstall_known_extensions = false",
         "SET autoload_known_extensions = false",
         "SET python_enable_replacements = false",
         "SET enable_logging = false",
+        "SET enable_progress_bar = false",
+        "SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']",
         f"SET allowed_paths = [{', '.join(paths)}]",
-        *([f"SET memory_limit = {lower.text(memory_limit)}"] if memory_limit else []),
+        *([f"SET memory_limit = {_text(memory_limit)}"] if memory_limit else []),
         *([f"SET threads = {int(threads)}"] if threads else []),
         "SET enable_external_access = false",
         "SET lock_configuration = true",
@@ -354,26 +291,26 @@ def _locked_down(
 def _attached(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -> str:
     """Attach a DuckDB file read-only where the source is one; the relation to read."""
     if source.kind == "duckdb":
-        database = lower.quoted("source_" + name)
-        connection.execute(f"ATTACH {lower.text(source.paths[0])} AS {database} (READ_ONLY)")
+        database = _quoted("source_" + name)
+        connection.execute(f"ATTACH {_text(source.paths[0])} AS {database} (READ_ONLY)")
     return _relation(name, source)
 
 
 def _relation(name: str, source: Source) -> str:
-    paths = f"[{', '.join(lower.text(path) for path in source.paths)}]"
+    paths = f"[{', '.join(_text(path) for path in source.paths)}]"
     match source.kind:
         case "csv":
-            columns = ", ".join(f"{lower.text(column)}: 'VARCHAR'" for column in source.columns)
+            columns = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in source.columns)
             return (
-                f"read_csv({paths}, auto_detect = false, header = true, delim = {lower.text(source.delimiter)}, "
+                f"read_csv({paths}, auto_detect = false, header = true, delim = {_text(source.delimiter)}, "
                 f"quote = '\"', escape = '\"', buffer_size = {_buffer(source)}, ignore_errors = true, {_ROW_BY_ROW}, "
                 f"columns = {{{columns}}})"
             )
         case "duckdb":
-            table = ".".join(lower.quoted(part) for part in (source.table or "").split("."))
-            return f"{lower.quoted('source_' + name)}.{table}"
+            table = ".".join(_quoted(part) for part in (source.table or "").split("."))
+            return f"{_quoted('source_' + name)}.{table}"
     names = [field.name for field in source.schema or ()]
-    return f"(SELECT {', '.join(_read_back(source, each) for each in names)} FROM {lower.quoted(_frame_name(name))})"
+    return f"(SELECT {', '.join(_read_back(source, each) for each in names)} FROM {_quoted(_frame_name(name))})"
 
 
 def _buffer(source: Source) -> int:
@@ -384,34 +321,15 @@ def _buffer(source: Source) -> int:
 
 def _read_back(source: Source, column: str) -> str:
     """A column of a frame as it was before it travelled."""
-    name = lower.quoted(column)
+    name = _quoted(column)
     kind = source.schema.field(column).type if source.schema is not None else None
     return f"{carried(kind).sql.format(name)} AS {name}"
 
 
 def _sniffed(source: Source) -> str:
-    paths = f"[{', '.join(lower.text(path) for path in source.paths)}]"
-    return f"read_csv({paths}, header = true, delim = {lower.text(source.delimiter)}, ignore_errors = true)"
+    paths = f"[{', '.join(_text(path) for path in source.paths)}]"
+    return f"read_csv({paths}, header = true, delim = {_text(source.delimiter)}, ignore_errors = true)"
 
 
 def _frame_name(name: str) -> str:
     return "frame_" + name
-
-
-def _create_rows(cursor: duckdb.DuckDBPyConnection, prepared: Prepared) -> Mapping[SumSteps, str]:
-    """Materialise the capped rows, and compress them; compression is worth waiting for, but not worth failing for."""
-    cursor.execute(f"CREATE OR REPLACE TABLE {prepared.rows_name} AS {prepared.rows_sql}")
-    with suppress(duckdb.TransactionException):
-        cursor.execute(f"CHECKPOINT {PREPARED}")
-    return prepared.stored
-
-
-def _create_keys(cursor: duckdb.DuckDBPyConnection, prepared: Prepared) -> Mapping[SumSteps, str]:
-    keys = prepared.question.keys
-    columns = {lower.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
-    for i, column in enumerate(keys.columns):
-        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
-    cursor.register("given_keys", pa.table(columns))
-    cursor.execute(f"CREATE OR REPLACE TABLE {prepared.keys_name} AS SELECT * FROM given_keys")
-    cursor.unregister("given_keys")
-    return {}

@@ -2,15 +2,19 @@
 
 Every operator is total: no cell can raise an error, and a result that is no number is missing. Clamping is by CASE,
 because LEAST and GREATEST ignore NULL. Names and constants are always quoted here, never taken as text.
+
+Arithmetic is the same on every engine because no step of it can leave what a double holds: factors and divisors are
+brought within `reading.LARGEST_REAL` first, and sums of numbers that small stay far from the end.
 """
 
 import datetime as dt
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.catalog import ColumnType, Value
+from discreet.engines import reading
+from discreet.engines.dialect import Dialect, Stored
 from discreet.errors import UnsupportedError
 from discreet.plan import Scalar
 from discreet.pushdown import (
@@ -31,37 +35,28 @@ from discreet.pushdown import (
 from discreet.unit import Caps
 
 LONGEST_TERM = 50_000
-_RAW_ARGUMENTS: Mapping[Operator, int] = {"add": 2, "subtract": 2, "multiply": 2, "divide": 1, "to_integer": 1}
+SMALL_STEPS = 2**22
 ORDINAL = "discreet_key"
 GROUP = "discreet_group"
 GROUP_RANK = "discreet_group_rank"
+ROW_HASH = "discreet_row_hash"
 ROW_RANK = "discreet_row_rank"
 STEPS = "discreet_steps"
+_COMPARISONS: Mapping[Operator, str] = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_LOGIC: Mapping[Operator, str] = {"and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})"}
+_SUMS: Mapping[Operator, str] = {"add": "({0} + {1})", "subtract": "({0} - {1})"}
+_PRODUCTS: tuple[Operator, ...] = ("multiply", "divide")
+_COARSE = 2.0**20
+_COARSE_UP_TO = 2.0**43
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """The templates of one engine."""
+class Place:
+    """Where rows are read: a relation, how it stores its columns, and the key that orders the rows of a unit."""
 
-    name: str
-    reads: Mapping[ColumnType, str]
-    operators: Mapping[Operator, str]
-    finite: str
-    real: Callable[[float], str]
-    keyed_hash: Callable[[tuple[str, ...], int], str]
-    whole: str
-    whole_sum: str
-    round_to_steps: str
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A text constant."""
-    return "'" + value.replace("'", "''") + "'"
+    relation: str
+    stored: Mapping[str, Stored]
+    key: int
 
 
 def literal(value: Scalar | Value, dialect: Dialect) -> str:
@@ -76,42 +71,73 @@ def literal(value: Scalar | Value, dialect: Dialect) -> str:
         case float():
             return dialect.real(value)
         case dt.datetime():
-            return f"TIMESTAMP {text(value.isoformat(sep=' '))}"
+            return dialect.timestamp.format(dialect.text(value.isoformat(sep=" ")))
         case dt.date():
-            return f"DATE {text(value.isoformat())}"
+            return dialect.date.format(dialect.text(value.isoformat()))
         case str():
-            return text(value)
+            return dialect.text(value)
     raise TypeError(type(value).__name__)
 
 
 def term(node: Term, dialect: Dialect) -> str:
     """A term over columns that have been read already, under their own names; what is no number is missing."""
+    if isinstance(node, Constant) and node.type is ColumnType.REAL:
+        return dialect.real(float(node.value))  # type: ignore[arg-type]
+    return _factor(node, dialect) if node.type is ColumnType.REAL else _raw(node, dialect)
+
+
+def _factor(node: Term, dialect: Dialect) -> str:
+    """A real within the limits: columns and casts of text keep to them already, results of arithmetic may not."""
     raw = _raw(node, dialect)
-    return dialect.finite.format(raw) if isinstance(node, Apply) and node.type is ColumnType.REAL else raw
+    if not isinstance(node, Apply) or node.operator == "to_real":
+        return raw
+    return _limited(raw, dialect)
+
+
+def _limited(raw: str, dialect: Dialect) -> str:
+    largest, flushing = dialect.real(reading.LARGEST_REAL), dialect.real(reading.FLUSHING)
+    return dialect.limited.format(f"({raw} + {flushing} - {flushing})", largest)
 
 
 def _raw(node: Term, dialect: Dialect) -> str:
-    """A term in which arithmetic may still be NaN or infinite.
-
-    Sums, differences, products and quotients of what is not finite are not finite either, so one test at the end finds
-    it; only a divisor is tested before, because one over infinity is zero. Testing at every step would double the text.
-    """
+    """A term whose outermost sums may still be beyond the limits: they are brought back where that matters."""
     match node:
         case Read(column, _):
-            return quoted(column)
-        case Constant(value, kind):
-            return literal(float(value) if kind is ColumnType.REAL else value, dialect)  # type: ignore[arg-type]
+            return dialect.quoted(column)
+        case Constant(value, ColumnType.REAL):
+            return _real_constant(float(value), dialect)  # type: ignore[arg-type]
+        case Constant(value, _):
+            return literal(value, dialect)
         case Apply("in", arguments):
             operand, *values = (term(argument, dialect) for argument in arguments)
             return f"({operand} IN ({', '.join(values)}))"
+        case Apply(operator, arguments) if operator in _SUMS:
+            return _short(_SUMS[operator].format(*(_raw(each, dialect) for each in arguments)))
+        case Apply(operator, arguments) if operator in _PRODUCTS:
+            product = "({0} * {1})" if operator == "multiply" else dialect.quotient
+            return _short(product.format(*(_factor(each, dialect) for each in arguments)))
         case Apply(operator, arguments):
-            raw = _RAW_ARGUMENTS.get(operator, 0)
-            parts = [_raw(each, dialect) for each in arguments[:raw]] + [
-                term(each, dialect) for each in arguments[raw:]
-            ]
-            sql = dialect.operators[operator].format(*parts)
-            return sql if node.type is ColumnType.BOOLEAN else _short(sql)
+            return _applied(operator, node.type, arguments, dialect)
     raise TypeError(type(node).__name__)
+
+
+def _applied(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], dialect: Dialect) -> str:
+    parts = [term(each, dialect) for each in arguments]
+    if operator in _COMPARISONS:
+        return f"({parts[0]} {_COMPARISONS[operator]} {parts[1]})"
+    if operator in _LOGIC:
+        return _LOGIC[operator].format(*parts)
+    if operator == "missing":
+        return f"({parts[0]} IS NULL)"
+    return _short(dialect.reads[Stored(arguments[0].type), kind].format(parts[0]))
+
+
+def _real_constant(value: float, dialect: Dialect) -> str:
+    """A constant in arithmetic, within the limits of reals; beyond them it is missing, as a cell would be."""
+    flushed = value + reading.FLUSHING - reading.FLUSHING
+    if abs(flushed) < reading.LARGEST_REAL:
+        return dialect.real(flushed)
+    return f"NULLIF({dialect.real(0.0)}, {dialect.real(0.0)})"
 
 
 def _short(sql: str) -> str:
@@ -125,32 +151,43 @@ def _short(sql: str) -> str:
     return sql
 
 
-def scanned(scan: Scan, source: str, dialect: Dialect) -> str:
-    """The rows of a source, only the columns that are needed, each by a total cast; rows of no unit dropped."""
+def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
+    """The rows of a source, only the columns that are needed, each by a total read; rows of no unit dropped."""
     columns = ", ".join(
-        f"{dialect.reads[read.type].format(quoted(read.column))} AS {quoted(read.column)}" for read in scan.columns
+        f"{dialect.reads[place.stored[read.column], read.type].format(name)} AS {name}"
+        for read in _laid_out(scan, dialect)
+        for name in (dialect.quoted(read.column),)
     )
-    rows = f"SELECT {columns or '1 AS discreet_row'} FROM {source}"
+    rows = f"SELECT {columns or '1 AS discreet_row'} FROM {place.relation}"
     if not scan.unit or scan.missing_units is MissingUnits.ONE_UNIT:
         return rows
-    present = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in scan.unit)
+    present = " AND ".join(f"{dialect.quoted(name)} IS NOT NULL" for name in scan.unit)
     return f"SELECT * FROM ({rows}) AS scanned WHERE {present}"
 
 
-def capped(scan: Scan, source: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None) -> str:
+def capped(scan: Scan, place: Place, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None) -> str:
     """At most `max_rows` rows of each unit, chosen by a keyed hash of the row's own columns with a total tie-break.
 
     What is kept of one unit depends on its own rows and the key alone; rows that tie in every column are the same.
-    Steps that are to be stored stand beside the columns that they are made from.
+    Steps that are to be stored stand before the columns that they are made from.
     """
-    rows = scanned(scan, source, dialect)
-    columns = [quoted(read.column) for read in scan.columns]
-    columns += [f"{steps(node, dialect)} AS {name}" for node, name in (stored or {}).items()]
+    rows = scanned(scan, place, dialect)
+    columns = [f"{stored_steps(node, dialect)} AS {name}" for node, name in (stored or {}).items()]
+    columns += [dialect.quoted(read.column) for read in _laid_out(scan, dialect)]
     if scan.max_rows is None:
         return f"SELECT {', '.join(columns)} FROM ({rows}) AS rows" if stored else rows
-    rank = f"row_number() OVER (PARTITION BY {', '.join(owner(scan))}{_own_order(scan, key, dialect)}) AS {ROW_RANK}"
-    ranked = f"SELECT *, {rank} FROM ({rows}) AS rows"
+    unit = ", ".join(owner(scan, dialect))
+    rank = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, place.key, dialect)}) AS {ROW_RANK}"
+    first = f"{_own_hash(scan, place.key, dialect)} AS {ROW_HASH}, " if dialect.keeps_rows_whole else ""
+    ranked = f"SELECT {first}*, {rank} FROM ({rows}) AS rows"
     return f"SELECT {', '.join(columns)} FROM ({ranked}) AS ranked WHERE {ROW_RANK} <= {scan.max_rows}"
+
+
+def _laid_out(scan: Scan, dialect: Dialect) -> tuple[Read, ...]:
+    """The columns in the order in which they are kept: where rows are whole, text stands behind all numbers."""
+    if not dialect.keeps_rows_whole:
+        return scan.columns
+    return tuple(sorted(scan.columns, key=lambda read: read.type is ColumnType.TEXT))
 
 
 def storable(question: Pushdown) -> dict[SumSteps, str]:
@@ -164,9 +201,9 @@ def uncentred(node: SumSteps) -> SumSteps:
     return replace(node, centre=0)
 
 
-def owner(scan: Scan) -> tuple[str, ...]:
+def owner(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
     """Whose a row is: the columns of the unit, all missing where one of them is, so that such rows are one unit."""
-    columns = tuple(quoted(name) for name in scan.unit)
+    columns = tuple(dialect.quoted(name) for name in scan.unit)
     if len(columns) < 2 or scan.missing_units is MissingUnits.DROP:
         return columns
     whole = " AND ".join(f"{column} IS NOT NULL" for column in columns)
@@ -175,9 +212,49 @@ def owner(scan: Scan) -> tuple[str, ...]:
 
 def _own_order(scan: Scan, key: int, dialect: Dialect) -> str:
     """A total order of one unit's rows; where only the unit is read, its rows are all the same and need none."""
-    columns = tuple(quoted(read.column) for read in scan.columns)
-    others = tuple(column for column in columns if column not in owner(scan))
-    return f" ORDER BY {', '.join((dialect.keyed_hash(columns, key), *others))}" if others else ""
+    columns = tuple(dialect.quoted(read.column) for read in scan.columns)
+    others = tuple(column for column in columns if column not in owner(scan, dialect))
+    order = ", ".join((_own_hash(scan, key, dialect), *_last(others)))
+    return f" ORDER BY {order}" if others else dialect.unordered
+
+
+def _own_hash(scan: Scan, key: int, dialect: Dialect) -> str:
+    return keyed({dialect.quoted(read.column): read.type for read in scan.columns}, key, scan, dialect)
+
+
+def _last(columns: Iterable[str]) -> tuple[str, ...]:
+    """Engines differ in where NULL stands in an order."""
+    return tuple(f"{column} NULLS LAST" for column in columns)
+
+
+def keyed(columns: Mapping[str, ColumnType], key: int, scan: Scan, dialect: Dialect) -> str:
+    """The hash that orders the rows or the groups of a unit: the engine's own, or one that all engines share."""
+    if not scan.portable:
+        return dialect.keyed_hash(columns, key)
+    parts = [dialect.text(str(key)), *(spelled(column, kind, dialect) for column, kind in columns.items())]
+    separator = dialect.text("|")
+    return dialect.md5.format(f" || {separator} || ".join(parts))
+
+
+def spelled(column: str, kind: ColumnType, dialect: Dialect) -> str:
+    """A value as text, the same on every engine; reals coarsely, because engines spell them differently.
+
+    Values of one spelling tie in the hash, and ties are broken by the values themselves.
+    """
+    match kind:
+        case ColumnType.TEXT:
+            text = column
+        case ColumnType.REAL:
+            whole = dialect.bigint.format(f"floor({column} * {dialect.real(_COARSE)})")
+            up_to = dialect.real(_COARSE_UP_TO)
+            text = f"CASE WHEN {column} > -{up_to} AND {column} < {up_to} THEN {dialect.varchar.format(whole)} END"
+        case ColumnType.TIMESTAMP:
+            text = dialect.varchar.format(dialect.micros.format(column))
+        case ColumnType.INTEGER | ColumnType.DATE:
+            text = dialect.varchar.format(column)
+        case _:
+            text = f"CASE WHEN {column} THEN {dialect.text('t')} WHEN NOT {column} THEN {dialect.text('f')} END"
+    return f"coalesce({text}, {dialect.text('~')})"
 
 
 def aggregated(
@@ -202,7 +279,7 @@ def _grouped_then_joined(
     groups = [f"{term(t, dialect)} AS {GROUP}{i}" for i, t in enumerate(question.keys.columns)]
     by = ", ".join(f"{GROUP}{i}" for i in range(len(groups)))
     grouped = f"SELECT {', '.join([*groups, *measures[0]])} {source} GROUP BY {by}"
-    match = _matches(question, [f"grouped.{GROUP}{i}" for i in range(len(groups))])
+    match = _matches(question, [f"grouped.{GROUP}{i}" for i in range(len(groups))], dialect)
     zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
     return f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped ON {match} ORDER BY keys.{ORDINAL}"
 
@@ -212,7 +289,7 @@ def _joined_then_capped(
 ) -> str:
     groups = ", ".join(f"{term(t, dialect)} AS {GROUP}{i}" for i, t in enumerate(question.keys.columns))
     predicate = "" if question.predicate is None else f" WHERE {term(question.predicate, dialect)}"
-    match = _matches(question, [f"rows.{GROUP}{i}" for i in range(len(question.keys.columns))])
+    match = _matches(question, [f"rows.{GROUP}{i}" for i in range(len(question.keys.columns))], dialect)
     joined = (
         f"SELECT rows.*, keys.{ORDINAL} FROM (SELECT *, {groups} {source}{predicate}) AS rows "
         f"JOIN {keys} AS keys ON {match}"
@@ -228,19 +305,27 @@ def _joined_then_capped(
 
 def within_groups(scan: Scan, caps: Caps, rows: str, key: int, dialect: Dialect, group: tuple[str, ...] = ()) -> str:
     """Of each unit, at most so many groups and so many rows in each, chosen by keyed hashes of its own rows."""
-    unit = owner(scan)
-    ranks, kept = [], []
-    if caps.max_groups is not None and group:
-        order = ", ".join((dialect.keyed_hash((*unit, *group), key), *group))
-        ranks.append(f"dense_rank() OVER (PARTITION BY {', '.join(unit)} ORDER BY {order}) AS {GROUP_RANK}")
-        kept.append(f"{GROUP_RANK} <= {caps.max_groups}")
+    unit = owner(scan, dialect)
     if caps.max_rows_per_group is not None:
         within = ", ".join((*unit, *group))
-        ranks.append(f"row_number() OVER (PARTITION BY {within}{_own_order(scan, key, dialect)}) AS {ROW_RANK}")
-        kept.append(f"{ROW_RANK} <= {caps.max_rows_per_group}")
-    if not ranks:
-        return rows
-    return f"SELECT * FROM (SELECT *, {', '.join(ranks)} FROM ({rows}) AS joined) AS ranked WHERE {' AND '.join(kept)}"
+        rank = f"row_number() OVER (PARTITION BY {within}{_own_order(scan, key, dialect)})"
+        rows = _ranked(rows, rank, ROW_RANK, caps.max_rows_per_group)
+    if caps.max_groups is not None and group:
+        order = ", ".join((_group_hash(scan, unit, group, key, dialect), *group))
+        rank = f"dense_rank() OVER (PARTITION BY {', '.join(unit)} ORDER BY {order})"
+        rows = _ranked(rows, rank, GROUP_RANK, caps.max_groups)
+    return rows
+
+
+def _ranked(rows: str, rank: str, name: str, most: int) -> str:
+    """The rows of the first ranks; one rank at a time, because engines prune early only where it stands alone."""
+    return f"SELECT * FROM (SELECT *, {rank} AS {name} FROM ({rows}) AS joined) AS ranked WHERE {name} <= {most}"
+
+
+def _group_hash(scan: Scan, unit: tuple[str, ...], group: tuple[str, ...], key: int, dialect: Dialect) -> str:
+    types = {read.column: read.type for read in scan.columns}
+    columns = dict(zip(unit, (types[name] for name in scan.unit), strict=True))
+    return keyed(columns | dict.fromkeys(group, ColumnType.INTEGER), key, scan, dialect)
 
 
 def measure(node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:
@@ -251,14 +336,17 @@ def measure(node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSte
         case CountRows(operand) if operand is not None:
             return f"count({_present(operand, dialect, stored)})"
         case CountUnits():
-            return f"count(DISTINCT {_unit(scan)})" if scan.unit else "count(*)"
+            return f"count(DISTINCT {_unit(scan, dialect)})" if scan.unit else "count(*)"
         case CountValues(operand, domain):
             values, among = term(operand, dialect), ", ".join(literal(value, dialect) for value in domain)
             return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
         case SumSteps():
-            whole = stored.get(uncentred(node), steps(uncentred(node), dialect))
-            total = f"coalesce({dialect.whole_sum.format(whole)}, 0)"
-            return f"{total} - {dialect.whole.format(node.centre)} * count({whole})" if node.centre else total
+            whole = stored.get(uncentred(node)) or stored_steps(uncentred(node), dialect)
+            total = f"coalesce({(dialect.small_sum if is_small(node) else dialect.large_sum).format(whole)}, 0)"
+            if not node.centre:
+                return total
+            centre = dialect.whole.format(node.centre)
+            return dialect.centred.format(dialect.whole.format(total), centre, f"count({whole})")
     raise TypeError(type(node).__name__)
 
 
@@ -270,42 +358,49 @@ def _present(operand: Term, dialect: Dialect, stored: Mapping[SumSteps, str]) ->
     return term(operand, dialect)
 
 
+def is_small(node: SumSteps) -> bool:
+    """Whether no table can make the sum of such steps leave 64 bits."""
+    return max(-node.low, node.high) <= SMALL_STEPS
+
+
+def stored_steps(node: SumSteps, dialect: Dialect) -> str:
+    """Steps in the narrowest type that engines sum quickly and without overflow."""
+    return (dialect.small_step if is_small(node) else dialect.large_step).format(steps(node, dialect))
+
+
 def steps(node: SumSteps, dialect: Dialect) -> str:
-    """A value in steps of its grid: clamped, rounded half up, and clamped again as a whole number."""
+    """A value in steps of its grid, rounded half up and clamped as a whole number."""
     value = term(node.operand, dialect)
-    if node.operand.type is not ColumnType.INTEGER or node.grid != 1:
-        value = _rounded(value, node, dialect)
-    whole = _clamp(value, str(node.low), str(node.high))
+    is_whole = node.operand.type is ColumnType.INTEGER and node.grid == 1
+    rounded = value if is_whole else _rounded(value, node.grid, dialect)
+    kept = value if is_whole else dialect.bigint.format(rounded)
+    low, high = node.low, node.high
+    whole = f"CASE WHEN {rounded} < {low} THEN {low} WHEN {rounded} > {high} THEN {high} ELSE {kept} END"
     return whole if node.missing is None else f"coalesce({whole}, {node.missing})"
 
 
-def _rounded(value: str, node: SumSteps, dialect: Dialect) -> str:
-    low, high = dialect.real(float(node.low * node.grid)), dialect.real(float(node.high * node.grid))
-    return dialect.round_to_steps.format(
-        value=_clamp(value, low, high), per_step=dialect.real(float(1 / Fraction(node.grid)))
-    )
+def _rounded(value: str, grid: Fraction, dialect: Dialect) -> str:
+    per_step = 1 / Fraction(grid)
+    if not 1 / reading.LARGEST_REAL < per_step < reading.LARGEST_REAL:
+        raise UnsupportedError(
+            "a grid beyond the limits of reals",
+            because=f"a step lies between {1 / reading.LARGEST_REAL} and {reading.LARGEST_REAL}",
+            instead="grid=0.01",
+        )
+    return f"floor({value} * {dialect.real(float(per_step))} + {dialect.real(0.5)})"
 
 
-def _clamp(value: str, low: str, high: str) -> str:
-    return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
-
-
-def _unit(scan: Scan) -> str:
-    columns = owner(scan)
+def _unit(scan: Scan, dialect: Dialect) -> str:
+    columns = owner(scan, dialect)
     if len(columns) == 1 and scan.missing_units is MissingUnits.DROP:
         return columns[0]
-    return f"row({', '.join(columns)})"
+    return dialect.record.format(", ".join(columns))
 
 
-def _matches(question: Pushdown, groups: list[str]) -> str:
+def _matches(question: Pushdown, groups: list[str], dialect: Dialect) -> str:
     return " AND ".join(
-        f"keys.k{i} {'IS NOT DISTINCT FROM' if any(row[i] is None for row in question.keys.rows) else '='} {group}"
-        for i, group in enumerate(groups)
+        dialect.same(f"keys.k{i}", group, column.type)
+        if any(row[i] is None for row in question.keys.rows)
+        else f"keys.k{i} = {group}"
+        for i, (group, column) in enumerate(zip(groups, question.keys.columns, strict=True))
     )
-
-
-def finite(value: float) -> str:
-    """A double as SQL reads it back bit for bit; only finite ones are ever emitted."""
-    if not math.isfinite(value):
-        raise ValueError("not finite")
-    return repr(value)

@@ -1,4 +1,4 @@
-"""Where rows come from: files, frames and DuckDB tables, each with a public identity and its columns.
+"""Where rows come from: files, directories, frames and DuckDB tables, each with a public identity and its columns.
 
 The identity of a source is what the ledger compares when a dataset is registered again; it is never derived from the
 content. Opening a source reads its header or schema, never a row.
@@ -6,23 +6,22 @@ content. Opening a source reads its header or schema, never a row.
 
 import csv
 import datetime as dt
-import glob
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
-from pyarrow import parquet
 
-from discreet.engines.carrying import carried, forced, unreadable
+from discreet.engines.carrying import carried, distinct_names, unreadable_columns
+from discreet.engines.files import Files, files_of, found, parquet_rows
 from discreet.errors import ParameterError, Refusal, SourceError
 
 if TYPE_CHECKING:
     from pyarrow import dataset
 
-Kind = Literal["csv", "parquet", "frame", "duckdb"]
+Kind = Literal["csv", "parquet", "frame", "duckdb", "postgres", "spark", "sqlite"]
 _ENDINGS: dict[str, Kind] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -41,6 +40,8 @@ class Source:
 
     `schema` is that of a frame or of Parquet files before their columns were made to travel; `unreadable` says why some
     columns cannot travel; `looks` is what a frame of Python objects seems to hold, for drafting a catalog alone.
+    `folders` are the columns that only the names of folders hold; `paths` is empty where only Arrow can open files.
+    `address` says where a database is, and may hold a password: it is never shown.
     """
 
     kind: Kind
@@ -49,10 +50,12 @@ class Source:
     paths: tuple[str, ...] = ()
     delimiter: str = ","
     table: str | None = None
-    frame: "pa.Table | dataset.Dataset | None" = None
+    frame: "pa.Table | dataset.Dataset | Any | None" = None
     schema: pa.Schema | None = None
     unreadable: Mapping[str, str] = field(default_factory=dict)
     looks: pa.Schema | None = None
+    folders: tuple[str, ...] = ()
+    address: str | None = field(default=None, repr=False)
 
 
 def unreadable_column(table: str, column: str, source: Source) -> SourceError:
@@ -64,25 +67,46 @@ def unreadable_column(table: str, column: str, source: Source) -> SourceError:
     )
 
 
+def unopened_table(table: str | None) -> SourceError:
+    """The refusal of a database that cannot be opened, or of a table that it does not have."""
+    return SourceError(
+        "a database that cannot be opened, or named without a table" if table is None else f"table {table!r}",
+        because="a source is one database that can be opened, and the name of a table in it, which is no view",
+        instead='dp.protect("visits.sqlite", table="visits", ...)',
+    )
+
+
 def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
-    """Recognise a path or a glob (CSV, Parquet, DuckDB), or a frame (Arrow, pandas, Polars, a DuckDB relation)."""
+    """Recognise a path, a glob, a directory or a URI, or a frame: Arrow, pandas, Polars, a DuckDB relation."""
     if isinstance(data, str | Path):
         return _from_path(str(data), delimiter, table)
+    if _kind(data) in ("pyarrow.FileSystemDataset", "pyarrow.UnionDataset"):
+        files, columns = files_of(data)
+        return _from_parquet(files, columns)
+    if isinstance(data, pa.RecordBatchReader):
+        raise SourceError(
+            "a pyarrow.RecordBatchReader",
+            because="it gives its rows once, and every question reads them again",
+            instead='dp.protect(reader.read_all(), name="visits", ...)',
+        )
+    return _from_frame(data)
+
+
+def _from_frame(data: object) -> Source:
     frame, looks = _as_frame(data)
     if frame is None:
         raise SourceError(
             f"a source of type {type(data).__name__}",
-            because="rows come from a path, a pandas, Polars or Arrow table, or a DuckDB relation",
+            because="rows come from a path, a pandas, Polars or Arrow table or dataset, or a DuckDB relation",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
-    _distinct(tuple(frame.column_names))
-    left = _unreadable(frame.schema, is_parquet=False)
+    distinct_names(frame.column_names)
+    left = unreadable_columns(frame.schema, is_parquet=False)
     kept = frame.drop_columns(list(left))
-    columns = tuple(kept.column_names)
     return Source(
         "frame",
         "memory",
-        columns,
+        tuple(kept.column_names),
         frame=_travelling(kept),
         schema=kept.schema,
         unreadable=left,
@@ -90,85 +114,55 @@ def source_of(data: object, *, delimiter: str | None = None, table: str | None =
     )
 
 
-def _from_path(pattern: str, delimiter: str | None, table: str | None) -> Source:
-    paths = _matching(pattern)
-    kind = _ENDINGS.get(Path(paths[0]).suffix.lower())
-    identity = str(Path(pattern).absolute())
-    if kind == "csv":
-        separator = delimiter or ("\t" if paths[0].lower().endswith(".tsv") else ",")
-        return Source("csv", identity, _one_header(paths, separator), paths, separator)
+def _from_path(location: str, delimiter: str | None, table: str | None) -> Source:
+    files = found(location)
+    kind = _ENDINGS.get(files.ending)
     if kind == "parquet":
-        whole = _one_schema(paths)
-        _distinct(tuple(whole.names))
-        left = _unreadable(whole, is_parquet=True)
-        schema = pa.schema([each for each in whole if each.name not in left])
-        files = _files(paths, schema)
-        return Source("parquet", identity, tuple(schema.names), paths, frame=files, schema=schema, unreadable=left)
+        return _from_parquet(files)
+    if not files.is_local:
+        raise SourceError(
+            f"a file of kind {files.ending!r} behind a URI",
+            because="only Parquet is read from where this machine has no path to",
+            instead="Parquet files, or a copy on this machine",
+        )
+    if kind == "csv":
+        separator = delimiter or ("\t" if files.ending == ".tsv" else ",")
+        return Source("csv", files.identity, _one_header(files.paths, separator), files.paths, separator)
     if kind == "duckdb":
-        if table is None:
-            raise SourceError(
-                f"a DuckDB file without a table: {pattern!r}",
-                because="the file may hold several",
-                instead=f'dp.protect({pattern!r}, table="visits", ...)',
-            )
-        return Source("duckdb", f"{identity}#{table}", (), paths, table=table)
+        return _from_database(location, files, table)
     raise SourceError(
-        f"a file of kind {Path(pattern).suffix!r}",
+        f"a file of kind {files.ending!r}",
         because="discreet reads .csv, .tsv, .parquet and .duckdb",
         instead="a file of one of these kinds, or a frame",
     )
 
 
-def _matching(pattern: str) -> tuple[str, ...]:
-    paths = sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]  # noqa: PTH207 - absolute patterns too
-    absolute = tuple(str(Path(path).absolute()) for path in paths if Path(path).is_file())
-    if not absolute:
-        raise SourceError(
-            f"no file at {pattern!r}", because="nothing is there", instead="the path of an existing file, or a glob"
-        )
-    if any(glob.has_magic(path) for path in absolute):
-        raise SourceError(
-            "a file whose name has one of the characters * ? [",
-            because="the engine would take the name for a pattern and read other files",
-            instead="files with other names",
-        )
-    return absolute
+def _from_parquet(files: Files, wanted: Sequence[str] | None = None) -> Source:
+    rows = parquet_rows(files, wanted)
+    return Source(
+        "parquet",
+        files.identity,
+        tuple(rows.schema.names),
+        files.paths,
+        frame=rows.dataset,
+        schema=rows.schema,
+        unreadable=rows.unreadable,
+        folders=rows.folders,
+    )
 
 
-def _unreadable(schema: pa.Schema, *, is_parquet: bool) -> dict[str, str]:
-    reasons = {each.name: unreadable(each.type, is_parquet=is_parquet) for each in schema}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
+def _from_database(location: str, files: Files, table: str | None) -> Source:
+    if table is None:
+        raise SourceError(
+            f"a DuckDB file without a table: {location!r}",
+            because="the file may hold several",
+            instead=f'dp.protect({location!r}, table="visits", ...)',
+        )
+    return Source("duckdb", f"{files.identity}#{table}", (), files.paths, table=table)
 
 
 def _without(looks: pa.Schema | None, left: Mapping[str, str]) -> pa.Schema | None:
     return None if looks is None else pa.schema([each for each in looks if each.name not in left])
-
-
-def _files(paths: tuple[str, ...], schema: pa.Schema) -> "dataset.Dataset":
-    from pyarrow import dataset  # noqa: PLC0415 - it imports pandas wherever pandas is installed
-
-    return dataset.dataset(list(paths), schema=forced(schema), format="parquet", partitioning=None)
-
-
-def _one_schema(paths: tuple[str, ...]) -> pa.Schema:
-    """The schema that all Parquet files share: a cast between two of them could fail on a single cell."""
-    try:
-        schemas = [parquet.read_schema(path).remove_metadata() for path in paths]
-    except (OSError, pa.ArrowException):
-        schemas = []
-    if not schemas:
-        raise SourceError(
-            "a Parquet file that cannot be opened",
-            because="its schema cannot be read",
-            instead="a Parquet file, as pyarrow, DuckDB, Spark or pandas write it",
-        )
-    if any(schema != schemas[0] for schema in schemas):
-        raise SourceError(
-            "Parquet files with different schemas",
-            because="their columns are not the same, not in the same order, or not of the same types",
-            instead="files with one and the same schema",
-        )
-    return schemas[0]
 
 
 def _one_header(paths: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
@@ -197,31 +191,16 @@ def _header(path: str, delimiter: str) -> tuple[str, ...]:
             because="its first line must be column names in UTF-8",
             instead="a file with a header line",
         ) from None
-    return _distinct(tuple(names))
-
-
-def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    folded = [name.casefold() for name in names]
-    if not names or len(set(folded)) != len(folded):
-        raise SourceError(
-            "column names that are missing or not distinct",
-            because="two columns of one name, upper and lower case aside, cannot be told apart on every engine",
-            instead="a source whose columns have different names",
-        )
-    return tuple(names)
+    return distinct_names(names)
 
 
 def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
     """A frame as Arrow, without a copy where its memory allows, and what its columns of objects look like."""
-    if isinstance(data, pa.Table):
-        return data, None
     try:
         if _kind(data) == "pandas.DataFrame":
             return _from_pandas(data)
-        if _kind(data) in ("polars.DataFrame", "polars.LazyFrame"):
-            return _from_polars(data.lazy().collect()), None
-        if type(data).__name__ == "DuckDBPyRelation":
-            return data.to_arrow_table(), None
+        if _kind(data) in _TABLES:
+            return _TABLES[_kind(data)](data), None
     except Refusal:
         raise
     except Exception:  # noqa: BLE001, S110 - a lazy frame may fail on a cell, and its error would print it
@@ -235,14 +214,39 @@ def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
     )
 
 
+def _collected(frame: Any) -> Any:
+    """A lazy frame computed once, in pieces where its Polars can: what it reads may be larger than what it gives."""
+    try:
+        return frame.collect(engine="streaming")
+    except TypeError:
+        return frame.collect()
+
+
 def _from_polars(frame: Any) -> pa.Table:
+    """A Polars frame as Arrow, its text as the views that Polars itself holds, which copies nothing."""
     if any(str(kind) == "Object" for kind in frame.dtypes):
         raise SourceError(
             "a Polars column of type Object",
             because="its cells are Python objects, which have no form outside this process",
             instead="a column of type String, cast before the frame is protected",
         )
-    return frame.to_arrow()
+    try:
+        from polars import CompatLevel  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
+
+        pa.array([], pa.string_view()).cast(pa.binary_view())
+        return frame.to_arrow(compat_level=CompatLevel.newest())
+    except (AttributeError, ImportError, TypeError, pa.ArrowNotImplementedError):
+        return frame.to_arrow()
+
+
+_TABLES: dict[str, Callable[[Any], pa.Table]] = {
+    "pyarrow.Table": lambda table: table,
+    "pyarrow.RecordBatch": lambda batch: pa.Table.from_batches([batch]),
+    "pyarrow.InMemoryDataset": lambda tables: tables.to_table(),
+    "polars.DataFrame": _from_polars,
+    "polars.LazyFrame": lambda frame: _from_polars(_collected(frame)),
+    "duckdb.DuckDBPyRelation": lambda relation: relation.to_arrow_table(),
+}
 
 
 def _from_pandas(frame: Any) -> tuple[pa.Table, pa.Schema]:
@@ -294,7 +298,7 @@ def _inferred(series: Any) -> pa.DataType:
 
 
 def _kind(data: object) -> str:
-    return f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
+    return f"{type(data).__module__.split('.')[0].removeprefix('_')}.{type(data).__name__}"
 
 
 def _travelling(frame: pa.Table) -> pa.Table:

@@ -1,0 +1,76 @@
+"""From what an owner names to a source, and from a source to the engine where its rows already are.
+
+Each engine says which sources it recognises; what none of the others knows is DuckDB's. Drivers that are not installed
+are not imported before somebody names a source of theirs.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from discreet.catalog import ColumnType
+from discreet.engines import duckdb, postgres, sources, spark, sqlite
+from discreet.engines.sources import Source
+from discreet.engines.sql import Registered, SQLEngine
+from discreet.engines.workspace import Workspace
+
+
+class EngineModule(Protocol):
+    """What the module of an engine offers."""
+
+    @property
+    def KIND(self) -> str:  # noqa: N802 - a constant of the module
+        """The kind of its sources."""
+
+    @property
+    def ENGINE(self) -> type[SQLEngine]:  # noqa: N802
+        """The engine itself."""
+
+    def is_source(self, data: object) -> bool:
+        """Whether the engine reads such a thing; asked without importing a driver."""
+
+    def source(self, data: object, table: str | None) -> Source:
+        """The source, by its schema alone."""
+
+    def draft(self, source: Source) -> dict[str, ColumnType]:
+        """The types that its columns seem to have."""
+
+
+MODULES: tuple[EngineModule, ...] = (postgres, spark, sqlite)
+
+
+def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
+    """Recognise a path, a frame, or a table of any engine."""
+    for module in MODULES:
+        if module.is_source(data):
+            return module.source(data, table)
+    return sources.source_of(data, delimiter=delimiter, table=table)
+
+
+def draft(source: Source) -> dict[str, ColumnType]:
+    """The types that a source seems to have, for an owner who drafts a catalog."""
+    for module in MODULES:
+        if source.kind == module.KIND:
+            return module.draft(source)
+    return duckdb.draft(source)
+
+
+def engine_of(source: Source) -> type[SQLEngine]:
+    """The engine that reads a source where it is."""
+    return {module.KIND: module.ENGINE for module in MODULES}.get(source.kind, duckdb.DuckDB)
+
+
+def engines_of(tables: Mapping[str, Source], *, memory_limit: str | None, threads: int | None) -> dict[str, SQLEngine]:
+    """An engine for each table; tables that one engine reads from one place share it."""
+    groups: dict[tuple[type[SQLEngine], str | None], dict[str, Registered]] = {}
+    for name, source in tables.items():
+        groups.setdefault((engine_of(source), source.address), {})[name] = Registered(source, 0)
+    opened: dict[str, SQLEngine] = {}
+    try:
+        for (engine, _), registered in groups.items():
+            made = engine(registered, Workspace(), memory_limit=memory_limit, threads=threads)
+            opened |= dict.fromkeys(registered, made)
+    except BaseException:
+        for made in dict.fromkeys(opened.values()):
+            made.close()
+        raise
+    return opened

@@ -1,0 +1,343 @@
+"""What a PostgreSQL server is asked before the first question: who we are, which table is meant, how it is stored.
+
+Every connection is set up the same way: nothing but PostgreSQL's own functions and operators can be reached, times are
+in UTC, and a role that may read the table and make temporary tables is all that is needed. Catalogs are read here, rows
+never. What the driver says when something fails may hold names, cells or a password, and is never passed on.
+"""
+
+import ipaddress
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.dialect import Stored
+from discreet.errors import SourceError
+
+if TYPE_CHECKING:
+    import psycopg
+
+log = logging.getLogger("discreet")
+
+OLDEST = 150000
+PATIENCE = 15
+IDLE = 0  # of libpq: no transaction is open, and nothing is under way
+_EXAMPLE = 'dp.protect("postgresql://reader@host:5432/database", table="schema.visits", name="visits", ...)'
+
+# With pg_catalog first and no schema of anybody's behind it, no function, operator or type of ours can be caught by one
+# that a user made; temporary tables are ours alone. Text is read by fixed rules, whatever the role or database sets.
+SETTINGS: Mapping[str, str] = {
+    "search_path": "pg_catalog, pg_temp",
+    "TimeZone": "'UTC'",
+    "timezone_abbreviations": "'Default'",
+    "DateStyle": "'ISO, YMD'",
+    "IntervalStyle": "'postgres'",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "client_encoding": "'UTF8'",
+    "client_min_messages": "error",
+    "application_name": "'discreet'",
+    "default_transaction_read_only": "off",
+    "row_security": "on",
+    "jit": "off",
+}
+
+_NUMBERS = {
+    "int2": Stored.INTEGER,
+    "int4": Stored.INTEGER,
+    "int8": Stored.INTEGER,
+    "oid": Stored.INTEGER,
+    "float4": Stored.REAL,
+    "float8": Stored.REAL,
+    "numeric": Stored.DECIMAL,
+    "bool": Stored.BOOLEAN,
+    "date": Stored.DATE,
+    "timestamp": Stored.TIMESTAMP,
+    "timestamptz": Stored.ZONED,
+}
+_TEXTS = ("text", "varchar", "bpchar", "char", "name", "uuid", "inet", "cidr", "macaddr", "macaddr8")
+_PLAIN = {
+    Stored.INTEGER: "bigint",
+    Stored.REAL: "double precision",
+    Stored.DECIMAL: "numeric",
+    Stored.WIDE: "numeric",
+    Stored.BOOLEAN: "boolean",
+    Stored.DATE: "date",
+    Stored.TIMESTAMP: "timestamp",
+    Stored.ZONED: "timestamptz",
+}
+_ROWS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialised view", "f": "foreign table"}
+_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
+
+_SUITABLE = """
+SELECT pg_is_in_recovery(), has_database_privilege(current_database(), 'TEMPORARY'),
+       quote_ident(current_database()), quote_ident(current_user)
+"""
+_RELATION = """
+SELECT c.relkind::text, format('%%I.%%I', n.nspname, c.relname), quote_ident(n.nspname),
+       quote_ident(current_database()), quote_ident(current_user), r.rolsuper,
+       pg_has_role(c.relowner, 'USAGE'), row_security_active(c.oid),
+       ARRAY(SELECT p FROM unnest(ARRAY['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE']) AS p
+             WHERE has_table_privilege(c.oid, p))
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_roles AS r ON r.rolname = current_user
+WHERE c.oid = %s
+"""
+_COLUMNS = """
+WITH RECURSIVE typed AS (
+  SELECT attnum, attname, atttypid AS type, atttypmod AS modifier, false AS is_domain,
+         has_column_privilege(attrelid, attnum, 'SELECT') AS is_granted
+  FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
+  UNION ALL
+  SELECT attnum, attname, t.typbasetype, CASE WHEN modifier < 0 THEN t.typtypmod ELSE modifier END, true, is_granted
+  FROM typed JOIN pg_type AS t ON t.oid = typed.type WHERE t.typtype = 'd'
+)
+SELECT attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype::text, modifier, is_domain, is_granted,
+       EXISTS (SELECT FROM pg_cast AS c
+               WHERE c.castsource = t.oid AND c.casttarget = 'text'::regtype AND c.castmethod = 'b')
+FROM typed JOIN pg_type AS t ON t.oid = typed.type JOIN pg_namespace AS n ON n.oid = t.typnamespace
+WHERE t.typtype <> 'd' ORDER BY attnum
+"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column by the catalog: its type under all domains, and whether the role may read it."""
+
+    name: str
+    type: str
+    stored: Stored
+    is_domain: bool
+    is_granted: bool
+
+    def read(self, name: str) -> str:
+        """The quoted column as the type that it is stored as; text by its bytes, other things by being there."""
+        if self.stored is Stored.TEXT:
+            return f'CAST({name} AS text) COLLATE "C"'
+        if self.stored is Stored.OTHER:
+            return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN TRUE END"
+        return f"CAST({name} AS {_PLAIN[self.stored]})" if self.is_domain or self.type == "oid" else name
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why it cannot be read, or None."""
+        if not self.is_granted:
+            return "the role may not read it"
+        if self.name in _SYSTEM_COLUMNS:
+            return "PostgreSQL keeps this name for itself, and no table of ours could have such a column"
+        return None
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table, view or the like, by its full name, and what the role may do with it."""
+
+    oid: int
+    name: str
+    schema: str
+    database: str
+    role: str
+    is_superuser: bool
+    is_owner: bool
+    is_filtered: bool
+    writes: tuple[str, ...]
+
+
+def driver() -> ModuleType:
+    """The driver, or a refusal that says how to install it."""
+    try:
+        import psycopg  # noqa: PLC0415 - optional, and slow to import
+    except ImportError:
+        psycopg = None  # type: ignore[assignment]
+    if psycopg is None:
+        raise SourceError(
+            "a PostgreSQL table without the driver",
+            because="psycopg is not installed",
+            instead="pip install 'discreet[postgres]'",
+        )
+    return psycopg
+
+
+def connect(address: str) -> "psycopg.Connection[Any]":
+    """A connection with the role's own settings; whatever the driver says against it stays here."""
+    library = driver()
+    connection: psycopg.Connection[Any] | None = None
+    try:
+        given = library.conninfo.conninfo_to_dict(address)
+        waits = "connect_timeout" in given or "PGCONNECT_TIMEOUT" in os.environ
+        patience = {} if waits else {"connect_timeout": PATIENCE}
+        connection = library.connect(address, autocommit=True, prepare_threshold=None, **patience)
+    except (library.Error, ValueError):
+        pass
+    if connection is None:
+        raise SourceError(
+            "a PostgreSQL server that cannot be reached",
+            because="no server answers there, or it does not take the role, the password or the database",
+            instead=f"{_EXAMPLE}, the password in PGPASSWORD or ~/.pgpass",
+        )
+    return connection
+
+
+def set_up(connection: "psycopg.Connection[Any]", more: Mapping[str, str]) -> None:
+    """Settings that no answer may depend on, and the owner's limits; a server that does not suit is refused."""
+    psycopg = driver()
+    settings = "; ".join(f"SET {name} = {value}" for name, value in {**SETTINGS, **more}.items())
+    try:
+        connection.execute(settings.encode())
+        row = connection.execute(_SUITABLE).fetchone()
+    except psycopg.Error:
+        row = None
+    if row is None:
+        raise SourceError(
+            "an engine that cannot be set up",
+            because="PostgreSQL did not take its settings",
+            instead='memory_limit="1GB", threads=2, and a role that may set what every user may',
+        )
+    _suited(connection, *row)
+
+
+def _suited(connection: "psycopg.Connection[Any]", is_standby: bool, may_keep: bool, database: str, role: str) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if connection.info.server_version < OLDEST:
+        raise SourceError(
+            f"a PostgreSQL server of version {connection.info.server_version // 10000}",
+            because="discreet is tested with version 15 and later",
+            instead="a server of version 15 or later",
+        )
+    if encoding != "UTF8":
+        raise SourceError(
+            f"a PostgreSQL database in the encoding {encoding!r}",
+            because="text is compared byte by byte, and all engines must see the same bytes",
+            instead="a database that was made with ENCODING 'UTF8'",
+        )
+    if is_standby:
+        raise SourceError(
+            "a PostgreSQL server that is a standby",
+            because="it takes no temporary tables, and capped rows are kept in one",
+            instead="the primary server, or a copy of the table in a database of its own",
+        )
+    if not may_keep:
+        raise SourceError(
+            f"a role that may make no temporary tables: {role}",
+            because="capped rows and public keys are kept in temporary tables",
+            instead=f"GRANT TEMPORARY ON DATABASE {database} TO {role};",
+        )
+
+
+def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mapping[str, str]) -> Relation:
+    """The table that the role means by a name, by its own search path; the connection is set up on the way."""
+    oid = _oid(connection, table)
+    set_up(connection, settings)
+    row = None if oid is None else _fetched(connection, _RELATION, oid)
+    if not row:
+        raise SourceError(
+            f"no table {table!r} in this database",
+            because="the role sees none of that name, or may not use its schema",
+            instead='table="schema.visits", and GRANT USAGE ON SCHEMA ... TO the role',
+        )
+    kind, name, schema, database, role, is_superuser, is_owner, is_filtered, writes = row[0]
+    if kind not in _ROWS:
+        raise SourceError(
+            f"{table!r}, which is no table",
+            because=f"rows come from a {', a '.join(_ROWS.values())}",
+            instead="a view over what you want to protect, made by its owner",
+        )
+    return Relation(oid or 0, name, schema, database, role, is_superuser, is_owner, is_filtered, tuple(writes))
+
+
+def _oid(connection: "psycopg.Connection[Any]", table: str) -> int | None:
+    """By the rules of SQL first, then letter by letter: few people quote a name with capitals."""
+    exact = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
+    psycopg = driver()
+    for name in (table, exact):
+        try:
+            row = connection.execute("SELECT pg_catalog.to_regclass(%s)::pg_catalog.oid", (name,)).fetchone()
+        except (psycopg.Error, ValueError):
+            continue
+        if row is not None and row[0] is not None:
+            return int(row[0])
+    return None
+
+
+def _fetched(connection: "psycopg.Connection[Any]", query: Any, oid: int) -> list[tuple[Any, ...]]:
+    psycopg = driver()
+    try:
+        return connection.execute(query, (oid,)).fetchall()
+    except psycopg.Error:
+        return []
+
+
+def columns(connection: "psycopg.Connection[Any]", table: Relation) -> list[Column]:
+    """The columns of a table by the catalog; one of which the role may read nothing is refused."""
+    found = [
+        Column(name, kind if is_ours else "", _stored(kind, is_ours, sort, modifier, is_text), is_domain, is_granted)
+        for name, kind, is_ours, sort, modifier, is_domain, is_granted, is_text in _fetched(
+            connection, _COLUMNS, table.oid
+        )
+    ]
+    if not any(column.is_granted for column in found):
+        raise SourceError(
+            f"a table that the role may not read: {table.name}",
+            because=f"{table.role} has no right to any of its columns",
+            instead=f"GRANT SELECT ON {table.name} TO {table.role};",
+        )
+    return found
+
+
+def _stored(kind: str, is_ours: bool, sort: str, modifier: int, is_text: bool) -> Stored:
+    """How a type is stored; of types that users made only enumerations and other spellings of text are text."""
+    if sort == "e" or (is_text and sort == "b") or (is_ours and kind in _TEXTS):
+        return Stored.TEXT
+    if not is_ours:
+        return Stored.OTHER
+    if kind == "numeric" and modifier >= 0 and (((modifier - 4) & 0x7FF) ^ 1024) - 1024 <= 0:
+        return Stored.WIDE
+    return _NUMBERS.get(kind, Stored.OTHER)
+
+
+def warn(table: Relation) -> None:
+    """Say which rights are more than reading needs, and that a filter of the server's is at work."""
+    if table.is_superuser or table.is_owner:
+        log.warning(
+            "the role %s %s, and discreet needs to read only: CREATE ROLE reader LOGIN; "
+            "GRANT CONNECT, TEMPORARY ON DATABASE %s TO reader; GRANT USAGE ON SCHEMA %s TO reader; "
+            "GRANT SELECT ON %s TO reader;",
+            table.role,
+            "is a superuser" if table.is_superuser else f"owns {table.name}",
+            table.database,
+            table.schema,
+            table.name,
+        )
+    elif table.writes:
+        log.warning(
+            "the role %s may write to %s, and discreet needs to read only: REVOKE %s ON %s FROM %s;",
+            table.role,
+            table.name,
+            ", ".join(table.writes),
+            table.name,
+            table.role,
+        )
+    if table.is_filtered:
+        log.warning(
+            "row security filters %s for %s: answers are about the rows that its policies show, and a policy that "
+            "looks at other rows, or changes, breaks the promise",
+            table.name,
+            table.role,
+        )
+
+
+def public_address(connection: "psycopg.Connection[Any]", database: str) -> str:
+    """Where the database is, without the role: the same for every spelling of this machine."""
+    host = connection.info.host.lower().rstrip(".")
+    if not host or host.startswith(("/", "@")) or _is_loopback(host):
+        host = "localhost"
+    return f"postgresql://{f'[{host}]' if ':' in host else host}:{connection.info.port}/{database}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,442 @@
+"""Spark: the engine of data too large for one machine; rows stay in its executors, and only the answer leaves them.
+
+Questions run in a session of our own beside the owner's, in the same application: it has its own settings, views and
+functions, so nothing that is set, named or registered in the owner's session changes what our SQL means. The SQL itself
+depends on no setting either: times carry no zone, casts are TRY_CAST, and odd text is written in hexadecimal digits.
+"""
+
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from discreet.catalog import ColumnType
+from discreet.engines import reading
+from discreet.engines.carrying import distinct_names
+from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.sources import Source
+from discreet.engines.sql import Registered, SQLEngine
+from discreet.engines.workspace import Workspace
+from discreet.errors import ParameterError, Refusal, SourceError
+from discreet.progress import Stage
+
+KIND = "spark"
+_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+_IN_UTC = f"timestampadd(MICROSECOND, unix_micros({{0}}), {_EPOCH})"
+_WITH_SECONDS = (  # Spark reads no offset behind a time without seconds
+    "concat(substr({0}, 1, 16), CASE WHEN substr({0}, 17, 1) = ':' THEN '' ELSE ':00' END, substr({0}, 17))"
+)
+_PLAIN = re.compile(r"[A-Za-z0-9 ._:-]*")
+
+
+def _text(value: str) -> str:
+    """Text that no setting reads as anything else: escapes, variables and quotes never stand in a literal."""
+    return f"'{value}'" if _PLAIN.fullmatch(value) else f"CAST(X'{value.encode().hex()}' AS STRING)"
+
+
+def _long(key: int) -> str:
+    """A 64-bit key as the signed number of the same bits."""
+    return f"({key if key < 2**63 else key - 2**64}L)"
+
+
+# Spark inlines the operand of NULLIF where it stands more than once, and products within each other double each time.
+_LIMITED = "get(filter(array({0}), discreet_real -> discreet_real > -{1} AND discreet_real < {1}), 0)"
+
+DIALECT = Dialect(
+    name="spark",
+    reads=reading.standard(
+        reading.Primitives(
+            # \z and not $, which also matches before a line break at the end
+            matches=f"({{0}} RLIKE concat({_text('^(?:')}, {{1}}, {_text(')' + chr(92) + 'z')}))",
+            double="TRY_CAST({0} AS DOUBLE)",
+            bigint="TRY_CAST({0} AS BIGINT)",
+            varchar="TRY_CAST({0} AS STRING)",
+            date="TRY_CAST({0} AS DATE)",
+            timestamp="TRY_CAST({0} AS TIMESTAMP_NTZ)",
+            zoned_text=_IN_UTC.format(f"TRY_CAST({_WITH_SECONDS} AS TIMESTAMP_LTZ)"),
+            zoned=_IN_UTC,
+            # adding 0.5 to 38 digits would round the last of them away
+            decimal="TRY_CAST(TRY_CAST(floor({0}) AS DECIMAL(38, 0)) "
+            "+ CASE WHEN pmod({0}, 1) >= 0.5 THEN 1 ELSE 0 END AS BIGINT)",
+            decimal_real="TRY_CAST({0} AS DOUBLE)",
+            moment="TIMESTAMP_NTZ '{0}'",
+            limited=_LIMITED,
+        )
+    ),
+    keyed_hash=lambda columns, key: f"xxhash64({', '.join((*columns, _long(key)))})",
+    micros=f"timestampdiff(MICROSECOND, {_EPOCH}, {{0}})",
+    whole="CAST({0} AS DECIMAL(38, 0))",
+    large_sum="sum(CAST({0} AS DECIMAL(20, 0)))",
+    record="struct({0})",
+    unordered=" ORDER BY 1",
+    limited=_LIMITED,
+    quotient="try_divide({0}, {1})",
+    quote="`",
+    text=_text,
+    varchar="TRY_CAST({0} AS STRING)",
+    bigint="TRY_CAST({0} AS BIGINT)",
+    timestamp="TIMESTAMP_NTZ {0}",
+)
+_quoted = DIALECT.quoted
+
+_STORED = {
+    **dict.fromkeys(("byte", "short", "integer", "long"), Stored.INTEGER),
+    **dict.fromkeys(("float", "double"), Stored.REAL),
+    **dict.fromkeys(("string", "char", "varchar", "void"), Stored.TEXT),
+    "decimal": Stored.DECIMAL,
+    "boolean": Stored.BOOLEAN,
+    "date": Stored.DATE,
+    "timestamp": Stored.ZONED,
+    "timestamp_ntz": Stored.TIMESTAMP,
+}
+_DRAFTED = {
+    Stored.INTEGER: ColumnType.INTEGER,
+    Stored.REAL: ColumnType.REAL,
+    Stored.DECIMAL: ColumnType.REAL,
+    Stored.TEXT: ColumnType.TEXT,
+    Stored.BOOLEAN: ColumnType.BOOLEAN,
+    Stored.DATE: ColumnType.DATE,
+    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
+    Stored.ZONED: ColumnType.TIMESTAMP,
+}
+
+_OURS = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.groupByAliases": "true",
+    # a cap of more rows than this would be applied only after all rows of a unit have met in one task
+    "spark.sql.optimizer.windowGroupLimitThreshold": str(2**31 - 1),
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.variable.substitute": "false",
+}
+_THEIRS = (
+    "spark.sql.adaptive.",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.files.",
+    "spark.sql.inMemoryColumnarStorage.",
+    "spark.sql.shuffle.",
+)
+_LEFT_OUT = ("spark.sql.legacy.", "spark.sql.optimizer.excludedRules", "spark.sql.session.collation.")
+_STRICT_READERS = (
+    "spark.sql.parquet.datetimeRebaseModeInRead",
+    "spark.sql.parquet.int96RebaseModeInRead",
+    "spark.sql.avro.datetimeRebaseModeInRead",
+)
+_UNREPEATABLE = frozenset({"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"})
+_JOB_GROUP = "spark.jobGroup.id"
+UNNAMED = "spark dataframe"
+
+
+def is_source(data: object) -> bool:
+    """Whether this is a DataFrame of Spark, or a session that a table is read from; the driver is not imported."""
+    kind = type(data)
+    return kind.__module__.startswith("pyspark.sql.") and kind.__name__ in ("DataFrame", "SparkSession")
+
+
+def source(data: object, table: str | None) -> Source:
+    """A DataFrame, or a table of a session, unread: its schema is asked for, never a row."""
+    if find_spec("pyspark") is None:
+        raise SourceError(
+            "a source on Spark", because="pyspark is not installed", instead="pip install 'discreet[spark]'"
+        )
+    try:
+        frame = _table_of(data, table) if type(data).__name__ == "SparkSession" else data
+        return _opened(frame, table if frame is not data else None)
+    except Refusal:
+        raise
+    except Exception:  # noqa: BLE001, S110 - the driver's own words may quote what it was reading
+        pass
+    raise _unreadable()
+
+
+def draft(source: Source) -> dict[str, ColumnType]:
+    """The types that a DataFrame's schema says."""
+    fields = source.frame.schema.fields  # type: ignore[union-attr]
+    return {
+        field.name: ColumnType.BINARY
+        if field.dataType.typeName() == "binary"
+        else _DRAFTED.get(_stored(field), ColumnType.DOCUMENT)
+        for field in fields
+    }
+
+
+def _table_of(session: Any, table: str | None) -> Any:
+    if not table:
+        raise SourceError(
+            "a Spark session without a table",
+            because="it may hold several",
+            instead='dp.protect(spark, table="clinic.visits", name="visits", ...)',
+        )
+    return session.table(table)
+
+
+def _opened(frame: Any, table: str | None) -> Source:
+    columns = distinct_names([field.name for field in frame.schema.fields])
+    if frame.isStreaming:
+        raise SourceError(
+            "a streaming DataFrame",
+            because="every question reads all rows, and a stream has no end",
+            instead="a table that the stream is written to",
+        )
+    for setting in _STRICT_READERS:
+        if (frame.sparkSession.conf.get(setting, None) or "").upper() == "EXCEPTION":
+            raise SourceError(
+                f"a DataFrame read with {setting}=EXCEPTION",
+                because="one row with a date of long ago would make reading fail, and tell that it is there",
+                instead=f'spark.conf.set("{setting}", "CORRECTED")',
+            )
+    identity = f"spark:{table}" if table else UNNAMED
+    if not _is_remote(frame.sparkSession):
+        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - the only way to the plan
+        _require_repeatable(plan, frame.sparkSession)
+        identity = _identity(plan) or identity
+    return Source("spark", identity, columns, frame=frame)
+
+
+def _require_repeatable(plan: Any, session: Any) -> None:
+    """Refuse what may give other rows when it is read again; a cap holds only over rows that stay the same."""
+    patterns = session.sparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # noqa: SLF001
+    if (
+        plan.deterministic()
+        and not plan.containsPattern(patterns.CURRENT_LIKE())
+        and not any(_is_arbitrary(node) for node in _nodes(plan))
+    ):
+        return
+    raise SourceError(
+        "a DataFrame that may give other rows when it is read again",
+        because="it samples, limits, or uses random numbers or the clock, and caps need rows that stay the same",
+        instead='frame.write.saveAsTable("clinic.visits"), then spark.table("clinic.visits")',
+    )
+
+
+def _is_arbitrary(node: Any) -> bool:
+    name = str(node.nodeName())
+    if name == "Deduplicate":
+        return bool(node.keys().size() < node.output().size())
+    return name in _UNREPEATABLE
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        children = node.children()
+        waiting += [children.apply(i) for i in range(children.size())]
+
+
+def _identity(plan: Any) -> str | None:
+    """The qualified name of a table, or the paths that were given for files; of anything else nothing is known."""
+    with suppress(Exception):
+        if plan.nodeName() == "SubqueryAlias":
+            name = str(plan.identifier().toString()).removeprefix("spark_catalog.")
+            return f"spark:{name}" if "." in name else None
+        if plan.nodeName() == "LogicalRelation":
+            return f"spark:{plan.relation().location().rootPaths().mkString(',')}"
+    return None
+
+
+def _unreadable() -> SourceError:
+    return SourceError(
+        "a Spark source that cannot be opened",
+        because="its session has ended, there is no such table, or its schema cannot be told",
+        instead='dp.protect(spark.table("clinic.visits"), name="visits", ...) in a running session',
+    )
+
+
+def _is_remote(session: Any) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _stored(field: Any) -> Stored:
+    return _STORED.get(field.dataType.typeName(), Stored.OTHER)
+
+
+class Spark(SQLEngine):
+    """A session of our own in the application that the DataFrames belong to."""
+
+    dialect: ClassVar[Dialect] = DIALECT
+
+    def __init__(
+        self,
+        sources: Mapping[str, Registered],
+        workspace: Workspace,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        super().__init__(sources, workspace)
+        self._token = secrets.token_hex(8)
+        self._kept: dict[str, Any] = {}
+        self._running: list[str] = []
+        with ExitStack() as undo:
+            undo.callback(workspace.close)
+            _require_no_limits(memory_limit, threads)
+            self._session = _opened_session(self._sources)
+            for name in self._sources:
+                self._place(name)
+            undo.pop_all()
+
+    def close(self) -> None:
+        """Give back everything, persisted rows included; the owner's application goes on."""
+        for name in reversed(list(self._kept)):  # Connect finds persisted rows by the views that they read
+            with suppress(Exception):  # an application that has ended holds nothing any more
+                self._drop(self._session, name)
+        self._workspace.close()
+
+    def progress(self) -> Stage | None:
+        """How many of the stages that are known so far are done; Spark finds new ones as it goes."""
+        if not self._running or _is_remote(self._session):
+            return None
+        tracker = self._session.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._running[-1])]
+        stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+        known = [info for info in map(tracker.getStageInfo, stages) if info is not None]
+        done = sum(info.numCompletedTasks >= info.numTasks for info in known)
+        return Stage(done, len(stages), "stages") if stages else None
+
+    @contextmanager
+    def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
+        """Our session, with a mark on what this thread runs in it, so that an interrupt ends that and no more."""
+        mark = f"discreet-{secrets.token_hex(8)}"
+        with _tagged(self._session, mark) if _is_remote(self._session) else _grouped(self._session.sparkContext, mark):
+            self._running.append(mark)
+            try:
+                yield self._session
+            finally:
+                self._running.remove(mark)
+
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+        """A view of the DataFrame in our session; one of its kind for all sessions exists only while it is made."""
+        frame: Any = source.frame
+        name = self._named("source", table)
+        try:
+            columns = ", ".join(_carried(field) for field in frame.schema.fields)
+            _share(frame, self._session, name)
+        except Exception:  # noqa: BLE001 - the driver's own words may quote what it was reading
+            shared = False
+        else:
+            shared = True
+        if not shared:
+            raise _unreadable()
+        self._kept[name] = None
+        return f"(SELECT {columns} FROM {name})", {field.name: _stored(field) for field in frame.schema.fields}
+
+    def _named(self, kind: str, thing: object) -> str:
+        return f"discreet_{self._token}_{super()._named(kind, thing)}"
+
+    def _create_rows(self, connected: Any, name: str, sql: str) -> None:
+        """Keep rows in the executors, in columns, beyond memory on their disks; the first answer computes them."""
+        from pyspark import StorageLevel  # noqa: PLC0415 - an optional driver
+
+        self._kept[name] = connected.sql(sql).persist(StorageLevel.MEMORY_AND_DISK)
+        self._kept[name].createOrReplaceTempView(name)
+
+    def _create_keys(self, connected: Any, name: str, keys: pa.Table) -> None:
+        self._kept[name] = None
+        connected.createDataFrame(keys).createOrReplaceTempView(name)
+
+    def _drop(self, connected: Any, name: str) -> None:
+        kept = self._kept.pop(name, None)
+        if kept is not None:
+            kept.unpersist()
+        connected.catalog.dropTempView(name)
+
+    def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
+        return list(connected.sql(sql).collect())
+
+
+@contextmanager
+def _grouped(context: Any, group: str) -> Iterator[None]:
+    """A job group of its own for this thread, whose own group comes back afterwards."""
+    theirs = context.getLocalProperty(_JOB_GROUP)
+    context.setLocalProperty(_JOB_GROUP, group)
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            # a question is several jobs, and the next may be about to start
+            context._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001 - Python has no name for it
+        raise
+    finally:
+        context.setLocalProperty(_JOB_GROUP, theirs)
+
+
+@contextmanager
+def _tagged(session: Any, tag: str) -> Iterator[None]:
+    """The same for Spark Connect."""
+    session.addTag(tag)
+    try:
+        yield
+    except BaseException as error:
+        if not isinstance(error, Exception):
+            session.interruptTag(tag)
+        raise
+    finally:
+        session.removeTag(tag)
+
+
+def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:
+    if memory_limit is not None or threads is not None:
+        raise ParameterError(
+            f"memory_limit={memory_limit!r}, threads={threads!r}",
+            because="Spark's memory and cores are given when its application starts",
+            instead='SparkSession.builder.config("spark.executor.memory", "4g")',
+        )
+
+
+def _opened_session(sources: Mapping[str, Registered]) -> Any:
+    """A new session in the application of the first DataFrame, with the settings that our SQL was written for."""
+    frame: Any = next(iter(sources.values())).source.frame
+    try:
+        theirs = frame.sparkSession.conf.getAll
+        session = frame.sparkSession.newSession()
+        for setting in session.conf.getAll:
+            if setting.startswith(_LEFT_OUT):
+                session.conf.unset(setting)
+        kept = {name: value for name, value in theirs.items() if name.startswith(_THEIRS)}
+        for setting, value in (kept | _OURS).items():
+            if session.conf.isModifiable(setting):
+                session.conf.set(setting, value)
+    except Exception:  # noqa: BLE001 - the driver's own words may quote what it was reading
+        opened = None
+    else:
+        opened = session
+    if opened is None:
+        raise _unreadable()
+    return opened
+
+
+def _share(frame: Any, session: Any, name: str) -> None:
+    frame.createGlobalTempView(name)
+    try:
+        place = frame.sparkSession.conf.get("spark.sql.globalTempDatabase", "global_temp")
+        session.table(f"{place}.{name}").createTempView(name)
+    finally:
+        frame.sparkSession.catalog.dropGlobalTempView(name)
+
+
+def _carried(field: Any) -> str:
+    """A column whose text is compared byte by byte; bytes that are no text are missing."""
+    name, kind = _quoted(field.name), field.dataType
+    if _stored(field) is not Stored.TEXT:
+        return name
+    if kind.typeName() != "string":
+        return f"TRY_CAST({name} AS STRING) AS {name}"
+    valid = f"try_validate_utf8({name})"
+    if getattr(kind, "collation", "UTF8_BINARY") != "UTF8_BINARY":
+        valid = f"collate({valid}, 'UTF8_BINARY')"
+    return f"{valid} AS {name}"
+
+
+ENGINE: type[SQLEngine] = Spark

@@ -1,0 +1,331 @@
+"""What all engines that speak SQL share: binding questions to tables, tables made once, answers checked.
+
+An engine of this kind says how its columns are stored, how it makes and drops a table, and how it fetches rows; what
+is asked of it is text from `lower` in its own dialect.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from discreet.catalog import ColumnType
+from discreet.engines import lower
+from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.sources import Source, unreadable_column
+from discreet.engines.workspace import Workspace
+from discreet.errors import SourceError, UnsupportedError, suggestion
+from discreet.progress import Stage
+from discreet.pushdown import Keys, Pushdown, SumSteps, digest
+from discreet.release import KEY_TYPES
+
+MOST_PREPARED = 16
+_LONGEST_NAME = 40
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A source with the key that orders its rows."""
+
+    source: Source
+    hash_key: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand."""
+
+    question: Pushdown
+    rows_name: str | None
+    rows_sql: str
+    stored: Mapping[SumSteps, str]
+    keys_name: str
+
+
+class SQLEngine(ABC):
+    """An engine that is asked in SQL; a subclass supplies the dialect and the six hooks below."""
+
+    dialect: ClassVar[Dialect]
+
+    def __init__(
+        self,
+        sources: Mapping[str, Registered],
+        workspace: Workspace,
+        *,
+        memory_limit: str | None = None,  # noqa: ARG002 - engines that run elsewhere take no limits from here
+        threads: int | None = None,  # noqa: ARG002
+    ) -> None:
+        self._sources = dict(sources)
+        self._workspace = workspace
+        self._shelf = Shelf()
+        self._places: dict[str, lower.Place] = {}
+
+    def require(self, table: str, columns: Mapping[str, ColumnType]) -> None:
+        """Refuse a declaration of columns that the source does not have, or holds in a form with no such reading."""
+        stored, source = self._place(table).stored, self._sources[table].source
+        for column, declared in columns.items():
+            if column in source.unreadable:
+                raise unreadable_column(table, column, source)
+            if column not in stored:
+                raise SourceError(
+                    f"column {column!r} of {table!r}",
+                    because="it is declared, and the source has no column of that name",
+                    instead=suggestion(column, stored),
+                )
+            if (stored[column], declared) not in self.dialect.reads:
+                raise self._unfit(table, column, stored[column], declared)
+
+    def adopt(self, table: str, hash_key: int) -> None:
+        """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
+        self._sources[table] = replace(self._sources[table], hash_key=hash_key)
+        self._places[table] = replace(self._place(table), key=hash_key)
+
+    def prepare(self, question: Pushdown) -> Prepared:
+        """Bind a question without reading a row; what its SQL cannot say is refused here."""
+        scan = question.scan
+        self.require(scan.table, {read.column: read.type for read in scan.columns})
+        materialised = scan.max_rows is not None or self._is_slow_to_read(self._sources[scan.table].source)
+        stored = lower.storable(question) if materialised else {}
+        prepared = Prepared(
+            question,
+            rows_name=self._named("rows", scan) if materialised else None,
+            rows_sql=lower.capped(scan, self._place(scan.table), self.dialect, stored),
+            stored=stored,
+            keys_name=self._named("keys", question.keys),
+        )
+        self.answer_sql(prepared, {})
+        if not self._can_compile(prepared):
+            raise UnsupportedError(
+                f"a question that {self.dialect.name} cannot compile",
+                because="it nests expressions too deeply, or holds a character that its SQL cannot",
+                instead="a shorter expression, or a column prepared by the owner",
+            )
+        return prepared
+
+    def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
+        """The SQL of an answer, over capped rows that hold the given steps."""
+        question = prepared.question
+        rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
+        hash_key = self._sources[question.scan.table].hash_key
+        return lower.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
+
+    def run(self, prepared: Prepared) -> list[list[int]]:
+        """Answer a bound question in whole numbers."""
+        with (
+            self._connected(prepared.question.scan.table) as connected,
+            self._tables(prepared, connected) as stored,
+        ):
+            rows = self._fetch(connected, self.answer_sql(prepared, stored))
+        if len(rows) != len(prepared.question.keys.rows):
+            raise RuntimeError("the engine answered another number of keys")
+        return [[int(value) for value in column] for column in zip(*rows, strict=True)]
+
+    def progress(self) -> Stage | None:
+        """How far the engine is with what it runs now, where it can tell; it depends on the rows."""
+        return None
+
+    def is_prepared(self, prepared: Prepared) -> bool:
+        """Whether the capped rows of a question stand ready."""
+        return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
+
+    @contextmanager
+    def _tables(self, prepared: Prepared, connected: Any) -> Iterator[Mapping[SumSteps, str]]:
+        """The tables that an answer needs, made where they are not there yet and kept while it runs."""
+
+        def drop(name: str) -> None:
+            self._drop(connected, name)
+
+        def create_keys() -> Mapping[SumSteps, str]:
+            self._create_keys(connected, prepared.keys_name, keys_table(prepared.question.keys))
+            return {}
+
+        def create_rows() -> Mapping[SumSteps, str]:
+            self._create_rows(connected, prepared.rows_name or "", prepared.rows_sql)
+            return prepared.stored
+
+        with ExitStack() as needed:
+            if prepared.question.keys.columns:
+                needed.enter_context(self._shelf.table(prepared.keys_name, create_keys, drop))
+            if prepared.rows_name is None:
+                yield {}
+            else:
+                yield needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
+
+    def _place(self, table: str) -> lower.Place:
+        if table not in self._places:
+            relation, stored = self._described(table, self._sources[table].source)
+            self._places[table] = lower.Place(relation, stored, self._sources[table].hash_key)
+        return self._places[table]
+
+    def _named(self, kind: str, thing: object) -> str:
+        return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
+
+    def _is_slow_to_read(self, source: Source) -> bool:  # noqa: ARG002 - engines differ
+        """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""
+        return False
+
+    def _unfit(self, table: str, column: str, stored: Stored, declared: ColumnType) -> SourceError:
+        fitting = [str(kind) for kind in ColumnType if (stored, kind) in self.dialect.reads]
+        return SourceError(
+            f"column {column!r} of {table!r} as {declared}",
+            because=f"the source holds it as {stored}, which has no reading as {declared} that all engines share",
+            instead=" or ".join(f'types={{{column!r}: "{kind}"}}' for kind in fitting[:2]),
+        )
+
+    def _can_compile(self, prepared: Prepared) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+        """Whether the engine takes the SQL of a question, found out before anything is charged and without a row."""
+        return True
+
+    @abstractmethod
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+        """The relation to read, and how it stores each column; no row is read."""
+
+    @abstractmethod
+    def _connected(self, table: str) -> AbstractContextManager[Any]:
+        """Whatever the other hooks need to talk to the engine in this thread."""
+
+    @abstractmethod
+    def _create_rows(self, connected: Any, name: str, sql: str) -> None:
+        """Keep the rows of a query under a name."""
+
+    @abstractmethod
+    def _create_keys(self, connected: Any, name: str, keys: pa.Table) -> None:
+        """Keep public keys under a name."""
+
+    @abstractmethod
+    def _drop(self, connected: Any, name: str) -> None:
+        """Drop what was kept under a name."""
+
+    @abstractmethod
+    def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
+        """The few rows of an answer, in order, as whole numbers or their text."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back everything, prepared tables and spill files included."""
+
+
+class OneConnection(SQLEngine):
+    """An engine over one connection that has `execute`; its questions take turns."""
+
+    def __init__(self, sources: Mapping[str, Registered], workspace: Workspace, **limits: Any) -> None:
+        super().__init__(sources, workspace, **limits)
+        self._turn = threading.Lock()
+        with ExitStack() as undo:
+            undo.callback(workspace.close)
+            (address,) = {registered.source.address for registered in sources.values()}
+            self._connection = self.opened(address or "")
+            undo.pop_all()
+
+    def close(self) -> None:
+        """Give back everything, prepared tables included."""
+        self._connection.close()
+        self._workspace.close()
+
+    @contextmanager
+    def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
+        with self._turn:
+            yield self._connection
+
+    def _can_compile(self, prepared: Prepared) -> bool:
+        """By EXPLAIN, the rows over the source and the answer over nothing."""
+        question, rows_name = prepared.question, prepared.rows_name
+        columns = [self.dialect.quoted(read.column) for read in question.scan.columns]
+        keys = [lower.ORDINAL, *(f"k{i}" for i in range(len(question.keys.columns)))]
+        over_nothing = replace(
+            prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
+        )
+        try:
+            with self._connected(question.scan.table) as connected:
+                for sql in (prepared.rows_sql, self.answer_sql(over_nothing, {})):
+                    connected.execute(f"EXPLAIN {sql}").fetchall()
+        except Exception:  # noqa: BLE001 - whatever the driver raises
+            return False
+        return True
+
+    def _create_rows(self, connected: Any, name: str, sql: str) -> None:
+        self._create(connected, name, f"AS {sql}")
+
+    def _create(self, connected: Any, name: str, what: str) -> None:
+        self._drop(connected, name)
+        connected.execute(f"CREATE TABLE {name} {what}")
+
+    def _drop(self, connected: Any, name: str) -> None:
+        connected.execute(f"DROP TABLE IF EXISTS {name}")
+
+    def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
+        return list(connected.execute(sql).fetchall())
+
+    @staticmethod
+    @abstractmethod
+    def opened(address: str) -> Any:
+        """A connection that can do nothing but read the source and keep tables of its own."""
+
+
+def _nothing(names: Sequence[str]) -> str:
+    return f"(SELECT {', '.join(f'NULL AS {name}' for name in names) or 'NULL'})"
+
+
+def keys_table(keys: Keys) -> pa.Table:
+    """Public keys with the number of each, in the order of the answer."""
+    columns = {lower.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
+    for i, column in enumerate(keys.columns):
+        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
+    return pa.table(columns)
+
+
+class Shelf:
+    """Tables made once and shared by threads; the ones longest unused go when there are too many."""
+
+    def __init__(self, most: int = MOST_PREPARED) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        self._users: dict[str, int] = {}
+        self._made: dict[str, Mapping[SumSteps, str]] = {}
+
+    def holds(self, name: str) -> bool:
+        """Whether the table is there."""
+        with self._guard:
+            return name in self._made
+
+    @contextmanager
+    def table(
+        self, name: str, create: Callable[[], Mapping[SumSteps, str]], drop: Callable[[str], None]
+    ) -> Iterator[Mapping[SumSteps, str]]:
+        """Hold a table while a query runs on it, and tell which steps it stores; whoever comes first makes it."""
+        with self._guard:
+            making = self._making.setdefault(name, threading.Lock())
+            self._users[name] = self._users.get(name, 0) + 1
+        try:
+            with making:
+                stored = self._find(name)
+                if stored is None:
+                    stored = create()
+                self._keep(name, stored, drop)
+            yield stored
+        finally:
+            with self._guard:
+                self._users[name] -= 1
+
+    def names(self) -> list[str]:
+        """All tables that are there."""
+        with self._guard:
+            return list(self._made)
+
+    def _find(self, name: str) -> Mapping[SumSteps, str] | None:
+        with self._guard:
+            return self._made.get(name)
+
+    def _keep(self, name: str, stored: Mapping[SumSteps, str], drop: Callable[[str], None]) -> None:
+        with self._guard:
+            self._made.pop(name, None)
+            self._made[name] = stored
+            idle = [old for old in self._made if not self._users.get(old)]
+            for old in idle[: max(0, len(self._made) - self._most)]:
+                del self._made[old]
+                drop(old)

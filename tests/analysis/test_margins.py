@@ -1,0 +1,94 @@
+"""Margins of several noises together: held against their probabilities, written out, and against draws."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.signal import fftconvolve
+from scipy.stats import binom
+
+from discreet.analysis.margins import margin
+from discreet.mechanisms import Gaussian, Laplace
+
+LEVELS = (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000))
+FALSE_ALARM = 1e-6
+
+
+def _gaussian(sigma: float) -> Gaussian:
+    return Gaussian.with_sigma(sigma=sigma, sensitivity=1)
+
+
+def _laplace(scale: float) -> Laplace:
+    return Laplace.with_scale(scale=scale, sensitivity=1)
+
+
+def _written_out(mixture) -> np.ndarray:
+    """The probability of every value, from the lowest to the highest, by the definition of a sum."""
+    whole = np.ones(1)
+    for times, noise in mixture:
+        reach = int(noise.margin(1 - 1e-13))
+        spaced = np.zeros(2 * times * reach + 1)
+        spaced[::times] = [noise.pmf(y) for y in range(-reach, reach + 1)]
+        whole = fftconvolve(whole, spaced)
+    return whole
+
+
+def _within(masses: np.ndarray, most: int) -> float:
+    middle = len(masses) // 2
+    return float(masses[max(0, middle - most) : middle + most + 1].sum()) if most >= 0 else 0.0
+
+
+noises = st.one_of(st.floats(0.05, 25).map(_gaussian), st.floats(0.05, 8).map(_laplace))
+mixtures = st.lists(st.tuples(st.integers(1, 7), noises), min_size=2, max_size=3)
+
+
+@settings(deadline=None, max_examples=60)
+@given(mixtures, st.sampled_from(LEVELS))
+def test_of_few_possible_values_the_margin_is_the_least(mixture, level):
+    masses, found = _written_out(mixture), margin(mixture, level)
+    assert _within(masses, found) >= float(level) - 1e-9
+    assert _within(masses, found - 1) < float(level) + 1e-9
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("make", [_gaussian, _laplace])
+@pytest.mark.parametrize("times", [(1, 40, 200), (2, 1, 60), (300, 300, 1), (1, 1000, 1)])
+def test_of_many_possible_values_the_margin_is_at_most_two_percent_above_the_least(times, make, level):
+    mixture = list(zip(times, map(make, (150.0, 11.0, 1.5)), strict=True))
+    masses, found = _written_out(mixture), margin(mixture, level)
+    assert _within(masses, found) >= float(level) - 1e-9
+    assert _within(masses, int(found * 0.98) - 2) < float(level)
+
+
+@pytest.mark.parametrize("make", [_gaussian, _laplace])
+def test_margins_cover_draws_as_often_as_they_say(make):
+    """20,000 draws of each. False alarms: one band of 1e-6 on each side."""
+    mixture = [(2, make(3.4e6)), (25_000, make(121.0)), (125_000, make(18.4))]
+    draws = sum(times * np.array(noise.release([0] * 20_000), dtype=object) for times, noise in mixture)
+    for level in LEVELS:
+        inside = int((np.abs(draws) <= margin(mixture, level)).sum())
+        assert binom.ppf(FALSE_ALARM, 20_000, float(level)) <= inside
+        assert inside <= binom.isf(FALSE_ALARM, 20_000, min(1, float(level) + 0.005))
+
+
+def test_one_noise_has_the_margin_of_its_mechanism_times_how_often_it_counts():
+    noise = _gaussian(7.0)
+    assert margin([(1, noise)], LEVELS[1]) == noise.margin(LEVELS[1])
+    assert margin([(-3, noise), (0, _laplace(5.0))], LEVELS[1]) == 3 * noise.margin(LEVELS[1])
+    assert margin([], LEVELS[1]) == 0
+
+
+def test_sizes_far_apart_and_beyond_64_bits_have_margins():
+    mixture = [(10**20, _gaussian(30.0)), (1, _laplace(2.0**49)), (3, _gaussian(0.001))]
+    assert 1.9 < margin(mixture, LEVELS[1]) / (10**20 * 30) < 2.1
+    assert margin([(1, _gaussian(0.001)), (7, _gaussian(0.001))], LEVELS[1]) == 0
+
+
+def test_confidence_next_to_certainty_adds_margins_up():
+    level = 1 - Fraction(1, 10**40)
+    mixture = [(1, _laplace(10.0)), (5, _laplace(2.0))]
+    assert margin(mixture, level) >= margin(mixture, LEVELS[2])
+    half = 1 - (1 - level) / 2
+    assert margin(mixture, level) == sum(times * noise.margin(half) for times, noise in mixture)

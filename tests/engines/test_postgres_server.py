@@ -1,0 +1,298 @@
+"""PostgreSQL before the first question: which table is meant, what the role may do, how the connection is set up."""
+
+import logging
+import sys
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pytest
+
+from discreet import frame
+from discreet.catalog import ColumnType
+from discreet.engines import postgres_server
+from discreet.engines.dialect import Stored
+from discreet.engines.postgres import DIALECT, draft, is_source, source
+from discreet.errors import SourceError
+from postgres_questions import ROWS, N, T, answer, as_superuser, question
+
+# sources
+
+
+def test_addresses_are_recognised_without_the_driver(script):
+    assert is_source("postgresql://host/db")
+    assert is_source("postgres://host/db")
+    assert not is_source("visits.csv")
+    assert not is_source(ROWS)
+    told = script("import sys, discreet, discreet.engines.postgres; print('psycopg' in sys.modules)")
+    assert told.stdout == "False\n"
+
+
+def test_every_spelling_of_a_table_is_one_source(visits):
+    url = urlsplit(visits.engine_url)
+    place = f"postgresql://localhost:{url.port}/records"
+    spelled = [
+        (visits.engine_url, "visits"),
+        (visits.engine_url, "public.visits"),
+        (visits.engine_url, "VISITS"),
+        (visits.engine_url, '"public"."visits"'),
+        (visits.engine_url, "records.public.visits"),
+        (visits.engine_url.replace("postgresql:", "postgres:").replace("127.0.0.1", "LOCALHOST"), "visits"),
+        (f"postgresql:///records?host=127.0.0.1&port={url.port}&user={url.username}&password={url.password}", "visits"),
+    ]
+    found = [source(*each) for each in spelled]
+    assert {each.identity for each in found} == {f"{place}#public.visits"}
+    assert {each.columns for each in found} == {("id", "g", "x")}
+
+
+def test_a_name_with_capitals_is_found_as_it_is_written(visits):
+    visits.execute('DROP TABLE IF EXISTS "Big Table"; CREATE TABLE "Big Table" ("Id" int)')
+    assert source(visits.engine_url, "Big Table").identity.endswith('#public."Big Table"')
+
+
+def test_the_password_is_nowhere_but_in_the_address(visits, caplog):
+    password = urlsplit(visits.engine_url).password or ""
+    found = source(visits.engine_url, "visits")
+    assert password in (found.address or "")
+    assert password not in repr(found) + found.identity
+    for url in (visits.engine_url.replace("/records", "/nothing"), visits.engine_url + "?nonsense=1"):
+        with pytest.raises(SourceError, match="cannot be reached") as refusal:
+            source(url, "visits")
+        assert password not in str(refusal.value) + repr(refusal.value.__context__)
+    assert password not in caplog.text
+
+
+def test_a_password_may_come_from_the_environment_or_a_file(visits, monkeypatch, tmp_path):
+    url = urlsplit(visits.engine_url)
+    bare = f"postgresql://{url.username}@127.0.0.1:{url.port}/records"
+    monkeypatch.setenv("PGPASSWORD", url.password or "")
+    assert source(bare, "visits").columns == ("id", "g", "x")
+    monkeypatch.delenv("PGPASSWORD")
+    (tmp_path / "pgpass").write_text(f"*:*:*:*:{url.password}\n")
+    (tmp_path / "pgpass").chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pgpass"))
+    assert source(bare, "visits").columns == ("id", "g", "x")
+
+
+@pytest.mark.parametrize(
+    ("table", "what"),
+    [
+        (None, "without a table"),
+        ("nothing", "no table 'nothing'"),
+        ("nowhere.visits", "no table"),
+        ("a.b.c.d", "no table"),
+        ('"', "no table"),
+        ("visits; DROP TABLE visits", "no table"),
+        ("generate_series(1, 3)", "no table"),
+        ("counter", "which is no table"),
+        ("visits_by_id", "which is no table"),
+        ("same", "not distinct"),
+    ],
+)
+def test_what_is_no_table_is_refused(visits, table, what):
+    visits.execute("CREATE SEQUENCE IF NOT EXISTS counter; CREATE INDEX IF NOT EXISTS visits_by_id ON visits (id)")
+    visits.execute('CREATE TABLE IF NOT EXISTS same ("a" int, "A" int)')
+    with pytest.raises(SourceError, match=what):
+        source(visits.engine_url, table)
+
+
+def test_an_address_with_a_driver_is_refused_with_the_address_to_use():
+    assert is_source("postgresql+psycopg://host/db")
+    with pytest.raises(SourceError, match="names a driver"):
+        source("postgresql+psycopg://user:secret@host/db", "visits")
+
+
+def test_views_and_the_like_are_sources(visits, open_postgres):
+    visits.execute(
+        "DROP VIEW IF EXISTS seen; DROP MATERIALIZED VIEW IF EXISTS kept; DROP TABLE IF EXISTS parted;"
+        "CREATE VIEW seen AS SELECT * FROM visits; CREATE MATERIALIZED VIEW kept AS SELECT * FROM visits;"
+        "CREATE TABLE parted (id bigint, g text, x double precision) PARTITION BY HASH (id);"
+        "CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);"
+        "INSERT INTO parted SELECT * FROM visits"
+    )
+    for name in ("seen", "kept", "parted"):
+        assert answer(open_postgres(name), T.agg(n=N, u=frame.count_units())) == [[3], [2]]
+
+
+TYPES = {
+    "smallint": (Stored.INTEGER, "integer"),
+    "oid": (Stored.INTEGER, "integer"),
+    "real": (Stored.REAL, "real"),
+    "numeric": (Stored.DECIMAL, "real"),
+    "numeric(10,2)": (Stored.DECIMAL, "real"),
+    "numeric(10,0)": (Stored.WIDE, "integer"),
+    "numeric(3,-2)": (Stored.WIDE, "integer"),
+    "boolean": (Stored.BOOLEAN, "boolean"),
+    "date": (Stored.DATE, "date"),
+    "timestamp(0)": (Stored.TIMESTAMP, "timestamp"),
+    "timestamptz": (Stored.ZONED, "timestamp"),
+    "varchar(3)": (Stored.TEXT, "text"),
+    "char(3)": (Stored.TEXT, "text"),
+    '"char"': (Stored.TEXT, "text"),
+    "name": (Stored.TEXT, "text"),
+    "uuid": (Stored.TEXT, "text"),
+    "inet": (Stored.TEXT, "text"),
+    "mood": (Stored.TEXT, "text"),
+    "positive": (Stored.INTEGER, "integer"),
+    "narrow": (Stored.WIDE, "integer"),
+    "bytea": (Stored.OTHER, "binary"),
+    "jsonb": (Stored.OTHER, "document"),
+    "integer[]": (Stored.OTHER, "document"),
+    "int4range": (Stored.OTHER, "document"),
+    "interval": (Stored.OTHER, "document"),
+    "time": (Stored.OTHER, "document"),
+    "pair": (Stored.OTHER, "document"),
+    "money": (Stored.OTHER, "document"),
+}
+
+
+def test_columns_are_described_and_drafted_by_the_catalog_of_the_server(postgres, open_postgres):
+    postgres.execute(
+        "DROP TABLE IF EXISTS typed; DROP TYPE IF EXISTS mood, pair; DROP DOMAIN IF EXISTS narrow, positive;"
+        "CREATE TYPE mood AS ENUM ('glad', 'sad'); CREATE TYPE pair AS (a int, b int);"
+        "CREATE DOMAIN positive AS integer NOT NULL CHECK (VALUE > 0); CREATE DOMAIN narrow AS numeric(10,0);"
+        f"CREATE TABLE typed (id int, {', '.join(f'c{i} {kind}' for i, kind in enumerate(TYPES))});"
+        "INSERT INTO typed (id, c18, c26) VALUES (1, 1, ROW(NULL, 1)), (2, 2, ROW(NULL, NULL))"
+    )
+    engine = open_postgres("typed")
+    assert list(engine._place("t").stored.values())[1:] == [stored for stored, _ in TYPES.values()]
+    assert list(map(str, draft(source(postgres.engine_url, "typed")).values()))[1:] == [
+        kind for _, kind in TYPES.values()
+    ]
+    for declared in ColumnType:
+        columns = {
+            f"c{i}": str(declared)
+            for i, (stored, _) in enumerate(TYPES.values())
+            if (stored, declared) in DIALECT.reads
+        }
+        for name in columns:
+            present = answer(engine, T.where(T[name].is_present()).agg(n=N), columns | {"id": "integer"})
+            assert present == [[2 if name in ("c18", "c26") else 0]]
+
+
+def test_columns_that_the_role_may_not_read_are_left_out(postgres, open_postgres):
+    postgres.execute(
+        "DROP TABLE IF EXISTS halves; CREATE TABLE halves (id bigint, g text, x float8, secret text);"
+        "REVOKE ALL ON halves FROM analyst_engine; GRANT SELECT (id, g, x) ON halves TO analyst_engine"
+    )
+    found = source(postgres.engine_url, "halves")
+    assert found.columns == ("id", "g", "x")
+    assert found.unreadable == {"secret": "the role may not read it"}
+    assert answer(open_postgres("halves"), T.agg(n=N)) == [[0]]
+    postgres.execute("REVOKE ALL ON halves FROM analyst_engine; REVOKE ALL (id, g, x) ON halves FROM analyst_engine")
+    with pytest.raises(SourceError, match="may not read") as refusal:
+        source(postgres.engine_url, "halves")
+    assert refusal.value.instead == "GRANT SELECT ON public.halves TO analyst_engine;"
+
+
+# rights
+
+
+def test_a_role_that_may_only_read_is_enough_and_draws_no_warning(visits, open_postgres, caplog):
+    assert answer(open_postgres("visits"), T.agg(n=N)) == [[3]]
+    assert caplog.text == ""
+
+
+def test_rights_that_reading_does_not_need_are_named(visits, caplog):
+    visits.execute(
+        "DROP TABLE IF EXISTS loose; CREATE TABLE loose (id int); GRANT INSERT, DELETE ON loose TO analyst_engine"
+    )
+    with caplog.at_level(logging.WARNING, "discreet"):
+        source(visits.engine_url, "loose")
+        source(visits.owner_url, "loose")
+        source(visits.superuser_url, "loose")
+    granted, owned, super_ = (record.getMessage() for record in caplog.records)
+    assert granted.endswith("REVOKE INSERT, DELETE ON public.loose FROM analyst_engine;")
+    assert "data_owner owns public.loose" in owned
+    assert "GRANT SELECT ON public.loose TO reader;" in owned
+    assert "postgres is a superuser" in super_
+
+
+def test_a_filter_by_row_security_is_told(visits, open_postgres, caplog):
+    visits.execute(
+        "DROP TABLE IF EXISTS mine; CREATE TABLE mine AS SELECT * FROM visits;"
+        "ALTER TABLE mine ENABLE ROW LEVEL SECURITY; CREATE POLICY one ON mine USING (id = 1)"
+    )
+    with caplog.at_level(logging.WARNING, "discreet"):
+        engine = open_postgres("mine")
+    assert "row security filters public.mine" in caplog.text
+    assert answer(engine, T.agg(n=N)) == [[2]]
+
+
+def test_without_temporary_tables_the_grant_is_named(visits):
+    as_superuser(visits, "REVOKE TEMPORARY ON DATABASE records FROM analyst_engine")
+    try:
+        with pytest.raises(SourceError, match="temporary") as refusal:
+            source(visits.engine_url, "visits")
+    finally:
+        as_superuser(visits, "GRANT TEMPORARY ON DATABASE records TO analyst_engine")
+    assert refusal.value.instead == "GRANT TEMPORARY ON DATABASE records TO analyst_engine;"
+
+
+def test_a_database_in_another_encoding_is_refused(visits):
+    as_superuser(
+        visits,
+        "DROP DATABASE IF EXISTS old",
+        "CREATE DATABASE old ENCODING 'SQL_ASCII' LOCALE 'C' LOCALE_PROVIDER libc TEMPLATE template0",
+    )
+    with pytest.raises(SourceError, match="encoding 'SQL_ASCII'"):
+        source(visits.superuser_url.replace("/records", "/old"), "pg_class")
+
+
+def test_settings_of_the_role_change_nothing(visits, open_postgres):
+    hostile = {
+        "DateStyle": "'SQL, DMY'",
+        "TimeZone": "'Asia/Tokyo'",
+        "standard_conforming_strings": "off",
+        "default_transaction_read_only": "on",
+        "search_path": "public",
+        "transform_null_equals": "on",
+    }
+    as_superuser(visits, *(f"ALTER ROLE analyst_engine SET {name} = {value}" for name, value in hostile.items()))
+    try:
+        engine = open_postgres(pa.table({"id": [1, 2], "g": ["\\", "2020-01-02"], "x": [1.0, 2.0]}))
+        counts = [T.where(T.g == "\\").agg(n=N), T.where(T.g.cast("date") == "2020-01-02").agg(n=N)]
+        assert [answer(engine, each) for each in counts] == [[[1]], [[1]]]
+    finally:
+        as_superuser(visits, "ALTER ROLE analyst_engine RESET ALL")
+
+
+def test_no_function_operator_or_type_of_a_user_is_ever_called(visits, open_postgres):
+    """The attack of CVE-2018-1058: names that shadow PostgreSQL's own, in a schema on everybody's search path."""
+    visits.execute(
+        "CREATE OR REPLACE FUNCTION public.trap(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'caught'; END $$;"
+        "CREATE OR REPLACE FUNCTION public.md5(varchar) RETURNS text LANGUAGE sql AS $$ SELECT public.trap('') $$;"
+        "CREATE OR REPLACE FUNCTION public.hashint8extended(int, bigint) RETURNS bigint LANGUAGE sql"
+        " AS $$ SELECT length(public.trap(''))::bigint $$;"
+        "CREATE OR REPLACE FUNCTION public.caught(varchar, varchar) RETURNS boolean LANGUAGE sql"
+        " AS $$ SELECT public.trap('') = '' $$;"
+        "DROP OPERATOR IF EXISTS public.= (varchar, varchar); DROP OPERATOR IF EXISTS public.~ (varchar, varchar);"
+        "CREATE OPERATOR public.= (FUNCTION = public.caught, LEFTARG = varchar, RIGHTARG = varchar);"
+        "CREATE OPERATOR public.~ (FUNCTION = public.caught, LEFTARG = varchar, RIGHTARG = varchar);"
+        "DROP TABLE IF EXISTS lured; CREATE TABLE lured (id int, g varchar, x varchar);"
+        "INSERT INTO lured VALUES (1, 'a', '1'), (2, 'b', '2')"
+    )
+    as_superuser(visits, "ALTER ROLE analyst_engine SET search_path = public, pg_catalog")
+    try:
+        engine = open_postgres("lured")
+        query = T.where(T.g == "a", T.x > 0).group_by("g", keys={"g": ["a", None]}).agg(n=N, u=frame.count_units())
+        assert answer(engine, query) == [[1, 0], [1, 0]]
+        asked = question(query)
+        portable = replace(asked, scan=replace(asked.scan, portable=True))
+        assert engine.run(engine.prepare(portable)) == [[1, 0], [1, 0]]
+    finally:
+        as_superuser(visits, "ALTER ROLE analyst_engine RESET ALL")
+
+
+def test_a_column_with_a_name_of_postgresql_is_left_out(postgres):
+    postgres.execute("CREATE OR REPLACE VIEW odd AS SELECT 1 AS id, 2 AS ctid")
+    found = source(postgres.engine_url, "odd")
+    assert found.columns == ("id",)
+    assert "keeps this name" in found.unreadable["ctid"]
+
+
+def test_what_the_driver_says_stays_with_the_driver(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(SourceError, match="without the driver") as refusal:
+        postgres_server.driver()
+    assert refusal.value.instead == "pip install 'discreet[postgres]'"

@@ -1,0 +1,4 @@
+-- the rows that are kept
+SELECT "patient_id", "ward" FROM (SELECT (coalesce(hashtextextended("patient_id", bigint '7'), 0) # coalesce(hashtextextended("ward", bigint '8'), 0)) AS discreet_row_hash, *, row_number() OVER (PARTITION BY "patient_id" ORDER BY (coalesce(hashtextextended("patient_id", bigint '7'), 0) # coalesce(hashtextextended("ward", bigint '8'), 0)), "ward" NULLS LAST) AS discreet_row_rank FROM (SELECT * FROM (SELECT "patient_id" AS "patient_id", "ward" AS "ward" FROM source) AS scanned WHERE "patient_id" IS NOT NULL) AS rows) AS ranked WHERE discreet_row_rank <= 10;
+-- the answer
+SELECT count(DISTINCT CASE WHEN "ward" IN ('A', 'B', 'it''s') THEN "ward" END) AS m0 FROM (SELECT * FROM kept) AS kept;

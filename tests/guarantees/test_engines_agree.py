@@ -1,0 +1,71 @@
+"""One catalog, four engines, one release: what a reader needs to believe that the engine does not matter.
+
+The same visits lie in a Parquet file, in PostgreSQL, in Spark and in a SQLite file. One catalog describes them; the
+owner asks for portable sampling, so that the rows kept of a patient with too many are the same everywhere, and moves
+the dataset from engine to engine as a new version in the same ledger. A testing session, which adds no noise, gives the
+same numbers on every engine. A private session gives the same prices, margins and guarantee, and noise of its own.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import discreet as dp
+import opened
+
+CATALOG = """
+catalog: discreet.catalog/1
+tables:
+  visits:
+    version: {version}
+    privacy_unit: patient_id
+    max_rows: 3
+    sampling: portable
+    budget: {{epsilon: 2, delta: 1e-9}}
+    columns:
+      patient_id: {{type: integer}}
+      ward: {{type: text, keys: [{wards}]}}
+      cost: {{type: real, bounds: [0, 2000], grid: 0.01}}
+      day: {{type: date}}
+"""
+T = dp.table("visits")
+QUERY = (
+    T.where(T.day >= "2024-06-01", T.cost / 3 > 10)
+    .group_by("ward")
+    .agg(visits=dp.count(), patients=dp.count_units(), total=dp.sum("cost"), average=dp.mean("cost"))
+)
+
+
+def _session(session: type[dp.Session], engine: str, request: pytest.FixtureRequest, **words: Any) -> dp.Session:
+    """A session over the same visits, where the engine keeps them."""
+    place = request.getfixturevalue("tmp_path")
+    version = 1 + opened.ENGINES.index(engine)
+    catalog = place / f"catalog{version}.yaml"
+    catalog.write_text(CATALOG.format(version=version, wards=", ".join(dp.datasets.WARDS)), encoding="utf-8")
+    visits = dp.datasets.visits(400, seed=3).select(["patient_id", "ward", "cost", "day"])
+    return session(catalog, sources={"visits": opened.brought(engine, visits, place, request)}, **words)
+
+
+def test_one_catalog_gives_the_same_numbers_on_every_engine(request):
+    ledger, releases = dp.testing.ForgottenLedger(":memory:"), {}
+    for engine in opened.ENGINES:
+        with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
+            releases[engine] = session.release(QUERY, epsilon=Fraction(1, 2)).to_arrow().to_pylist()
+    assert sum(row["visits"] for row in releases["duckdb"]) > 300
+    for engine in opened.ENGINES:
+        assert releases[engine] == releases["duckdb"], engine
+
+
+def test_one_catalog_gives_the_same_prices_and_margins_on_every_engine_and_noise_of_its_own(request, tmp_path):
+    """Four releases of 24 noisy numbers agree by chance with probability below 1e-20: their noise is in the tens."""
+    told, noisy = {}, {}
+    for engine in opened.ENGINES:
+        with _session(dp.Session, engine, request, ledger=tmp_path / f"{engine}.sqlite") as session:
+            told[engine] = str(session.explain(QUERY, epsilon=Fraction(1, 2)))
+            noisy[engine] = session.release(QUERY, epsilon=Fraction(1, 2))
+    assert {text.replace(f"version {1 + i}", "") for i, text in enumerate(told.values())} == {
+        told["duckdb"].replace("version 1", "")
+    }
+    assert len({str([m.scale for m in release.measured]) for release in noisy.values()}) == 1
+    assert len({str(release.to_arrow().to_pylist()) for release in noisy.values()}) == len(opened.ENGINES)
