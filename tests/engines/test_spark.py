@@ -369,7 +369,6 @@ from servers import start_spark
 import test_spark as own
 here = Path(sys.argv[3])
 spark = start_spark(here, **{"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
-signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's own ends all jobs of the application
 tracker = spark.sparkContext.statusTracker()
 endless = lambda: spark.range(10**13, numPartitions=1).selectExpr("max(xxhash64(id))").collect()
 threading.Thread(target=endless, daemon=True).start()

@@ -7,6 +7,8 @@ depends on no setting either: times carry no zone, casts are TRY_CAST, and odd t
 
 import re
 import secrets
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
@@ -16,10 +18,11 @@ import pyarrow as pa
 
 from discreet.catalog import ColumnType
 from discreet.engines import reading
+from discreet.engines.cancelling import cancellable
 from discreet.engines.carrying import distinct_names
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source
-from discreet.engines.sql import Registered, SQLEngine
+from discreet.engines.sql import Prepared, Registered, SQLEngine
 from discreet.engines.workspace import Workspace
 from discreet.errors import ParameterError, Refusal, SourceError
 from discreet.progress import Stage
@@ -279,6 +282,7 @@ class Spark(SQLEngine):
         self._token = secrets.token_hex(8)
         self._kept: dict[str, Any] = {}
         self._running: list[str] = []
+        self._own = threading.local()
         with ExitStack() as undo:
             undo.callback(workspace.close)
             _require_no_limits(memory_limit, threads)
@@ -305,10 +309,21 @@ class Spark(SQLEngine):
         done = sum(info.numCompletedTasks >= info.numTasks for info in known)
         return Stage(done, len(stages), "stages") if stages else None
 
+    def run(self, prepared: Prepared) -> list[list[int]]:
+        """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
+        mark = f"discreet-{secrets.token_hex(8)}"
+
+        def marked() -> list[list[int]]:
+            self._own.mark = mark
+            return super(Spark, self).run(prepared)
+
+        with _interrupts_reach_us():
+            return cancellable(marked, lambda: _cancel(self._session, mark))
+
     @contextmanager
     def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
-        """Our session, with a mark on what this thread runs in it, so that an interrupt ends that and no more."""
-        mark = f"discreet-{secrets.token_hex(8)}"
+        """Our session, with the mark of this question on what this thread runs in it."""
+        mark = self._own.mark
         with _tagged(self._session, mark) if _is_remote(self._session) else _grouped(self._session.sparkContext, mark):
             self._running.append(mark)
             try:
@@ -363,11 +378,6 @@ def _grouped(context: Any, group: str) -> Iterator[None]:
     context.setLocalProperty(_JOB_GROUP, group)
     try:
         yield
-    except BaseException as error:
-        if not isinstance(error, Exception):
-            # a question is several jobs, and the next may be about to start
-            context._jsc.sc().cancelJobGroupAndFutureJobs(group)  # noqa: SLF001 - Python has no name for it
-        raise
     finally:
         context.setLocalProperty(_JOB_GROUP, theirs)
 
@@ -378,12 +388,31 @@ def _tagged(session: Any, tag: str) -> Iterator[None]:
     session.addTag(tag)
     try:
         yield
-    except BaseException as error:
-        if not isinstance(error, Exception):
-            session.interruptTag(tag)
-        raise
     finally:
         session.removeTag(tag)
+
+
+def _cancel(session: Any, mark: str) -> None:
+    """End the jobs with a mark, and those that are about to start: a question is several."""
+    if _is_remote(session):
+        session.interruptTag(mark)
+    else:
+        session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(mark)  # noqa: SLF001 - Python has no name for it
+
+
+@contextmanager
+def _interrupts_reach_us() -> Iterator[None]:
+    """PySpark's own handler would end every job of the application, other people's too."""
+    before = signal.getsignal(signal.SIGINT)
+    is_theirs = getattr(before, "__module__", "").startswith("pyspark.")
+    if not is_theirs or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:
