@@ -301,3 +301,21 @@ def test_a_process_that_may_start_no_thread_still_gets_its_answer(monkeypatch):
 )
 def test_a_stage_reads_as_a_person_would_say_it(stage, said):
     assert str(stage) == said
+
+
+LONG_RELEASE = """
+import duckdb, discreet as dp
+rows = duckdb.sql("SELECT mod(i, 300000) AS id, mod(hash(i), 1000)::DOUBLE AS x FROM range(4000000) r(i)")
+rows.write_parquet("rows.parquet")
+words = {"privacy_unit": "id", "max_rows": 3, "budget": dp.Budget(epsilon=1), "ledger": ":memory:", "threads": 1}
+with dp.protect("rows.parquet", name="long", analyst=%r, **words) as session:
+    session.release(dp.table("long").agg(s=dp.sum("x", bounds=(0, 1))), epsilon=0.5)
+"""
+
+
+@pytest.mark.parametrize("analyst", ["owner", "ann"])
+def test_a_session_shows_an_analyst_the_time_alone(analyst, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = _on_a_terminal(LONG_RELEASE % analyst)
+    assert "Traceback" not in written
+    assert "%" not in written or analyst == "owner"

@@ -136,7 +136,7 @@ _STRICT_READERS = (
 )
 _UNREPEATABLE = frozenset({"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"})
 _JOB_GROUP = "spark.jobGroup.id"
-UNNAMED = "spark dataframe"
+UNNAMED = "memory"
 
 
 def is_source(data: object) -> bool:
