@@ -502,3 +502,12 @@ def test_what_is_no_scalar_of_ours_is_left_for_others_to_refuse(value):
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**63, -(2**63) - 1, True, "1", None])
 def test_what_no_engine_holds_as_a_real_is_none(value):
     assert not is_of_type(value, ColumnType.REAL)
+
+
+@pytest.mark.parametrize("source", ["postgresql://reader:tops3cret@h/db", "postgresql://h/db?password=tops3cret"])
+def test_a_password_in_a_catalog_is_refused_and_not_shown(source):
+    text = f"tables: {{visits: {{source: '{source}', privacy_unit: id, columns: {{id: {{type: text}}}}}}}}"
+    with pytest.raises(CatalogError) as refusal:
+        Catalog.parse("catalog: discreet.catalog/1\n" + text)
+    assert "PGPASSWORD" in str(refusal.value)
+    assert "tops3cret" not in str(refusal.value)

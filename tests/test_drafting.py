@@ -42,6 +42,23 @@ def test_a_dataset_is_named_by_its_owner_or_by_the_stem_of_its_file(source, give
 
 
 @pytest.mark.parametrize(
+    ("table", "given", "name"),
+    [
+        ("visits", None, "visits"),
+        ("clinic.visits", None, "visits"),
+        ('records.clinic."Big ""Visits"""', None, 'Big "Visits"'),
+        ('clinic."big.visits"', None, "big.visits"),
+        ("clinic.visits", "people", "people"),
+        (None, None, "records"),
+        ("", None, "records"),
+    ],
+)
+@pytest.mark.parametrize("source", ["postgresql://reader@host/records", "records.sqlite", Path("records.duckdb")])
+def test_a_dataset_in_a_database_is_named_by_its_table(source, table, given, name):
+    assert name_of(source, given, table) == name
+
+
+@pytest.mark.parametrize(
     ("source", "given"), [(object(), None), ("data/*.csv", None), ("part?.csv", None), ("a.csv", 3)]
 )
 def test_a_frame_or_a_glob_without_a_name_is_refused(source, given):

@@ -57,6 +57,7 @@ _REASONS = {
     "too_long": "it must be two numbers, a lower and an upper one",
     "tuple_type": "it must be a list",
 }
+_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|\bpassword\s*=", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 LONGEST_TEXT = 10_000_000
 _PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
@@ -245,6 +246,8 @@ class Table(Fact):
             if (value := getattr(self, field)) is not None and not 1 <= value < 2**63:
                 raise ValueError(f"{field}: a whole number from 1 on")
         Caps(self.max_rows, self.max_groups, self.max_rows_per_group)
+        if self.source is not None and _PASSWORD.search(self.source):
+            raise ValueError("source: a catalog is kept and shown, and so would be the password; use PGPASSWORD")
         self._refuse_rows_of_unstructured_data()
         return self
 

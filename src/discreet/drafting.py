@@ -6,6 +6,7 @@ where nothing was charged yet and the owner corrects the path or the delimiter: 
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,15 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
-from discreet.engines import Source, draft, located, source_of, unreadable_column
+from discreet.engines import Source, draft, has_tables, located, source_of, unreadable_column
 from discreet.engines.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
 from discreet.frame import checked_bounds
 from discreet.ledger import Dataset, Ledger, Registration
 from discreet.unit import Row, unit_of
+
+_LAST_PART = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"$|(?P<bare>[^."]+)$')
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,12 @@ class Words:
     table: Mapping[str, Any]
 
 
-def name_of(source: object, given: object) -> str:
-    """The dataset's name: the owner's word, or the stem of a file or a directory."""
+def name_of(source: object, given: object, table: str | None = None) -> str:
+    """The dataset's name: the owner's word, or the last part of a table's name, or the stem of a file or directory."""
     if isinstance(given, str):
         return given
+    if given is None and isinstance(table, str) and (last := _LAST_PART.search(table)):
+        return (last["quoted"] or last["bare"]).replace('""', '"')
     if given is None and isinstance(source, str | Path):
         stem = Path(public_location(str(source))).name.split(".")[0]
         if stem and "*" not in stem and "?" not in stem:
@@ -161,7 +166,7 @@ def opened_source(name: str, table: Table, given: Mapping[str, object], beside: 
             because="neither the catalog nor the session says where its rows are",
             instead=f'source: {name}.csv in the catalog, or Session(catalog, sources={{"{name}": frame}})',
         )
-    return source_of(data, delimiter=table.delimiter, table=table.relation)
+    return source_of(data, delimiter=table.delimiter, table=table.relation if has_tables(data) else None)
 
 
 def dataset_of(name: str, table: Table, source: str) -> Dataset:

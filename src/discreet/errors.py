@@ -147,13 +147,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
-    """Public calls raise refusals from one frame, so that a person sees their own line and the reason."""
+    """Public calls raise refusals and interrupts from one frame: a person sees their own line and the reason."""
 
     @functools.wraps(call)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return call(*args, **kwargs)
-        except DiscreetError as error:
+        except (DiscreetError, KeyboardInterrupt) as error:
             caught = error
         caught.__context__ = None
         raise caught.with_traceback(None)

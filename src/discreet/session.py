@@ -164,7 +164,7 @@ class Session:
         analyst             who asks, for the history; an "owner" sees how far a long query is
         memory_limit, threads   what the engine may use
         """
-        known = drafting.name_of(source, name)
+        known = drafting.name_of(source, name, table)
         opened = source_of(source, delimiter=delimiter, table=table)
         by_column = drafting.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
         facts = {
@@ -373,6 +373,8 @@ class Session:
         except BaseException as error:
             code = type(error).__name__
             self._forfeit(receipt, code)
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(f"stopped; its charge stands, receipt {receipt.id}") from None
             if not isinstance(error, Exception):
                 raise
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt.id)

@@ -129,6 +129,16 @@ def test_a_dependency_that_is_installed_but_broken_is_a_problem(monkeypatch):
     assert check.found.endswith("but ImportError: rich: undefined symbol")
 
 
+@posix_only
+def test_java_is_found_where_pyspark_looks_for_it(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").touch(mode=0o700)
+    on_path, at_home = {"PATH": str(tmp_path / "bin")}, {"PATH": "", "JAVA_HOME": str(tmp_path)}
+    assert [doctor.java(each).status for each in (on_path, at_home)] == [Status.OK, Status.OK]
+    elsewhere = on_path | {"JAVA_HOME": str(tmp_path / "elsewhere")}
+    assert [doctor.java(each).status for each in (elsewhere, {})] == [Status.WARNING, Status.WARNING]
+
+
 def test_bytes_that_repeat_are_no_entropy():
     assert doctor.entropy(lambda size: b"\0" * size).status is Status.PROBLEM
     assert doctor.entropy(os.urandom).status is Status.OK

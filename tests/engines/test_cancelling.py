@@ -12,7 +12,7 @@ import pytest
 from discreet.engines.cancelling import cancellable
 
 LONG_QUERY = """
-import sys, threading, time
+import sys, threading, time, traceback
 import numpy as np, pyarrow as pa
 import discreet as dp
 
@@ -35,12 +35,13 @@ def told():
 threading.Thread(target=told, daemon=True).start()
 try:
     session.release(query, epsilon=0.5)
-except KeyboardInterrupt:
+except KeyboardInterrupt as error:
+    frames = len(traceback.extract_tb(error.__traceback__))
     stopped = time.process_time()
     time.sleep(0.5)
     used = time.process_time() - stopped
     *_, entry = session.history()
-    print("interrupted", float(session.remaining()), entry.state, used < 0.3)
+    print("interrupted", float(session.remaining()), entry.state, used < 0.3, frames, str(error)[:26])
 else:
     print("answered")
 """
@@ -58,7 +59,7 @@ def test_ctrl_c_stops_duckdb_and_the_charge_stands(tmp_path: Path):
     child.send_signal(signal.SIGINT)
     told, failed = child.communicate(timeout=60)
     assert "Traceback" not in failed
-    assert told.strip() == "interrupted 0.5 FORFEITED True"
+    assert told.strip() == "interrupted 0.5 FORFEITED True 2 stopped; its charge stands"
 
 
 def test_an_outcome_or_an_error_comes_back_to_the_caller():

@@ -3,10 +3,12 @@
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.catalog import ColumnType
 from discreet.engines import DuckDB, draft, engine_of, engines_of, postgres, source_of, spark, sqlite
 from discreet.errors import SourceError
@@ -58,3 +60,35 @@ def test_drivers_are_not_imported_before_they_are_needed():
     code = "import sys, discreet.engines; print([m for m in ('psycopg', 'pyspark', 'py4j') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
+
+
+def test_one_catalog_serves_databases_and_files_alike(database, tmp_path):
+    """Its relation is the table of a database; a file or a frame takes no notice of it."""
+    catalog = dp.Catalog.parse(
+        "tables: {v: {relation: visits, privacy_unit: id, max_rows: 1, budget: {epsilon: 1}, "
+        "columns: {id: {type: integer}}}}"
+    )
+    for version, source in enumerate((database, pa.table({"id": [1]})), 1):
+        catalog.tables["v"] = catalog.tables["v"].model_copy(update={"version": version})
+        with dp.Session(catalog, sources={"v": source}, ledger=tmp_path / "ledger.sqlite") as session:
+            assert float(session.remaining()) == 1
+
+
+SECRET = "tops3cret"  # noqa: S105 - nobody has it
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        f"host=127.0.0.1 port=1 dbname=records user=reader password={SECRET}",
+        f"jdbc:postgresql://h/db?user=reader&password={SECRET}",
+        Path(f"postgresql://reader:{SECRET}@h/db"),
+        f" postgresql://reader:{SECRET}@127.0.0.1:1/records",
+        f"PostgreSQL://reader:{SECRET}@127.0.0.1:1/records",
+    ],
+)
+def test_no_address_is_shown_with_its_password(data):
+    with pytest.raises(SourceError) as refusal:
+        source_of(data, table="visits")
+    assert SECRET not in str(refusal.value)
+    assert "postgresql://" in str(refusal.value).lower()

@@ -56,10 +56,77 @@ def test_the_password_is_nowhere_but_in_the_address(visits, caplog):
     assert password in (found.address or "")
     assert password not in repr(found) + found.identity
     for url in (visits.engine_url.replace("/records", "/nothing"), visits.engine_url + "?nonsense=1"):
-        with pytest.raises(SourceError, match="cannot be reached") as refusal:
+        with pytest.raises(SourceError, match=r"no database|cannot be understood") as refusal:
             source(url, "visits")
         assert password not in str(refusal.value) + repr(refusal.value.__context__)
     assert password not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ("{role}:{password}@127.0.0.1:{port}/records?nonsense=1", "cannot be understood"),
+        ("{role}:s3cr%t@127.0.0.1:{port}/records", "cannot be understood"),
+        ("{role}:hush@s3cret@127.0.0.1:{port}/records", "cannot be understood"),
+        ("{role}:hush/s3cret@127.0.0.1:{port}/records", "cannot be understood"),
+        ("{role}:99/s3cret@127.0.0.1:{port}/records", "cannot be understood"),
+        ("{role}:s3cret@127.0.0.1:{port}/records", "the role 'analyst_engine' at '127.0.0.1:{port}'"),
+        ("nobody:s3cret@127.0.0.1:{port}/records", "the role 'nobody' at '127.0.0.1:{port}'"),
+        ("{role}@127.0.0.1:{port}/records", "the role 'analyst_engine'"),
+        ("{role}:{password}@127.0.0.1:{port}/recordz", "no database 'recordz' at '127.0.0.1:{port}'"),
+        ("{role}:s3cret@nowhere.invalid:{port}/records", "a host that is not found: 'nowhere.invalid'"),
+        ("{role}:s3cret@127.0.0.1:1/records", "no PostgreSQL server at '127.0.0.1:1'"),
+        ("{role}:s3cret@/records?host=/nowhere&port=1", "no PostgreSQL server at '/nowhere:1'"),
+        ("{role}:{password}@127.0.0.1:{port}/records?sslmode=require", "an encrypted connection to"),
+        ("{role}:{password}@127.0.0.1:{port}/records?sslmode=s3cret", "cannot be reached"),
+    ],
+)
+def test_each_cause_of_no_connection_has_its_own_words_and_never_the_password(visits, monkeypatch, asked, what):
+    for name in ("PGPASSWORD", "PGPASSFILE"):
+        monkeypatch.delenv(name, raising=False)
+    url = urlsplit(visits.engine_url)
+    parts = {"role": url.username, "password": url.password, "port": url.port}
+    with pytest.raises(SourceError) as refusal:
+        source(f"postgresql://{asked.format(**parts)}", "visits")
+    assert what.format(**parts) in refusal.value.what
+    said = str(refusal.value) + repr(refusal.value.__context__)
+    assert not any(secret in said for secret in (url.password, "s3cr", "hush"))
+
+
+def test_a_database_that_the_role_may_not_enter_is_named_with_the_grant(visits):
+    as_superuser(visits, "DROP DATABASE IF EXISTS shut", "CREATE DATABASE shut")
+    as_superuser(visits, "REVOKE ALL ON DATABASE shut FROM PUBLIC")
+    with pytest.raises(SourceError, match="the database 'shut'") as refusal:
+        source(visits.engine_url.replace("/records", "/shut"), "visits")
+    assert refusal.value.instead == 'GRANT CONNECT, TEMPORARY ON DATABASE "shut" TO "analyst_engine";'
+
+
+@pytest.mark.parametrize(
+    ("table", "instead"),
+    [
+        ("vists", "table='public.visits'"),
+        ("public.vists", "table='public.visits'"),
+        ("stays", "table='clinic.stays' or table='hospital.stays'"),
+        ("clinic.Stais", "table='clinic.stays'"),
+        ("locked.stays_within", "GRANT USAGE ON SCHEMA locked TO analyst_engine;"),
+        ("stays_within", "GRANT USAGE ON SCHEMA locked TO analyst_engine;"),
+    ],
+)
+def test_a_table_that_is_not_found_is_told_with_the_nearest_or_the_right_that_is_missing(visits, table, instead):
+    as_superuser(
+        visits,
+        *(
+            f"CREATE SCHEMA IF NOT EXISTS {schema}; CREATE TABLE IF NOT EXISTS {schema}.{name} (id int)"
+            for schema, name in (("clinic", "stays"), ("hospital", "stays"), ("locked", "stays_within"))
+        ),
+        "GRANT USAGE ON SCHEMA clinic, hospital TO analyst_engine",
+    )
+    try:
+        with pytest.raises(SourceError) as refusal:
+            source(visits.engine_url, table)
+    finally:
+        as_superuser(visits, "DROP SCHEMA clinic, hospital, locked CASCADE")
+    assert refusal.value.instead == instead
 
 
 def test_a_password_may_come_from_the_environment_or_a_file(visits, monkeypatch, tmp_path):

@@ -399,3 +399,23 @@ def test_a_lazy_frame_is_computed_once_when_it_is_protected(tmp_path):
     source = source_of(pl.LazyFrame({"g": ["a", "b"]}).map_batches(seen))
     assert _counts(source, ["a"], tmp_path) == _counts(source, ["b"], tmp_path) == [1]
     assert computed == [2]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_a_table_of_what_has_no_tables_is_refused(tmp_path, ending):
+    path = tmp_path / f"visits.{ending}"
+    if ending == "parquet":
+        pq.write_table(pa.table({"x": [1]}), path)
+    else:
+        path.write_text("x\n1\n")
+    for data in (path, pa.table({"x": [1]})):
+        with pytest.raises(ParameterError, match="table='visits' for") as refusal:
+            source_of(data, table="visits")
+        assert "a DuckDB or SQLite file" in refusal.value.because
+
+
+def test_a_source_of_another_type_is_told_every_kind_that_there_is():
+    with pytest.raises(SourceError, match="a source of type dict") as refusal:
+        source_of({})
+    assert "a Spark DataFrame" in refusal.value.because
+    assert "postgresql://" in refusal.value.because

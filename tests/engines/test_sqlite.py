@@ -69,14 +69,25 @@ def test_a_file_is_recognised_by_its_ending_or_by_how_it_begins(tmp_path):
     assert not sqlite.is_source(tmp_path / "nothing.db")
 
 
-@pytest.mark.parametrize("table", [None, "nobody", "T", "sight", "words", "sqlite_master"])
-def test_only_a_table_with_rows_of_its_own_is_a_source(tmp_path, table):
+@pytest.mark.parametrize(
+    ("table", "what", "instead"),
+    [
+        (None, "without a table", "table='t'"),
+        ("nobody", "no table 'nobody'", "one of 't'"),
+        ("T", "no table 'T'", "table='t'"),
+        ("sight", "'sight', which is a view", "CREATE TABLE"),
+        ("words", "'words', which is a view or a virtual table", "CREATE TABLE"),
+        ("sqlite_master", "no table", "one of"),
+    ],
+)
+def test_only_a_table_with_rows_of_its_own_is_a_source(tmp_path, table, what, instead):
     path = _file(tmp_path / "a.sqlite", "x", [])
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE VIEW sight AS SELECT abs(x) AS x FROM t")
         connection.execute("CREATE VIRTUAL TABLE words USING fts4(x)")
-    with pytest.raises(SourceError, match="table"):
+    with pytest.raises(SourceError, match=what) as refusal:
         source_of(path, table=table)
+    assert instead in refusal.value.instead
 
 
 def test_what_is_no_database_is_refused_without_the_words_of_the_driver(tmp_path):
@@ -84,6 +95,7 @@ def test_what_is_no_database_is_refused_without_the_words_of_the_driver(tmp_path
     with pytest.raises(SourceError) as refusal:
         source_of(tmp_path / "a.sqlite", table="t")
     assert "file is not" not in str(refusal.value)
+    assert refusal.value.what == "a database that cannot be opened"
     _file(tmp_path / "b.sqlite", "x", [])
     _file(tmp_path / "c.sqlite", "x", [])
     with pytest.raises(SourceError):

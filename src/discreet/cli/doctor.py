@@ -7,11 +7,12 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from importlib import import_module, metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -72,6 +73,8 @@ def examine() -> Iterator[Check]:
     """Every check, in the order in which things are needed."""
     yield python_version(sys.version_info[:3])
     yield from _dependencies()
+    if find_spec("pyspark"):
+        yield java(os.environ)
     yield entropy(os.urandom)
     yield from directory()
     yield duckdb_starts()
@@ -99,6 +102,18 @@ def dependency(requirement: Requirement) -> Check:
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         return Check(name, Status.PROBLEM, f"{version}, but {_first_line(error)}", requirement.command)
     return Check(name, Status.OK, version)
+
+
+def java(environment: Mapping[str, str]) -> Check:
+    """Whether there is a Java where PySpark looks for it; which one is not asked, because starting it takes long."""
+    own = environment.get("JAVA_HOME")
+    found = shutil.which("java", path=str(Path(own) / "bin") if own else environment.get("PATH", ""))
+    if found is None:
+        where = "JAVA_HOME" if own else "PATH"
+        return Check(
+            "Java", Status.WARNING, f"not on {where}; Spark needs it", "install Java 17, and set JAVA_HOME to it"
+        )
+    return Check("Java", Status.OK, found)
 
 
 def entropy(draw: Callable[[int], bytes]) -> Check:

@@ -15,7 +15,7 @@ from typing import Protocol
 from discreet.catalog import ColumnType
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import located, public_location
-from discreet.engines.opening import draft, engine_of, engines_of, source_of
+from discreet.engines.opening import draft, engine_of, engines_of, has_tables, source_of
 from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.sql import Prepared, Registered
 from discreet.engines.workspace import Workspace
@@ -32,6 +32,7 @@ __all__ = [
     "draft",
     "engine_of",
     "engines_of",
+    "has_tables",
     "located",
     "public_location",
     "source_of",

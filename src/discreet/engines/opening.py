@@ -4,7 +4,9 @@ Each engine says which sources it recognises; what none of the others knows is D
 are not imported before somebody names a source of theirs.
 """
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from discreet.catalog import ColumnType
@@ -12,6 +14,13 @@ from discreet.engines import duckdb, postgres, sources, spark, sqlite
 from discreet.engines.sources import Source
 from discreet.engines.sql import Registered, SQLEngine
 from discreet.engines.workspace import Workspace
+from discreet.errors import SourceError
+
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)
+_SECRETIVE = re.compile(r"^jdbc:|^postgres(ql)?:|\bpassword\s*=|\bhost\s*=\s*\S+\s+\w+=", re.IGNORECASE)
+
+
+_DATABASES = (".duckdb", ".db", ".sqlite", ".sqlite3")
 
 
 class EngineModule(Protocol):
@@ -40,10 +49,35 @@ MODULES: tuple[EngineModule, ...] = (postgres, spark, sqlite)
 
 def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
     """Recognise a path, a frame, or a table of any engine."""
+    data = _address(data)
     for module in MODULES:
         if module.is_source(data):
             return module.source(data, table)
     return sources.source_of(data, delimiter=delimiter, table=table)
+
+
+def has_tables(data: object) -> bool:
+    """Whether a source is a database, of which a table must be named."""
+    if isinstance(data, str | Path):
+        text = str(data).strip().lower()
+        return _POSTGRES.match(text) is not None or text.endswith(_DATABASES)
+    return type(data).__name__ == "SparkSession"
+
+
+def _address(data: object) -> object:
+    """An address without blanks around it; one that we do not take is refused without showing it."""
+    if not isinstance(data, str | Path):
+        return data
+    text = str(data).strip()
+    if isinstance(data, str) and (scheme := _POSTGRES.match(text)):
+        return scheme.group().lower() + text[scheme.end() :]
+    if _SECRETIVE.search(text):
+        raise SourceError(
+            "an address that is not postgresql://",
+            because="discreet takes addresses in that form, as text, and not jdbc: ones or lists of host=...",
+            instead='dp.protect("postgresql://reader@host:5432/database", table="schema.visits", ...)',
+        )
+    return data
 
 
 def draft(source: Source) -> dict[str, ColumnType]:

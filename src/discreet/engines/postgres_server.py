@@ -8,13 +8,15 @@ never. What the driver says when something fails may hold names, cells or a pass
 import ipaddress
 import logging
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.dialect import Stored
-from discreet.errors import SourceError
+from discreet.errors import SourceError, suggestion
 
 if TYPE_CHECKING:
     import psycopg
@@ -70,6 +72,61 @@ _PLAIN = {
     Stored.ZONED: "timestamptz",
 }
 _ROWS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialised view", "f": "foreign table"}
+# What the driver says: it holds no code where no connection was made, and in another language none of this is found.
+_CAUSES = {
+    "could not translate host name": "host",
+    "failed to resolve host": "host",
+    "no password supplied": "role",
+    "authentication failed": "role",
+    "no pg_hba.conf entry": "role",
+    "is not permitted to log in": "role",
+    "permission denied for database": "right",
+    "does not support ssl": "encryption",
+    "connection refused": "silence",
+    "no such file or directory": "silence",
+    "timeout expired": "silence",
+    "no route to host": "silence",
+    "network is unreachable": "silence",
+}
+_MISSING_NAME = re.compile(r'(?P<kind>role|database) "[^\n]*" does not exist')
+_REASONS = {
+    "": (
+        "a PostgreSQL server that cannot be reached",
+        "no server answers there, or it does not take the role, the password or the database",
+        f"{_EXAMPLE}, the password in PGPASSWORD or ~/.pgpass",
+    ),
+    "host": (
+        "a PostgreSQL server on a host that is not found: {host!r}",
+        "no address is known for that name",
+        f"{_EXAMPLE}, the host by a name that this machine can look up; an @ in a password is written as %40",
+    ),
+    "silence": (
+        "no PostgreSQL server at {place!r}",
+        "nothing answers there: the server is not running, listens elsewhere, or a firewall is between",
+        f"{_EXAMPLE} with the host and port of a running server, which pg_isready -h host -p 5432 asks for",
+    ),
+    "role": (
+        "the role {role!r} at {place!r}",
+        "the server does not take it: its name or password is another, or it may not connect from here",
+        "the role's own password in PGPASSWORD or ~/.pgpass, and a line for the role in the server's pg_hba.conf",
+    ),
+    "database": (
+        "no database {database!r} at {place!r}",
+        "the server has none of that name",
+        "a name that psql -l lists, behind the last / of the address",
+    ),
+    "right": (
+        "the database {database!r} at {place!r}",
+        "the role {role!r} may not connect to it",
+        'GRANT CONNECT, TEMPORARY ON DATABASE "{database}" TO "{role}";',
+    ),
+    "encryption": (
+        "an encrypted connection to {place!r}",
+        "the address asks for one, and the server offers none",
+        "ssl = on at the server, or sslmode=prefer in the address where the network is trusted",
+    ),
+}
+_STATES = {"28P01": "role", "28000": "role", "3D000": "database", "42501": "right"}
 _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 
 _SUITABLE = """
@@ -100,6 +157,15 @@ SELECT attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype::text
 FROM typed JOIN pg_type AS t ON t.oid = typed.type JOIN pg_namespace AS n ON n.oid = t.typnamespace
 WHERE t.typtype <> 'd' ORDER BY attnum
 """
+
+_NAMED = """
+SELECT n.nspname::text, c.relname::text, format('%I.%I', n.nspname, c.relname), quote_ident(n.nspname),
+       quote_ident(current_user), has_schema_privilege(n.oid, 'USAGE')
+FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+ORDER BY 3 LIMIT 10000
+"""
+_PART = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"|(?P<bare>[^."]+)')
 
 
 @dataclass(frozen=True)
@@ -164,20 +230,59 @@ def connect(address: str) -> "psycopg.Connection[Any]":
     """A connection with the role's own settings; whatever the driver says against it stays here."""
     library = driver()
     connection: psycopg.Connection[Any] | None = None
+    given = _understood(address)
+    cause = ""
     try:
-        given = library.conninfo.conninfo_to_dict(address)
         waits = "connect_timeout" in given or "PGCONNECT_TIMEOUT" in os.environ
         patience = {} if waits else {"connect_timeout": PATIENCE}
         connection = library.connect(address, autocommit=True, prepare_threshold=None, **patience)
-    except (library.Error, ValueError):
-        pass
+    except (library.Error, ValueError) as error:
+        cause = _cause(error)
     if connection is None:
-        raise SourceError(
-            "a PostgreSQL server that cannot be reached",
-            because="no server answers there, or it does not take the role, the password or the database",
-            instead=f"{_EXAMPLE}, the password in PGPASSWORD or ~/.pgpass",
-        )
+        raise _unreached(given, cause)
     return connection
+
+
+def _understood(address: str) -> dict[str, str]:
+    """The parts of an address; one that libpq does not understand is refused."""
+    library = driver()
+    given: dict[str, str] | None = None
+    with suppress(library.Error, ValueError):
+        given = {name: str(value) for name, value in library.conninfo.conninfo_to_dict(address).items()}
+    if given is None:
+        raise _misread()
+    return given
+
+
+def _misread() -> SourceError:
+    return SourceError(
+        "an address of PostgreSQL that cannot be understood",
+        because="it has an unknown parameter, or one of the characters @ / # % ? : in its password",
+        instead=f"{_EXAMPLE}, the password in PGPASSWORD, or with its @ / # % written as %40 %2F %23 %25",
+    )
+
+
+def _cause(error: Exception) -> str:
+    """Which of our sentences fits; what the driver says is looked at, and dropped."""
+    if state := _STATES.get(getattr(error, "sqlstate", None) or ""):
+        return state
+    said = str(error).lower()
+    if missing := _MISSING_NAME.search(said):
+        return missing["kind"]
+    return next((cause for text, cause in _CAUSES.items() if text in said), "")
+
+
+def _unreached(given: Mapping[str, str], cause: str) -> SourceError:
+    host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "localhost"
+    port = given.get("port") or os.environ.get("PGPORT") or "5432"
+    role = given.get("user") or os.environ.get("PGUSER") or "(the user of this machine)"
+    database = given.get("dbname") or os.environ.get("PGDATABASE") or role
+    # a password with an unwritten @ or / in it was cut there, and its rest was taken for one of these
+    if "@" in host + database or not all(each.isdigit() for each in port.split(",")):
+        return _misread()
+    named = {"host": host, "place": f"{host}:{port}", "role": role, "database": database}
+    what, because, instead = (part.format(**named) for part in _REASONS.get(cause, _REASONS[""]))
+    return SourceError(what, because=because, instead=instead)
 
 
 def set_up(connection: "psycopg.Connection[Any]", more: Mapping[str, str]) -> None:
@@ -232,11 +337,7 @@ def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mappin
     set_up(connection, settings)
     row = None if oid is None else _fetched(connection, _RELATION, oid)
     if not row:
-        raise SourceError(
-            f"no table {table!r} in this database",
-            because="the role sees none of that name, or may not use its schema",
-            instead='table="schema.visits", and GRANT USAGE ON SCHEMA ... TO the role',
-        )
+        raise _no_table(connection, table)
     kind, name, schema, database, role, is_superuser, is_owner, is_filtered, writes = row[0]
     if kind not in _ROWS:
         raise SourceError(
@@ -245,6 +346,38 @@ def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mappin
             instead="a view over what you want to protect, made by its owner",
         )
     return Relation(oid or 0, name, schema, database, role, is_superuser, is_owner, is_filtered, tuple(writes))
+
+
+def _no_table(connection: "psycopg.Connection[Any]", table: str) -> SourceError:
+    """Which table may have been meant, among those that the role may look at, or which right is missing."""
+    named = _fetched(connection, _NAMED)
+    parts = [(part["quoted"] or part["bare"]).replace('""', '"').casefold() for part in _PART.finditer(table)]
+    schema, name = parts[-2] if len(parts) > 1 else None, parts[-1] if parts else ""
+    for its_schema, its_name, _, quoted, role, is_open in named:
+        if not is_open and its_name.casefold() == name and schema in (None, its_schema.casefold()):
+            return SourceError(
+                f"table {table!r}, in a schema that the role may not use",
+                because=f"{role} has no right to the schema {its_schema!r}",
+                instead=f"GRANT USAGE ON SCHEMA {quoted} TO {role};",
+            )
+    return SourceError(
+        f"no table {table!r} in this database",
+        because="the role sees none of that name by its search path" if schema is None else "it has none of that name",
+        instead=" or ".join(_meant(schema, name, [(each[1], each[2]) for each in named if each[5]])),
+    )
+
+
+def _meant(schema: str | None, name: str, seen: list[tuple[str, str]]) -> Iterator[str]:
+    """The nearest table by its full name; for a bare name, every schema that has it."""
+    wholes = [whole for _, whole in seen]
+    nearest = suggestion(name, [its_name for its_name, _ in seen])
+    if schema is not None:
+        nearest_whole = suggestion(f"{schema}.{name}", wholes)
+        yield f"table={nearest_whole!r}" if nearest_whole in wholes else nearest_whole
+    elif any(its_name == nearest for its_name, _ in seen):
+        yield from (f"table={whole!r}" for its_name, whole in seen if its_name.casefold() == nearest.casefold())
+    else:
+        yield suggestion("", wholes)
 
 
 def _oid(connection: "psycopg.Connection[Any]", table: str) -> int | None:
@@ -261,10 +394,10 @@ def _oid(connection: "psycopg.Connection[Any]", table: str) -> int | None:
     return None
 
 
-def _fetched(connection: "psycopg.Connection[Any]", query: Any, oid: int) -> list[tuple[Any, ...]]:
+def _fetched(connection: "psycopg.Connection[Any]", query: Any, *oid: int) -> list[tuple[Any, ...]]:
     psycopg = driver()
     try:
-        return connection.execute(query, (oid,)).fetchall()
+        return connection.execute(query, oid or None).fetchall()
     except psycopg.Error:
         return []
 

@@ -7,7 +7,7 @@ content. Opening a source reads its header or schema, never a row.
 import csv
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from discreet.engines.carrying import carried, distinct_names, unreadable_columns
 from discreet.engines.files import Files, files_of, found, parquet_rows
-from discreet.errors import ParameterError, Refusal, SourceError
+from discreet.errors import ParameterError, Refusal, SourceError, suggestion
 
 if TYPE_CHECKING:
     from pyarrow import dataset
@@ -67,12 +67,38 @@ def unreadable_column(table: str, column: str, source: Source) -> SourceError:
     )
 
 
-def unopened_table(table: str | None) -> SourceError:
-    """The refusal of a database that cannot be opened, or of a table that it does not have."""
+def unopened_database() -> SourceError:
+    """The refusal of a database that cannot be opened."""
     return SourceError(
-        "a database that cannot be opened, or named without a table" if table is None else f"table {table!r}",
-        because="a source is one database that can be opened, and the name of a table in it, which is no view",
+        "a database that cannot be opened",
+        because="a source is one file of a database that can be read",
         instead='dp.protect("visits.sqlite", table="visits", ...)',
+    )
+
+
+def unfit_table(table: str | None, things: Iterable[tuple[str, str, int]]) -> SourceError:
+    """The refusal of a table that a database does not have, by what it has: names, kinds, and where rows begin."""
+    kept = [(name, start > 0) for name, kind, start in things if kind in ("table", "view")]
+    tables = [name for name, has_rows in kept if has_rows and not name.startswith("sqlite_")]
+    if table is None:
+        what, because = "a database without a table", "the file may hold several"
+        instead = " or ".join(f"table={name!r}" for name in tables[:12]) or "a file with tables"
+    elif (table, False) in kept:
+        what, because = f"{table!r}, which is a view or a virtual table", "what it computes could fail on a single cell"
+        instead = "the table that it reads, or a table of its own: CREATE TABLE ... AS SELECT ..."
+    else:
+        what, because = f"no table {table!r} in this file", "the file has none of that name"
+        meant = suggestion(table, tables)
+        instead = f"table={meant!r}" if meant in tables else meant
+    return SourceError(what, because=because, instead=instead)
+
+
+def unwanted_table(table: str, what: str) -> ParameterError:
+    """The refusal of a table's name for something that has no tables."""
+    return ParameterError(
+        f"table={table!r} for {what}",
+        because="table= belongs to a database, or to a DuckDB or SQLite file",
+        instead="leave it out; name= is how the dataset is called",
     )
 
 
@@ -80,6 +106,8 @@ def source_of(data: object, *, delimiter: str | None = None, table: str | None =
     """Recognise a path, a glob, a directory or a URI, or a frame: Arrow, pandas, Polars, a DuckDB relation."""
     if isinstance(data, str | Path):
         return _from_path(str(data), delimiter, table)
+    if table is not None:
+        raise unwanted_table(table, f"a source of type {type(data).__name__}")
     if _kind(data) in ("pyarrow.FileSystemDataset", "pyarrow.UnionDataset"):
         files, columns = files_of(data)
         return _from_parquet(files, columns)
@@ -97,7 +125,8 @@ def _from_frame(data: object) -> Source:
     if frame is None:
         raise SourceError(
             f"a source of type {type(data).__name__}",
-            because="rows come from a path, a pandas, Polars or Arrow table or dataset, or a DuckDB relation",
+            because="rows come from a path, a pandas, Polars or Arrow table or dataset, a DuckDB relation, "
+            "a Spark DataFrame, or postgresql://host/database with table=",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
     distinct_names(frame.column_names)
@@ -117,6 +146,8 @@ def _from_frame(data: object) -> Source:
 def _from_path(location: str, delimiter: str | None, table: str | None) -> Source:
     files = found(location)
     kind = _ENDINGS.get(files.ending)
+    if table is not None and kind in ("csv", "parquet"):
+        raise unwanted_table(table, f"a file of kind {files.ending!r}")
     if kind == "parquet":
         return _from_parquet(files)
     if not files.is_local:

@@ -7,7 +7,6 @@ depends on no setting either: times carry no zone, casts are TRY_CAST, and odd t
 
 import re
 import secrets
-import signal
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,15 +16,16 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import reading
+from discreet.engines import reading, spark_jobs
 from discreet.engines.cancelling import cancellable
 from discreet.engines.carrying import distinct_names
 from discreet.engines.dialect import Dialect, Stored
-from discreet.engines.sources import Source
+from discreet.engines.sources import Source, unwanted_table
 from discreet.engines.sql import Prepared, Registered, SQLEngine
 from discreet.engines.workspace import Workspace
 from discreet.errors import ParameterError, Refusal, SourceError
 from discreet.progress import Stage
+from discreet.pushdown import Pushdown
 
 KIND = "spark"
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
@@ -135,7 +135,6 @@ _STRICT_READERS = (
     "spark.sql.avro.datetimeRebaseModeInRead",
 )
 _UNREPEATABLE = frozenset({"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"})
-_JOB_GROUP = "spark.jobGroup.id"
 UNNAMED = "memory"
 
 
@@ -151,13 +150,21 @@ def source(data: object, table: str | None) -> Source:
         raise SourceError(
             "a source on Spark", because="pyspark is not installed", instead="pip install 'discreet[spark]'"
         )
+    is_session = type(data).__name__ == "SparkSession"
+    if table is not None and not is_session:
+        raise unwanted_table(table, "a Spark DataFrame")
     try:
-        frame = _table_of(data, table) if type(data).__name__ == "SparkSession" else data
-        return _opened(frame, table if frame is not data else None)
+        return _opened(_table_of(data, table) if is_session else data, table)
     except Refusal:
         raise
-    except Exception:  # noqa: BLE001, S110 - the driver's own words may quote what it was reading
-        pass
+    except Exception as error:  # noqa: BLE001 - the driver's own words may quote what it was reading
+        is_absent = "NOT_FOUND" in str(getattr(error, "getCondition", str)())
+    if is_absent and table is not None:
+        raise SourceError(
+            f"no table {table!r} in this Spark session",
+            because="neither its catalog nor its temporary views have that name",
+            instead="a name that spark.catalog.listTables() shows, with its database: table='clinic.visits'",
+        )
     raise _unreadable()
 
 
@@ -198,7 +205,7 @@ def _opened(frame: Any, table: str | None) -> Source:
                 instead=f'spark.conf.set("{setting}", "CORRECTED")',
             )
     identity = f"spark:{table}" if table else UNNAMED
-    if not _is_remote(frame.sparkSession):
+    if not spark_jobs.is_remote(frame.sparkSession):
         plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - the only way to the plan
         _require_repeatable(plan, frame.sparkSession)
         identity = _identity(plan) or identity
@@ -248,17 +255,20 @@ def _identity(plan: Any) -> str | None:
     return None
 
 
-def _unreadable() -> SourceError:
+def _unreadable(because: str = "its application has ended, or its schema cannot be told") -> SourceError:
     return SourceError(
         "a Spark source that cannot be opened",
-        because="its session has ended, there is no such table, or its schema cannot be told",
+        because=because,
         instead='dp.protect(spark.table("clinic.visits"), name="visits", ...) in a running session',
     )
 
 
-def _is_remote(session: Any) -> bool:
-    """Whether a session is one of Spark Connect."""
-    return type(session).__module__.startswith("pyspark.sql.connect")
+def _has_ended(session: Any) -> bool:
+    if spark_jobs.is_remote(session):
+        return bool(getattr(session, "is_stopped", False))
+    with suppress(Exception):  # Python's half of an application that was stopped here is gone
+        return bool(session.sparkContext._jsc.sc().isStopped())  # noqa: SLF001 - Python has no name for it
+    return True
 
 
 def _stored(field: Any) -> Stored:
@@ -298,9 +308,15 @@ class Spark(SQLEngine):
                 self._drop(self._session, name)
         self._workspace.close()
 
+    def prepare(self, question: Pushdown) -> Prepared:
+        """Bind a question without reading a row; an application that has ended is told before anything is charged."""
+        if _has_ended(self._session):
+            raise _unreadable("its application has ended")
+        return super().prepare(question)
+
     def progress(self) -> Stage | None:
         """How many of the stages that are known so far are done; Spark finds new ones as it goes."""
-        if not self._running or _is_remote(self._session):
+        if not self._running or spark_jobs.is_remote(self._session):
             return None
         tracker = self._session.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._running[-1])]
@@ -317,14 +333,14 @@ class Spark(SQLEngine):
             self._own.mark = mark
             return super(Spark, self).run(prepared)
 
-        with _interrupts_reach_us():
-            return cancellable(marked, lambda: _cancel(self._session, mark))
+        with spark_jobs.interrupts_reach_us(), spark_jobs.without_cells_in_logs():
+            return cancellable(marked, lambda: spark_jobs.cancel(self._session, mark))
 
     @contextmanager
     def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
         """Our session, with the mark of this question on what this thread runs in it."""
         mark = self._own.mark
-        with _tagged(self._session, mark) if _is_remote(self._session) else _grouped(self._session.sparkContext, mark):
+        with spark_jobs.marked(self._session, mark):
             self._running.append(mark)
             try:
                 yield self._session
@@ -371,56 +387,13 @@ class Spark(SQLEngine):
         return list(connected.sql(sql).collect())
 
 
-@contextmanager
-def _grouped(context: Any, group: str) -> Iterator[None]:
-    """A job group of its own for this thread, whose own group comes back afterwards."""
-    theirs = context.getLocalProperty(_JOB_GROUP)
-    context.setLocalProperty(_JOB_GROUP, group)
-    try:
-        yield
-    finally:
-        context.setLocalProperty(_JOB_GROUP, theirs)
-
-
-@contextmanager
-def _tagged(session: Any, tag: str) -> Iterator[None]:
-    """The same for Spark Connect."""
-    session.addTag(tag)
-    try:
-        yield
-    finally:
-        session.removeTag(tag)
-
-
-def _cancel(session: Any, mark: str) -> None:
-    """End the jobs with a mark, and those that are about to start: a question is several."""
-    if _is_remote(session):
-        session.interruptTag(mark)
-    else:
-        session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(mark)  # noqa: SLF001 - Python has no name for it
-
-
-@contextmanager
-def _interrupts_reach_us() -> Iterator[None]:
-    """PySpark's own handler would end every job of the application, other people's too."""
-    before = signal.getsignal(signal.SIGINT)
-    is_theirs = getattr(before, "__module__", "").startswith("pyspark.")
-    if not is_theirs or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:
-    if memory_limit is not None or threads is not None:
+    limits = {"memory_limit": memory_limit, "threads": threads}
+    if given := [f"{name}={value!r}" for name, value in limits.items() if value is not None]:
         raise ParameterError(
-            f"memory_limit={memory_limit!r}, threads={threads!r}",
+            ", ".join(given),
             because="Spark's memory and cores are given when its application starts",
-            instead='SparkSession.builder.config("spark.executor.memory", "4g")',
+            instead='leave it out; SparkSession.builder.config("spark.executor.memory", "4g")',
         )
 
 
@@ -435,7 +408,8 @@ def _opened_session(sources: Mapping[str, Registered]) -> Any:
                 session.conf.unset(setting)
         kept = {name: value for name, value in theirs.items() if name.startswith(_THEIRS)}
         for setting, value in (kept | _OURS).items():
-            if session.conf.isModifiable(setting):
+            # setting a deprecated name prints a warning, even where its value stays the same
+            if session.conf.isModifiable(setting) and (setting in kept or session.conf.get(setting) != value):
                 session.conf.set(setting, value)
     except Exception:  # noqa: BLE001 - the driver's own words may quote what it was reading
         opened = None

@@ -19,7 +19,7 @@ from discreet.catalog import ColumnType
 from discreet.engines import reading
 from discreet.engines.dialect import LIMITED, Dialect, Reads, Stored, finite
 from discreet.engines.files import found
-from discreet.engines.sources import Source, unopened_table
+from discreet.engines.sources import Source, unfit_table, unopened_database
 from discreet.engines.sql import OneConnection, SQLEngine
 
 KIND = "sqlite"
@@ -106,7 +106,7 @@ class SQLite(OneConnection):
             connection.set_authorizer(lambda action, name, *_: int(action in _DENIED and name != "table_xinfo"))
             return connection
         connection.close()
-        raise unopened_table(None)
+        raise unopened_database()
 
     def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:  # noqa: ARG002 - named there
         return f"source.{DIALECT.quoted(source.table or '')}", dict.fromkeys(source.columns, Stored.OTHER)
@@ -146,4 +146,5 @@ def _columns(paths: tuple[str, ...], table: str | None) -> dict[str, str]:
     with suppress(sqlite3.Error), closing(SQLite.opened("".join(paths))) as connection:
         if columns := dict(connection.execute(_COLUMNS, (table,)).fetchall()):
             return columns
-    raise unopened_table(table)
+        raise unfit_table(table, connection.execute("SELECT name, type, rootpage FROM source.sqlite_master"))
+    raise unopened_database()

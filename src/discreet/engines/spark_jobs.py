@@ -1,0 +1,79 @@
+"""What runs in Spark for us: marked, so that an interrupt ends it alone, and without cells in Python's logs."""
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+_JOB_GROUP = "spark.jobGroup.id"
+_QUOTING_CELLS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+
+
+def is_remote(session: Any) -> bool:
+    """Whether a session is one of Spark Connect."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def marked(session: Any, mark: str) -> AbstractContextManager[None]:
+    """A mark on what this thread runs."""
+    return _tagged(session, mark) if is_remote(session) else _grouped(session.sparkContext, mark)
+
+
+@contextmanager
+def _grouped(context: Any, group: str) -> Iterator[None]:
+    """A job group of its own for this thread, whose own group comes back afterwards."""
+    theirs = context.getLocalProperty(_JOB_GROUP)
+    context.setLocalProperty(_JOB_GROUP, group)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_JOB_GROUP, theirs)
+
+
+@contextmanager
+def _tagged(session: Any, tag: str) -> Iterator[None]:
+    """The same for Spark Connect."""
+    session.addTag(tag)
+    try:
+        yield
+    finally:
+        session.removeTag(tag)
+
+
+def cancel(session: Any, mark: str) -> None:
+    """End the jobs with a mark, and those that are about to start: a question is several."""
+    if is_remote(session):
+        session.interruptTag(mark)
+    else:
+        session.sparkContext._jsc.sc().cancelJobGroupAndFutureJobs(mark)  # noqa: SLF001 - Python has no name for it
+
+
+@contextmanager
+def interrupts_reach_us() -> Iterator[None]:
+    """PySpark's own handler would end every job of the application, other people's too."""
+    before = signal.getsignal(signal.SIGINT)
+    is_theirs = getattr(before, "__module__", "").startswith("pyspark.")
+    if not is_theirs or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def without_cells_in_logs() -> Iterator[None]:
+    """PySpark logs the error of an expression, and the error of a DataFrame's own cast quotes the cell."""
+    loggers = [logging.getLogger(name) for name in _QUOTING_CELLS]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, disabled in zip(loggers, before, strict=True):
+            logger.disabled = disabled
