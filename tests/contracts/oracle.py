@@ -56,7 +56,11 @@ def kept_groups(key: int, unit: int, ordinals: Iterable[int], most: int) -> list
 
 
 def _hash(parts: list[Any]) -> str:
-    return hashlib.md5("|".join(map(_spelled, parts)).encode(), usedforsecurity=False).hexdigest()
+    return _md5("|".join(map(_spelled, parts)))
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
 def _spelled(value: Any) -> str:
@@ -65,6 +69,8 @@ def _spelled(value: Any) -> str:
             return "~"
         case bool():
             return "t" if value else "f"
+        case str():
+            return _md5(value)
         case float():
             return str(math.floor(value * 2**20))
         case dt.datetime():

@@ -65,7 +65,7 @@ def literal(value: Scalar | Value, dialect: Dialect) -> str:
         case None:
             return "NULL"
         case bool():
-            return "TRUE" if value else "FALSE"
+            return "(1 = 1)" if value else "(1 = 0)"  # a bare TRUE may be a column
         case int():
             return f"({value})" if value < 0 else str(value)
         case float():
@@ -243,7 +243,7 @@ def spelled(column: str, kind: ColumnType, dialect: Dialect) -> str:
     """
     match kind:
         case ColumnType.TEXT:
-            text = column
+            text = dialect.md5.format(column)  # texts of many megabytes must not meet in one
         case ColumnType.REAL:
             whole = dialect.bigint.format(f"floor({column} * {dialect.real(_COARSE)})")
             up_to = dialect.real(_COARSE_UP_TO)

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
+from discreet.engines import lower, reading
 from discreet.engines import postgres_server as server
-from discreet.engines import reading
 from discreet.engines.carrying import distinct_names
 from discreet.engines.dialect import Dialect, Reads, Stored, finite
 from discreet.engines.sources import Source
 from discreet.engines.sql import Prepared, Registered, Shelf, SQLEngine
 from discreet.engines.workspace import Workspace
-from discreet.errors import SourceError
-from discreet.pushdown import Pushdown
+from discreet.errors import SourceError, UnsupportedError
+from discreet.pushdown import Pushdown, SumSteps
 
 if TYPE_CHECKING:
     import psycopg
@@ -34,6 +34,8 @@ _ADDRESS = re.compile(r"postgres(ql)?(?P<driver>\+\w+)?://")
 _AMOUNT = re.compile(r"([0-9]{1,9}) ?(?P<unit>[KMGT])i?B")
 _KILOBYTES = {"K": 1, "M": 2**10, "G": 2**20, "T": 2**30}
 _SMALLEST_MEMORY, _LARGEST_MEMORY = 64, 2**31 - 1
+
+_WIDEST, _MOST_MEASURES = 7_500, 1_600
 
 _WITHIN_64_BITS = "{0} >= -9223372036854775808.5 AND {0} < 9223372036854775807.5"
 _FLUSHING = f"float8 '{reading.FLUSHING}'"
@@ -75,7 +77,8 @@ def _reads() -> Reads:
     """The total reads; text that is read as something else is named as text, which a bare constant is not yet."""
     reads = reading.standard(
         reading.Primitives(
-            matches="({0} ~ ('^(?:' || {1} || ')$'))",
+            # a regular expression over text of 256 MB is an error of its own
+            matches="(CASE WHEN octet_length({0}) <= 1000 THEN {0} ~ ('^(?:' || {1} || ')$') ELSE FALSE END)",
             double="CAST({0} AS double precision)",
             bigint="CAST({0} AS bigint)",
             whole_text=_numeric_as_integer("CAST({0} AS numeric)"),
@@ -146,6 +149,13 @@ DIALECT = Dialect(
     varchar='CAST({0} AS text) COLLATE "C"',
     bigint="CAST({0} AS bigint)",
 )
+
+
+def _width(question: Pushdown, steps: int) -> int:
+    """The most bytes that a kept row can take in its page: long text is moved out of it and leaves a pointer."""
+    columns = question.scan.columns
+    held = sum(40 if read.type is ColumnType.TEXT else 8 for read in columns)
+    return 32 + (len(columns) + steps) // 8 + 8 + held + 8 * steps
 
 
 def is_source(data: object) -> bool:
@@ -226,6 +236,20 @@ class PostgreSQL(SQLEngine):
             finally:
                 self._lock.release()
         return super().prepare(question)
+
+    def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
+        """A row that does not fit into a page is an error when it is kept, and how wide it is depends on its cells.
+
+        So rows are kept only if they fit when every cell is there, and steps only where there is room for them.
+        """
+        if _width(question, 0) > _WIDEST or len(question.measures) > _MOST_MEASURES:
+            raise UnsupportedError(
+                f"a question over {len(question.scan.columns)} columns with {len(question.measures)} measures",
+                because="PostgreSQL could not keep a row of it in one page, or not answer it in one row",
+                instead="several questions, each over fewer columns",
+            )
+        steps = lower.storable(question)
+        return steps if _width(question, len(steps)) <= _WIDEST else {}
 
     def close(self) -> None:
         """Give back the connection, and with it every temporary table."""

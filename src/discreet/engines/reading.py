@@ -16,8 +16,8 @@ FLUSHING = 1e-134
 """Adding and subtracting it turns what is below 1e-150 into zero, minus zero included, and changes no larger number
 that a table about people holds: values between 1e-134 and 1e-118 may change in their last bit."""
 
-WHOLE = " *[+-]?[0-9]{1,38} *"
-NUMBER = " *[+-]?([0-9]{1,38}([.][0-9]{0,50})?|[.][0-9]{1,50})([eE][+-]?[0-9]{1,2})? *"
+WHOLE = " {0,99}[+-]?[0-9]{1,38} {0,99}"
+NUMBER = " {0,99}[+-]?([0-9]{1,38}([.][0-9]{0,50})?|[.][0-9]{1,50})([eE][+-]?[0-9]{1,2})? {0,99}"
 TRUE = "[Tt]([Rr][Uu][Ee])?|[Yy]([Ee][Ss])?|1"
 FALSE = "[Ff]([Aa][Ll][Ss][Ee])?|[Nn][Oo]?|0"
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"

@@ -240,8 +240,8 @@ def _nodes(plan: Any) -> Iterator[Any]:
     while waiting:
         node = waiting.pop()
         yield node
-        children = node.children()
-        waiting += [children.apply(i) for i in range(children.size())]
+        for inner in (node.children(), node.subqueries()):
+            waiting += [inner.apply(i) for i in range(inner.size())]
 
 
 def _identity(plan: Any) -> str | None:

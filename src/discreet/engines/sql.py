@@ -89,7 +89,7 @@ class SQLEngine(ABC):
         scan = question.scan
         self.require(scan.table, {read.column: read.type for read in scan.columns})
         materialised = scan.max_rows is not None or self._is_slow_to_read(self._sources[scan.table].source)
-        stored = lower.storable(question) if materialised else {}
+        stored = self._storable(question) if materialised else {}
         prepared = Prepared(
             question,
             rows_name=self._named("rows", scan) if materialised else None,
@@ -163,6 +163,10 @@ class SQLEngine(ABC):
 
     def _named(self, kind: str, thing: object) -> str:
         return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
+
+    def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
+        """The steps that kept rows may hold; refuses what could not be kept whatever the cells are."""
+        return lower.storable(question)
 
     def _is_slow_to_read(self, source: Source) -> bool:  # noqa: ARG002 - engines differ
         """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""

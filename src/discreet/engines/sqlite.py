@@ -1,8 +1,4 @@
-"""SQLite: a file that many programs already write, and the smallest engine: start from it when adding another.
-
-A cell may be of any type, whatever its column says, so each is read by its own. The file is attached read-only to a
-private database in memory; after that nothing can be attached or set. Dates and times are text in the order of time.
-"""
+"""SQLite: a file that many programs write, and the smallest engine: start from it when adding another."""
 
 import datetime as dt
 import hashlib
@@ -11,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +20,7 @@ from discreet.engines.sources import Source, unfit_table, unopened_database
 from discreet.engines.sql import OneConnection, SQLEngine
 
 KIND = "sqlite"
+_md5 = partial(hashlib.md5, usedforsecurity=False)
 _LIMITED = LIMITED.replace("LEAST", "min").replace("GREATEST", "max")
 _DENIED = (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH, sqlite3.SQLITE_PRAGMA)
 _COLUMNS = """SELECT c.name, upper(c.type) FROM source.sqlite_master AS t JOIN pragma_table_xinfo(t.name, 'source') AS c
@@ -44,7 +42,7 @@ _FUNCTIONS: dict[str, Callable[..., int | float | str | None]] = {
     "matches": lambda cell, form: cell is not None and re.fullmatch(form.encode(), cell) is not None,
     "double": float,  # SQLite's own reading of digits may be off by one bit
     "moment": _moment,
-    "md5": lambda text: hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+    "md5": lambda *cells: None if cells == (None,) else _md5("|".join(map(str, cells)).encode()).hexdigest(),
     "row": lambda *cells: repr(cells),
     "joined": lambda high, low: None if high is None else str((high << 32) + low),
     "centred": lambda total, centre, rows: str(int(total) - centre * rows),
@@ -69,13 +67,13 @@ def _reads() -> Reads:
     for kind in set(ColumnType) - {ColumnType.DOCUMENT, ColumnType.BINARY}:
         cases = (f"WHEN '{one}' THEN {cells.get((Stored(one), kind), 'NULL')}" for one in ("integer", "real", "text"))
         reads[Stored.OTHER, kind] = f"CASE typeof({{0}}) {' '.join(cases)} END"
-    return reads
+    return {pair: sql.replace("THEN TRUE", "THEN 1").replace("THEN FALSE", "THEN 0") for pair, sql in reads.items()}
 
 
 DIALECT = Dialect(
     name=KIND,
     reads=_reads(),
-    keyed_hash=lambda columns, key: f"md5('{key}' || {' || '.join(f'quote({column})' for column in columns)})",
+    keyed_hash=lambda columns, key: f"md5('{key}', {', '.join(columns)})",
     micros="(strftime('%s', substr({0}, 1, 19)) * 1000000 + substr({0}, 21))",
     whole="{0}",
     large_sum="joined(sum({0} >> 32), sum({0} & 4294967295))",
