@@ -356,17 +356,25 @@ ODD_COLUMNS = {
 
 _NO_SUCH_TIMES = pytest.mark.never("postgres", "its times end in the year 294276, and no such cell can be stored")
 _NOT_NESTED = pytest.mark.notimpl("postgres", "nested cells are stored as JSON there, by whoever loads them")
-ODD_GAPS = {
+_SPARK = {
+    "seconds": pytest.mark.never("spark", "Parquet holds no such seconds, and a DataFrame is made from Parquet here"),
+    "zoned": pytest.mark.never("spark", "its own Parquet reader fails on milliseconds beyond 64 bits of microseconds"),
+    "nano": pytest.mark.never("spark", "its own Parquet reader refuses nanoseconds when the DataFrame is made"),
+    "clock": pytest.mark.never("spark", "it refuses times of day when the DataFrame is made"),
+    "half": pytest.mark.never("spark", "its own Parquet reader refuses 16-bit floats when the DataFrame is made"),
+}
+_POSTGRES = {
     **dict.fromkeys(("seconds", "zoned", "micro", "nano", "days"), _NO_SUCH_TIMES),
     **dict.fromkeys(("list", "struct"), _NOT_NESTED),
     "text": pytest.mark.never("postgres", "text there holds no NUL"),
     "span": pytest.mark.never("postgres", "its intervals are shorter, and no such cell can be stored"),
 }
+ODD_GAPS = {name: [gaps[name] for gaps in (_SPARK, _POSTGRES) if name in gaps] for name in ODD_COLUMNS}
 KINDS = ("integer", "real", "text", "boolean", "date", "timestamp", "document", "binary")
 
 
 @pytest.mark.pitfall("A22")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=ODD_GAPS.get(name, ()), id=name) for name in ODD_COLUMNS])
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ODD_GAPS[name], id=name) for name in ODD_COLUMNS])
 def test_no_cell_of_any_type_can_raise_an_error(asking, question_of, name):
     """A column is refused as a type before a row is read, or all of its cells can be read as that type."""
     engine = asking.engine(pa.table({"id": ["a", "b", "a"], "v": ODD_COLUMNS[name]}))
@@ -576,6 +584,7 @@ def test_dates_and_timestamps_compare_and_cast_as_in_utc(asking):
 # size, threads, close
 
 
+@pytest.mark.never("spark", "its memory is given when its application starts, and memory_limit is refused")
 @pytest.mark.pitfall("A15")
 def test_input_that_does_not_fit_in_memory_gives_the_same_integers(asking, question_of, tmp_path):
     rows = 1_000_000
