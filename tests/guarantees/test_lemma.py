@@ -164,7 +164,13 @@ CASES = [
     Case("groups alone", BY_ID, {"max_groups": 2}, T.group_by("g", keys=ABCD).agg(**UNCAPPED), _on_keys(ABCD["g"])),
     Case("rows", BY_ROW, {}, EVERYTHING),
     Case("rows by g", BY_ROW, {}, _grouped(ABC), _on_keys(ABC["g"])),
-    Case("rows by g and b, filtered", BY_ROW, {}, T.where(T.y >= 0).group_by("g", "b", keys=ABC).agg(n=frame.count())),
+    Case(
+        "rows by g and b, filtered",
+        BY_ROW,
+        {},
+        T.where(T.y >= 0).group_by("g", "b", keys=ABC).agg(n=frame.count()),
+        lambda group, _: {"g": ABC["g"][group // 2], "b": bool(group % 2), "y": 1},
+    ),
 ]
 
 
