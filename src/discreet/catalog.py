@@ -57,7 +57,7 @@ _REASONS = {
     "too_long": "it must be two numbers, a lower and an upper one",
     "tuple_type": "it must be a list",
 }
-_PASSWORD = re.compile(r"://[^/@]*:[^/@]*@|\bpassword\s*=", re.IGNORECASE)
+_PASSWORD = re.compile(r"://[^@]*:.*@|\bpassword\s*=", re.IGNORECASE)
 _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 LONGEST_TEXT = 10_000_000
 _PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})

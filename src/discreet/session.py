@@ -178,7 +178,7 @@ class Session:
             "rows": rows,
             "delimiter": delimiter,
             "relation": table,
-            "source": _public(source, opened) if isinstance(source, str | Path) else None,
+            "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
         words = drafting.Words(privacy_unit, budget, version, by_column, facts)
         kept = cls._open_ledger(ledger)
@@ -433,11 +433,6 @@ class Session:
         """Threads that ask the same thing at once pay once: the later ones find the stored answer."""
         with self._locks[int(question[:8], 16) % len(self._locks)]:
             yield
-
-
-def _public(named: str | Path, source: Source) -> str:
-    """Where a source is, as a catalog may show it: of a database what its server says, never what was typed."""
-    return source.identity.split("#")[0] if source.kind == "postgres" else public_location(str(named))
 
 
 def table_name(query: Query) -> str:

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines import Source
-from discreet.errors import UnsupportedError
-from discreet.session import _public
+from discreet.engines import public_location
+from discreet.errors import CatalogError, UnsupportedError
 
 T = dp.table("v")
 BUDGET = dp.Budget(epsilon=1)
@@ -60,10 +59,16 @@ def test_a_row_is_kept_only_if_it_fits_with_every_cell_there(postgres, kind, mos
             assert float(session.remaining()) == 1
 
 
-@pytest.mark.parametrize("typed", ["postgresql://r0:pa#ss@h/db", "postgresql://r0:se?cret@h/db"])
-def test_no_part_of_a_password_stands_in_the_catalog(typed):
-    """libpq takes such passwords, and what stands before # or ? was taken for the host."""
-    assert _public(typed, Source("postgres", "postgresql://h:5432/db#public.v", ())) == "postgresql://h:5432/db"
+@pytest.mark.parametrize("secret", ["pa#ss", "se?cret", "ab/cd+e", "p@ss", "a:b"])
+@pytest.mark.parametrize("address", ["postgresql://r0:{}@h:5432/db", "s3://AKIA:{}@h:5432/db"])
+def test_no_part_of_a_password_is_shown_or_kept(address, secret):
+    """libpq takes such passwords, and keys of S3 hold slashes: what stands before # ? or / was taken for the host."""
+    shown = public_location(address.format(secret))
+    assert shown.partition("://")[2] == "h:5432/db"
+    text = f"tables: {{v: {{source: '{address.format(secret)}', privacy_unit: id, columns: {{id: {{type: text}}}}}}}}"
+    with pytest.raises(CatalogError) as refusal:
+        dp.Catalog.parse(text)
+    assert secret not in str(refusal.value)
 
 
 def test_a_column_called_true_is_only_a_column(tmp_path):

@@ -28,6 +28,8 @@ PARQUET = (".parquet", ".pq")
 _SCHEMES = ("file", "s3", "gs")
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 _URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://([^/?#]*@)?(?P<host>[^/?#]*)(?P<path>[^?#]*)")
+# a password may hold / ? and #, although it should not, and half of it would be taken for the host or the path
+_CREDENTIALS = re.compile(r"^(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+://)[^@]*:.*@", re.DOTALL)
 _READERS = 8
 _UNOPENED = (OSError, ValueError, pa.ArrowException)
 
@@ -84,7 +86,7 @@ def is_uri(location: str) -> bool:
 
 def public_location(location: str) -> str:
     """A location as it may be shown and kept: a URI without user, password, query and fragment."""
-    parts = _URI.match(location)
+    parts = _URI.match(_CREDENTIALS.sub(r"\g<scheme>", location))
     return f"{parts['scheme'].lower()}://{parts['host']}{parts['path']}" if parts else location
 
 
