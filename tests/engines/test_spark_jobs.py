@@ -41,3 +41,16 @@ def test_no_cell_is_logged_while_a_question_runs():
     with jobs.without_cells_in_logs():
         assert logger.disabled
     assert not logger.disabled
+
+
+@pytest.mark.pitfall("A6")
+def test_no_cell_is_logged_while_any_question_runs():
+    """The first of two that ends must not let the loggers speak, nor the last one silence them for good."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    first, second = jobs.without_cells_in_logs(), jobs.without_cells_in_logs()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert logger.disabled
+    second.__exit__(None, None, None)
+    assert not logger.disabled

@@ -65,15 +65,29 @@ def interrupts_reach_us() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def without_cells_in_logs() -> Iterator[None]:
-    """PySpark logs the error of an expression, and the error of a DataFrame's own cast quotes the cell."""
-    loggers = [logging.getLogger(name) for name in _QUOTING_CELLS]
-    before = [logger.disabled for logger in loggers]
-    for logger in loggers:
-        logger.disabled = True
-    try:
-        yield
-    finally:
-        for logger, disabled in zip(loggers, before, strict=True):
-            logger.disabled = disabled
+class _Silence:
+    """PySpark logs the error of an expression, and the error of a DataFrame's own cast quotes the cell.
+
+    Threads ask at once: the first one silences the loggers, and the last one lets them speak again.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._asking = 0
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        self._change(1)
+        try:
+            yield
+        finally:
+            self._change(-1)
+
+    def _change(self, by: int) -> None:
+        with self._guard:
+            self._asking += by
+            for name in _QUOTING_CELLS:
+                logging.getLogger(name).disabled = self._asking > 0
+
+
+without_cells_in_logs = _Silence()
