@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.catalog import ColumnType
-from discreet.engines import DuckDB, draft, engine_of, engines_of, postgres, source_of, spark, sqlite
+from discreet.engines import DuckDB, draft, engine_of, engines_of, has_tables, postgres, source_of, spark, sqlite
 from discreet.errors import SourceError
 
 
@@ -72,6 +72,15 @@ def test_one_catalog_serves_databases_and_files_alike(database, tmp_path):
         catalog.tables["v"] = catalog.tables["v"].model_copy(update={"version": version})
         with dp.Session(catalog, sources={"v": source}, ledger=tmp_path / "ledger.sqlite") as session:
             assert float(session.remaining()) == 1
+
+
+def test_whether_a_source_is_a_database_is_told_by_what_it_is_and_not_by_its_name(database, tmp_path):
+    renamed = database.rename(tmp_path / "visits.dat")
+    assert has_tables(renamed)
+    assert has_tables("PostgreSQL://h/db")
+    assert has_tables("visits.duckdb")
+    assert not has_tables("visits.csv")
+    assert not has_tables(pa.table({"id": [1]}))
 
 
 SECRET = "tops3cret"  # noqa: S105 - nobody has it

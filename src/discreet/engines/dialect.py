@@ -27,6 +27,20 @@ class Stored(StrEnum):
     OTHER = "other"
 
 
+DRAFTED: Mapping[Stored, ColumnType] = {
+    Stored.INTEGER: ColumnType.INTEGER,
+    Stored.WIDE: ColumnType.INTEGER,
+    Stored.REAL: ColumnType.REAL,
+    Stored.DECIMAL: ColumnType.REAL,
+    Stored.TEXT: ColumnType.TEXT,
+    Stored.BOOLEAN: ColumnType.BOOLEAN,
+    Stored.DATE: ColumnType.DATE,
+    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
+    Stored.ZONED: ColumnType.TIMESTAMP,
+    Stored.OTHER: ColumnType.DOCUMENT,
+}
+"""What an owner most likely means by a column that is stored so."""
+
 LIMITED = "NULLIF(NULLIF(GREATEST(LEAST({0}, {1}), -{1}), {1}), -{1})"
 """A real {0} within the bound {1} on both sides, or missing; the operand stands once, so text within text stays short.
 

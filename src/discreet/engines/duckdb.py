@@ -93,23 +93,10 @@ class DuckDB(SQLEngine):
 
     dialect: ClassVar[Dialect] = DIALECT
 
-    def __init__(
-        self,
-        sources: Mapping[str, Registered],
-        workspace: Workspace,
-        *,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(sources, workspace)
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
         self._busy: list[duckdb.DuckDBPyConnection] = []
-        with ExitStack() as undo:
-            undo.callback(workspace.close)
-            self._connection = _locked_down(self._sources, workspace, memory_limit, threads)
-            undo.callback(self._connection.close)
-            for name in self._sources:
-                self._place(name)
-            undo.pop_all()
+        self._connection = _locked_down(self._sources, self._workspace, memory_limit, threads)
+        undo.callback(self._connection.close)
 
     def close(self) -> None:
         """Give back everything, prepared tables and spill files included."""
@@ -158,9 +145,6 @@ class DuckDB(SQLEngine):
         connected.register("given_keys", keys)
         connected.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM given_keys")
         connected.unregister("given_keys")
-
-    def _drop(self, connected: duckdb.DuckDBPyConnection, name: str) -> None:
-        connected.execute(f"DROP TABLE IF EXISTS {name}")
 
     def _fetch(self, connected: duckdb.DuckDBPyConnection, sql: str) -> Sequence[Sequence[int]]:
         return self._executed(connected, sql)

@@ -145,7 +145,7 @@ def _short(sql: str) -> str:
     if len(sql) > LONGEST_TERM:
         raise UnsupportedError(
             "an expression that is too long for SQL",
-            because="divisions within divisions and casts within casts repeat what they stand on",
+            because="casts within casts repeat what they stand on",
             instead="a shorter expression, or a column prepared by the owner",
         )
     return sql

@@ -20,9 +20,6 @@ _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)
 _SECRETIVE = re.compile(r"^jdbc:|^postgres(ql)?:|\bpassword\s*=|\bhost\s*=\s*\S+\s+\w+=", re.IGNORECASE)
 
 
-_DATABASES = (".duckdb", ".db", ".sqlite", ".sqlite3")
-
-
 class EngineModule(Protocol):
     """What the module of an engine offers."""
 
@@ -58,10 +55,10 @@ def source_of(data: object, *, delimiter: str | None = None, table: str | None =
 
 def has_tables(data: object) -> bool:
     """Whether a source is a database, of which a table must be named."""
-    if isinstance(data, str | Path):
-        text = str(data).strip().lower()
-        return _POSTGRES.match(text) is not None or text.endswith(_DATABASES)
-    return type(data).__name__ == "SparkSession"
+    data = _address(data)
+    if spark.is_source(data):
+        return spark.is_session(data)
+    return postgres.is_source(data) or sqlite.is_source(data) or sources.is_database(data)
 
 
 def _address(data: object) -> object:

@@ -19,10 +19,9 @@ from discreet.catalog import ColumnType
 from discreet.engines import lower, reading
 from discreet.engines import postgres_server as server
 from discreet.engines.carrying import distinct_names
-from discreet.engines.dialect import Dialect, Reads, Stored, finite
+from discreet.engines.dialect import DRAFTED, Dialect, Reads, Stored, finite
 from discreet.engines.sources import Source
 from discreet.engines.sql import Prepared, Registered, Shelf, SQLEngine
-from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, UnsupportedError
 from discreet.pushdown import Pushdown, SumSteps
 
@@ -58,18 +57,6 @@ _KEY_TYPES = {
     pa.bool_(): "boolean",
     pa.date32(): "date",
     pa.timestamp("us"): "timestamp",
-}
-_DRAFTED = {
-    Stored.INTEGER: ColumnType.INTEGER,
-    Stored.WIDE: ColumnType.INTEGER,
-    Stored.REAL: ColumnType.REAL,
-    Stored.DECIMAL: ColumnType.REAL,
-    Stored.TEXT: ColumnType.TEXT,
-    Stored.BOOLEAN: ColumnType.BOOLEAN,
-    Stored.DATE: ColumnType.DATE,
-    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
-    Stored.ZONED: ColumnType.TIMESTAMP,
-    Stored.OTHER: ColumnType.DOCUMENT,
 }
 
 
@@ -199,7 +186,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
     """The types that the columns seem to have, by the catalog of the server alone."""
     with server.connect(source.address or "") as connection:
         columns = server.columns(connection, server.relation(connection, source.table or "", {}))
-    drafted = {column.name: _DRAFTED[column.stored] for column in columns if column.unreadable is None}
+    drafted = {column.name: DRAFTED[column.stored] for column in columns if column.unreadable is None}
     return drafted | {c.name: ColumnType.BINARY for c in columns if c.type == "bytea" and c.unreadable is None}
 
 
@@ -208,25 +195,13 @@ class PostgreSQL(SQLEngine):
 
     dialect: ClassVar[Dialect] = DIALECT
 
-    def __init__(
-        self,
-        sources: Mapping[str, Registered],
-        workspace: Workspace,
-        *,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(sources, workspace)
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[Any] | None = None
         self._is_closed = False
-        with ExitStack() as undo:
-            undo.callback(self.close)
-            self._settings = _limits(memory_limit, threads)
-            self._address = _one_address(self._sources)
-            for name in self._sources:
-                self._place(name)
-            undo.pop_all()
+        self._settings = _limits(memory_limit, threads)
+        self._address = _one_address(self._sources)
+        undo.callback(self.close)
 
     def prepare(self, question: Pushdown) -> Prepared:
         """Bind a question without reading a row; a connection that was lost is made anew before anything is charged."""
@@ -235,6 +210,12 @@ class PostgreSQL(SQLEngine):
                 self._revive()
             finally:
                 self._lock.release()
+        if _width(question, 0) > _WIDEST or len(question.measures) > _MOST_MEASURES:
+            raise UnsupportedError(
+                f"a question over {len(question.scan.columns)} columns with {len(question.measures)} measures",
+                because="PostgreSQL could not keep a row of it in one page, or not answer it in one row",
+                instead="several questions, each over fewer columns",
+            )
         return super().prepare(question)
 
     def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
@@ -242,12 +223,6 @@ class PostgreSQL(SQLEngine):
 
         So rows are kept only if they fit when every cell is there, and steps only where there is room for them.
         """
-        if _width(question, 0) > _WIDEST or len(question.measures) > _MOST_MEASURES:
-            raise UnsupportedError(
-                f"a question over {len(question.scan.columns)} columns with {len(question.measures)} measures",
-                because="PostgreSQL could not keep a row of it in one page, or not answer it in one row",
-                instead="several questions, each over fewer columns",
-            )
         steps = lower.storable(question)
         return steps if _width(question, len(steps)) <= _WIDEST else {}
 
@@ -319,9 +294,6 @@ class PostgreSQL(SQLEngine):
         with connected.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
             for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
                 copy.write_row(row)
-
-    def _drop(self, connected: "psycopg.Connection[Any]", name: str) -> None:
-        connected.execute(f"DROP TABLE IF EXISTS {name}".encode())
 
     def _fetch(self, connected: "psycopg.Connection[Any]", sql: str) -> Sequence[Sequence[Any]]:
         """By COPY, in text: whole numbers of any size, and no type of the driver between."""

@@ -93,6 +93,11 @@ def unfit_table(table: str | None, things: Iterable[tuple[str, str, int]]) -> So
     return SourceError(what, because=because, instead=instead)
 
 
+def is_database(data: object) -> bool:
+    """Whether it names a DuckDB file, by its ending."""
+    return isinstance(data, str | Path) and _ENDINGS.get(Path(data).suffix.lower()) == "duckdb"
+
+
 def unwanted_table(table: str, what: str) -> ParameterError:
     """The refusal of a table's name for something that has no tables."""
     return ParameterError(
@@ -261,13 +266,19 @@ def _from_polars(frame: Any) -> pa.Table:
             because="its cells are Python objects, which have no form outside this process",
             instead="a column of type String, cast before the frame is protected",
         )
-    try:
-        from polars import CompatLevel  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
+    import polars as pl  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
 
+    level = getattr(pl, "CompatLevel", None)
+    return frame.to_arrow() if level is None or not _has_views() else frame.to_arrow(compat_level=level.newest())
+
+
+def _has_views() -> bool:
+    """Whether this Arrow can take views of text as views of bytes; older ones cannot, and text is copied once."""
+    try:
         pa.array([], pa.string_view()).cast(pa.binary_view())
-        return frame.to_arrow(compat_level=CompatLevel.newest())
-    except (AttributeError, ImportError, TypeError, pa.ArrowNotImplementedError):
-        return frame.to_arrow()
+    except (AttributeError, pa.ArrowNotImplementedError):
+        return False
+    return True
 
 
 _TABLES: dict[str, Callable[[Any], pa.Table]] = {

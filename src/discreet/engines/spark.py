@@ -19,10 +19,9 @@ from discreet.catalog import ColumnType
 from discreet.engines import reading, spark_jobs
 from discreet.engines.cancelling import cancellable
 from discreet.engines.carrying import distinct_names
-from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.dialect import DRAFTED, Dialect, Stored
 from discreet.engines.sources import Source, unwanted_table
 from discreet.engines.sql import Prepared, Registered, SQLEngine
-from discreet.engines.workspace import Workspace
 from discreet.errors import ParameterError, Refusal, SourceError
 from discreet.progress import Stage
 from discreet.pushdown import Pushdown
@@ -96,17 +95,6 @@ _STORED = {
     "timestamp": Stored.ZONED,
     "timestamp_ntz": Stored.TIMESTAMP,
 }
-_DRAFTED = {
-    Stored.INTEGER: ColumnType.INTEGER,
-    Stored.REAL: ColumnType.REAL,
-    Stored.DECIMAL: ColumnType.REAL,
-    Stored.TEXT: ColumnType.TEXT,
-    Stored.BOOLEAN: ColumnType.BOOLEAN,
-    Stored.DATE: ColumnType.DATE,
-    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
-    Stored.ZONED: ColumnType.TIMESTAMP,
-}
-
 _OURS = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
@@ -144,17 +132,21 @@ def is_source(data: object) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ in ("DataFrame", "SparkSession")
 
 
+def is_session(data: object) -> bool:
+    """Whether it is a session, of which a table must be named, and not a DataFrame."""
+    return type(data).__name__ == "SparkSession"
+
+
 def source(data: object, table: str | None) -> Source:
     """A DataFrame, or a table of a session, unread: its schema is asked for, never a row."""
     if find_spec("pyspark") is None:
         raise SourceError(
             "a source on Spark", because="pyspark is not installed", instead="pip install 'discreet[spark]'"
         )
-    is_session = type(data).__name__ == "SparkSession"
-    if table is not None and not is_session:
+    if table is not None and not is_session(data):
         raise unwanted_table(table, "a Spark DataFrame")
     try:
-        return _opened(_table_of(data, table) if is_session else data, table)
+        return _opened(_table_of(data, table) if is_session(data) else data, table)
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001 - the driver's own words may quote what it was reading
@@ -172,9 +164,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
     """The types that a DataFrame's schema says."""
     fields = source.frame.schema.fields  # type: ignore[union-attr]
     return {
-        field.name: ColumnType.BINARY
-        if field.dataType.typeName() == "binary"
-        else _DRAFTED.get(_stored(field), ColumnType.DOCUMENT)
+        field.name: ColumnType.BINARY if field.dataType.typeName() == "binary" else DRAFTED[_stored(field)]
         for field in fields
     }
 
@@ -280,26 +270,14 @@ class Spark(SQLEngine):
 
     dialect: ClassVar[Dialect] = DIALECT
 
-    def __init__(
-        self,
-        sources: Mapping[str, Registered],
-        workspace: Workspace,
-        *,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-    ) -> None:
-        super().__init__(sources, workspace)
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
         self._token = secrets.token_hex(8)
         self._kept: dict[str, Any] = {}
         self._running: list[str] = []
         self._own = threading.local()
-        with ExitStack() as undo:
-            undo.callback(workspace.close)
-            _require_no_limits(memory_limit, threads)
-            self._session = _opened_session(self._sources)
-            for name in self._sources:
-                self._place(name)
-            undo.pop_all()
+        _require_no_limits(memory_limit, threads)
+        self._session = _opened_session(self._sources)
+        undo.callback(self.close)
 
     def close(self) -> None:
         """Give back everything, persisted rows included; the owner's application goes on."""

@@ -47,7 +47,7 @@ class Prepared:
 
 
 class SQLEngine(ABC):
-    """An engine that is asked in SQL; a subclass supplies the dialect and the six hooks below."""
+    """An engine that is asked in SQL; a subclass supplies the dialect and the hooks below."""
 
     dialect: ClassVar[Dialect]
 
@@ -56,13 +56,19 @@ class SQLEngine(ABC):
         sources: Mapping[str, Registered],
         workspace: Workspace,
         *,
-        memory_limit: str | None = None,  # noqa: ARG002 - engines that run elsewhere take no limits from here
-        threads: int | None = None,  # noqa: ARG002
+        memory_limit: str | None = None,
+        threads: int | None = None,
     ) -> None:
         self._sources = dict(sources)
         self._workspace = workspace
         self._shelf = Shelf()
         self._places: dict[str, lower.Place] = {}
+        with ExitStack() as undo:
+            undo.callback(workspace.close)
+            self._open(memory_limit, threads, undo)
+            for name in self._sources:
+                self._place(name)
+            undo.pop_all()
 
     def require(self, table: str, columns: Mapping[str, ColumnType]) -> None:
         """Refuse a declaration of columns that the source does not have, or holds in a form with no such reading."""
@@ -185,6 +191,10 @@ class SQLEngine(ABC):
         return True
 
     @abstractmethod
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
+        """Connect; `undo` is told what to give back if anything after it fails."""
+
+    @abstractmethod
     def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
         """The relation to read, and how it stores each column; no row is read."""
 
@@ -200,9 +210,9 @@ class SQLEngine(ABC):
     def _create_keys(self, connected: Any, name: str, keys: pa.Table) -> None:
         """Keep public keys under a name."""
 
-    @abstractmethod
     def _drop(self, connected: Any, name: str) -> None:
         """Drop what was kept under a name."""
+        connected.execute(f"DROP TABLE IF EXISTS {name}")
 
     @abstractmethod
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
@@ -216,14 +226,11 @@ class SQLEngine(ABC):
 class OneConnection(SQLEngine):
     """An engine over one connection that has `execute`; its questions take turns."""
 
-    def __init__(self, sources: Mapping[str, Registered], workspace: Workspace, **limits: Any) -> None:
-        super().__init__(sources, workspace, **limits)
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:  # noqa: ARG002
         self._turn = threading.Lock()
-        with ExitStack() as undo:
-            undo.callback(workspace.close)
-            (address,) = {registered.source.address for registered in sources.values()}
-            self._connection = self.opened(address or "")
-            undo.pop_all()
+        (address,) = {registered.source.address for registered in self._sources.values()}
+        self._connection = self.opened(address or "")
+        undo.callback(self._connection.close)
 
     def close(self) -> None:
         """Give back everything, prepared tables included."""
@@ -257,9 +264,6 @@ class OneConnection(SQLEngine):
     def _create(self, connected: Any, name: str, what: str) -> None:
         self._drop(connected, name)
         connected.execute(f"CREATE TABLE {name} {what}")
-
-    def _drop(self, connected: Any, name: str) -> None:
-        connected.execute(f"DROP TABLE IF EXISTS {name}")
 
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         return list(connected.execute(sql).fetchall())
@@ -315,11 +319,6 @@ class Shelf:
         finally:
             with self._guard:
                 self._users[name] -= 1
-
-    def names(self) -> list[str]:
-        """All tables that are there."""
-        with self._guard:
-            return list(self._made)
 
     def _find(self, name: str) -> Mapping[SumSteps, str] | None:
         with self._guard:
