@@ -110,7 +110,8 @@ def one(point: Point, path: Path) -> Point:
             sys.path.insert(0, str(TESTS))
             from servers import start_spark  # noqa: PLC0415 - only where Spark is measured
 
-            spark = start_spark(home / "spark", **{"spark.driver.memory": "6g"})
+            settings = {"spark.driver.memory": "6g", "spark.sql.shuffle.partitions": "200"}  # 200 is Spark's default
+            spark = start_spark(home / "spark", **settings)
             spark.range(10).count()
             pids.append(int(spark.sparkContext._gateway.proc.pid))  # noqa: SLF001
         query = (

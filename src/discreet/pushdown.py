@@ -64,7 +64,8 @@ class MissingUnits(StrEnum):
 class Scan:
     """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps.
 
-    Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash.
+    Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash. Where a
+    condition `within` stands, rows that do not meet it are not there: they are gone before any cap chooses.
     """
 
     table: str
@@ -74,6 +75,7 @@ class Scan:
     missing_units: MissingUnits
     max_rows: int | None
     portable: bool = False
+    within: Term | None = None
 
 
 @dataclass(frozen=True)

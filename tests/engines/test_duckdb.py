@@ -110,6 +110,14 @@ def test_limits_that_the_engine_does_not_take_are_refused_and_leave_nothing(limi
     assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]
 
 
+@pytest.mark.parametrize(("limit", "told"), [("4GB", "3.4 GiB"), (" 512 MiB", "480.0 MiB"), ("1.6GiB", "1.5 GiB")])
+def test_a_sixteenth_of_the_memory_is_left_to_what_the_engine_does_not_count(limit, told, tmp_path):
+    engine = DuckDB({"t": Registered(source_of(ROWS), 7)}, Workspace(tmp_path), memory_limit=limit)
+    with engine._connected("t") as cursor:
+        assert cursor.execute("SELECT current_setting('memory_limit')").fetchall() == [(told,)]
+    engine.close()
+
+
 def test_sources_that_cannot_be_opened_are_refused_and_leave_nothing(tmp_path):
     for name, more in (("t.duckdb", {"table": "t"}), ("t.parquet", {})):
         (tmp_path / name).write_bytes(b"neither")

@@ -59,7 +59,9 @@ class Dialect:
     `reads` says for each pair of a stored and a declared type how one is read as the other; a pair that is not there
     has no reading. `keyed_hash` orders the rows of a unit where only this engine must agree with itself. `same` joins
     two values of one type of which both may be missing; whether such a join is quick depends on how it is said. An
-    engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner.
+    engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner; one that
+    `groups_by_unit` counts distinct units sooner from one row for each unit and group; one that
+    `ranks_by_hash` sorts by one fixed-width number so much sooner that ranking the few units with ties again pays.
     """
 
     name: str
@@ -78,6 +80,8 @@ class Dialect:
     record: str = "row({0})"
     unordered: str = ""
     keeps_rows_whole: bool = False
+    groups_by_unit: bool = False
+    ranks_by_hash: bool = False
     quote: str = '"'
     text: Callable[[str], str] = field(default=lambda value: "'" + value.replace("'", "''") + "'")
     real: Callable[[float], str] = field(default=lambda value: f"CAST('{finite(value)}' AS DOUBLE)")

@@ -32,6 +32,8 @@ _ROW_BY_ROW = "parallel = false, strict_mode = false, hive_partitioning = false"
 
 PREPARED = "prepared"
 SMALLEST_BUFFER, LARGEST_BUFFER = 2**25, 2**27
+_AMOUNT = re.compile(r" *([0-9]{1,9}(?:[.][0-9]{1,9})?) *([A-Za-z]{1,5}) *")
+_SHARE = 15 / 16
 
 # NULLIF becomes a CASE that repeats its operand, and planning seven products within each other took a minute.
 _LIMITED = "list_filter([{0}], lambda discreet_real: discreet_real > -{1} AND discreet_real < {1})[1]"
@@ -62,6 +64,7 @@ DIALECT = Dialect(
     real=lambda value: finite(value) if value >= 0 else f"({finite(value)})",
     limited=_LIMITED,
     quotient="({0} / {1})",
+    ranks_by_hash=True,
 )
 _text, _quoted = DIALECT.text, DIALECT.quoted
 
@@ -254,7 +257,7 @@ def _locked_down(
         "SET enable_progress_bar = false",
         "SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']",
         f"SET allowed_paths = [{', '.join(paths)}]",
-        *([f"SET memory_limit = {_text(memory_limit)}"] if memory_limit else []),
+        *([f"SET memory_limit = {_text(_share(memory_limit))}"] if memory_limit else []),
         *([f"SET threads = {int(threads)}"] if threads else []),
         "SET enable_external_access = false",
         "SET lock_configuration = true",
@@ -270,6 +273,12 @@ def _locked_down(
             instead='memory_limit="4GB", threads=2, and files that exist',
         ) from None
     return connection
+
+
+def _share(memory_limit: str) -> str:
+    """What DuckDB is told of a limit: the rest is for Arrow's batches, and for what DuckDB itself does not count."""
+    amount = _AMOUNT.fullmatch(memory_limit)
+    return memory_limit if amount is None else f"{float(amount[1]) * _SHARE:.6f}{amount[2]}"
 
 
 def _attached(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -> str:

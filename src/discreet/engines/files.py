@@ -328,7 +328,10 @@ def _forced(place: Files, schema: pa.Schema) -> "dataset.Dataset":
     """The files as a dataset whose columns travel; each file says of itself what its folders are called."""
     from pyarrow import dataset  # noqa: PLC0415 - it imports pandas wherever pandas is installed
 
-    form = dataset.ParquetFileFormat()
+    from discreet.engines.piecewise import Piecewise  # noqa: PLC0415 - so does it
+
+    gathered = dataset.ParquetFragmentScanOptions(pre_buffer=not place.is_local)  # worth its memory over a network only
+    form = dataset.ParquetFileFormat(default_fragment_scan_options=gathered)
 
     def fragment(file: File) -> Any:
         said = dataset.scalar(True)
@@ -338,4 +341,4 @@ def _forced(place: Files, schema: pa.Schema) -> "dataset.Dataset":
         groups = None if file.row_groups is None else list(file.row_groups)
         return form.make_fragment(file.path, place.filesystem, said, row_groups=groups)
 
-    return dataset.FileSystemDataset(list(map(fragment, place.files)), forced(schema), form, place.filesystem)
+    return Piecewise(list(map(fragment, place.files)), forced(schema), form, place.filesystem)

@@ -15,6 +15,7 @@ from fractions import Fraction
 from discreet.catalog import ColumnType, Value
 from discreet.engines import reading
 from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.tallying import ByUnit, Tally
 from discreet.errors import UnsupportedError
 from discreet.plan import Scalar
 from discreet.pushdown import (
@@ -38,14 +39,18 @@ LONGEST_TERM = 50_000
 SMALL_STEPS = 2**22
 ORDINAL = "discreet_key"
 GROUP = "discreet_group"
+FIRST = "discreet_first"
 GROUP_RANK = "discreet_group_rank"
 ROW_HASH = "discreet_row_hash"
+ROW_NUMBER = "discreet_row_number"
 ROW_RANK = "discreet_row_rank"
 STEPS = "discreet_steps"
+TIED = "discreet_tied"
 _COMPARISONS: Mapping[Operator, str] = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _LOGIC: Mapping[Operator, str] = {"and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})"}
 _SUMS: Mapping[Operator, str] = {"add": "({0} + {1})", "subtract": "({0} - {1})"}
 _PRODUCTS: tuple[Operator, ...] = ("multiply", "divide")
+_FINE = (ColumnType.REAL, ColumnType.TIMESTAMP)
 _COARSE = 2.0**20
 _COARSE_UP_TO = 2.0**43
 
@@ -152,17 +157,17 @@ def _short(sql: str) -> str:
 
 
 def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
-    """The rows of a source, only the columns that are needed, each by a total read; rows of no unit dropped."""
+    """The rows of a source that have a unit and are in the slice: only needed columns, each by a total read."""
     columns = ", ".join(
         f"{dialect.reads[place.stored[read.column], read.type].format(name)} AS {name}"
         for read in _laid_out(scan, dialect)
         for name in (dialect.quoted(read.column),)
     )
     rows = f"SELECT {columns or '1 AS discreet_row'} FROM {place.relation}"
-    if not scan.unit or scan.missing_units is MissingUnits.ONE_UNIT:
-        return rows
-    present = " AND ".join(f"{dialect.quoted(name)} IS NOT NULL" for name in scan.unit)
-    return f"SELECT * FROM ({rows}) AS scanned WHERE {present}"
+    named = scan.unit if scan.missing_units is MissingUnits.DROP else ()
+    conditions = [f"{dialect.quoted(name)} IS NOT NULL" for name in named]
+    conditions += [] if scan.within is None else [term(scan.within, dialect)]
+    return f"SELECT * FROM ({rows}) AS scanned WHERE {' AND '.join(conditions)}" if conditions else rows
 
 
 def capped(scan: Scan, place: Place, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None) -> str:
@@ -176,11 +181,40 @@ def capped(scan: Scan, place: Place, dialect: Dialect, stored: Mapping[SumSteps,
     columns += [dialect.quoted(read.column) for read in _laid_out(scan, dialect)]
     if scan.max_rows is None:
         return f"SELECT {', '.join(columns)} FROM ({rows}) AS rows" if stored else rows
+    if dialect.ranks_by_hash and _seldom_tie(scan):
+        return _capped_by_hash(scan, place.key, rows, columns, dialect)
     unit = ", ".join(owner(scan, dialect))
     rank = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, place.key, dialect)}) AS {ROW_RANK}"
     first = f"{_own_hash(scan, place.key, dialect)} AS {ROW_HASH}, " if dialect.keeps_rows_whole else ""
     ranked = f"SELECT {first}*, {rank} FROM ({rows}) AS rows"
     return f"SELECT {', '.join(columns)} FROM ({ranked}) AS ranked WHERE {ROW_RANK} <= {scan.max_rows}"
+
+
+def _seldom_tie(scan: Scan) -> bool:
+    """Whether the rows of a unit seldom share a hash, and the unit is one column that is never missing."""
+    is_simple = len(scan.unit) == 1 and scan.missing_units is MissingUnits.DROP and not scan.portable
+    return is_simple and any(read.type in _FINE and read.column not in scan.unit for read in scan.columns)
+
+
+def _capped_by_hash(scan: Scan, key: int, rows: str, columns: list[str], dialect: Dialect) -> str:
+    """The same rows, sorted by the hash alone: rows are compared only where they tie for the last places.
+
+    Every row whose hash is among the first is kept at first, ties included, so no choice is left to the engine; among
+    them are the first rows by hash and columns. Only units that have too many so far are ranked again, by both.
+    """
+    unit, most = owner(scan, dialect)[0], scan.max_rows
+    own = f"WINDOW own AS (PARTITION BY {unit} ORDER BY {_own_hash(scan, key, dialect)})"
+    ranks = f"rank() OVER own AS {ROW_RANK}, row_number() OVER own AS {ROW_NUMBER}"
+    ranked = f"SELECT * FROM (SELECT *, {ranks} FROM ({rows}) AS rows {own}) AS ranked WHERE {ROW_RANK} <= {most}"
+    tied = f"SELECT DISTINCT {unit} FROM {FIRST} WHERE {ROW_NUMBER} > {most}"
+    names = ", ".join(dialect.quoted(read.column) for read in scan.columns)
+    again = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, key, dialect)}) AS {ROW_RANK}"
+    compared = f"SELECT {names}, {again} FROM {FIRST} SEMI JOIN {TIED} USING ({unit})"
+    return (
+        f"WITH {FIRST} AS MATERIALIZED ({ranked}), {TIED} AS MATERIALIZED ({tied}) SELECT {', '.join(columns)} FROM ("
+        f"SELECT {names} FROM {FIRST} ANTI JOIN {TIED} USING ({unit}) "
+        f"UNION ALL SELECT {names} FROM ({compared}) AS compared WHERE {ROW_RANK} <= {most}) AS kept"
+    )
 
 
 def _laid_out(scan: Scan, dialect: Dialect) -> tuple[Read, ...]:
@@ -261,7 +295,8 @@ def aggregated(
     question: Pushdown, rows: str, keys: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
 ) -> str:
     """The table of integers: one row for each public key in order, zeros where a key has no rows."""
-    parts = [measure(m, question.scan, dialect, stored or {}) for m in question.measures]
+    tally = ByUnit() if _is_told_by_unit(question, dialect) else Tally()
+    parts = [measure(m, question.scan, dialect, stored or {}, tally) for m in question.measures]
     measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
     names = [f"m{i}" for i in range(len(measures))]
     where = "" if question.predicate is None else f" WHERE {term(question.predicate, dialect)}"
@@ -269,16 +304,17 @@ def aggregated(
         grouped = within_groups(question.scan, question.caps, f"SELECT * FROM {rows}{where}", key, dialect)
         return f"SELECT {', '.join(measures)} FROM ({grouped}) AS kept"
     if question.caps.max_groups is None and question.caps.max_rows_per_group is None:
-        return _grouped_then_joined(question, f"FROM {rows}{where}", keys, (measures, names), dialect)
+        return _grouped_then_joined(question, f"FROM {rows}{where}", keys, (measures, names), dialect, tally)
     return _joined_then_capped(question, f"FROM {rows}", keys, key, (measures, names), dialect)
 
 
 def _grouped_then_joined(
-    question: Pushdown, source: str, keys: str, measures: tuple[list[str], list[str]], dialect: Dialect
+    question: Pushdown, source: str, keys: str, measures: tuple[list[str], list[str]], dialect: Dialect, tally: Tally
 ) -> str:
-    groups = [f"{term(t, dialect)} AS {GROUP}{i}" for i, t in enumerate(question.keys.columns)]
-    by = ", ".join(f"{GROUP}{i}" for i in range(len(groups)))
-    grouped = f"SELECT {', '.join([*groups, *measures[0]])} {source} GROUP BY {by}"
+    terms = {f"{GROUP}{i}": term(t, dialect) for i, t in enumerate(question.keys.columns)}
+    source, groups = tally.source(source, terms, owner(question.scan, dialect))
+    columns = [f"{group} AS {name}" for name, group in groups.items()]
+    grouped = f"SELECT {', '.join([*columns, *measures[0]])} {source} GROUP BY {', '.join(groups)}"
     match = _matches(question, [f"grouped.{GROUP}{i}" for i in range(len(groups))], dialect)
     zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
     return f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped ON {match} ORDER BY keys.{ORDINAL}"
@@ -328,25 +364,40 @@ def _group_hash(scan: Scan, unit: tuple[str, ...], group: tuple[str, ...], key: 
     return keyed(columns | dict.fromkeys(group, ColumnType.INTEGER), key, scan, dialect)
 
 
-def measure(node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:
+def _is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
+    caps, measures = question.caps, question.measures
+    return (
+        dialect.groups_by_unit
+        and bool(question.scan.unit and question.keys.columns)
+        and caps.max_groups is None
+        and caps.max_rows_per_group is None
+        and any(isinstance(each, CountUnits) for each in measures)
+        and not any(isinstance(each, CountValues) for each in measures)
+    )
+
+
+def measure(
+    node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: Tally | None = None
+) -> str:
     """One aggregate that is a whole number, whatever the cells hold."""
+    tally = tally or Tally()
     match node:
         case CountRows(None):
-            return "count(*)"
+            return tally.counted("*")
         case CountRows(operand) if operand is not None:
-            return f"count({_present(operand, dialect, stored)})"
+            return tally.counted(_present(operand, dialect, stored))
         case CountUnits():
-            return f"count(DISTINCT {_unit(scan, dialect)})" if scan.unit else "count(*)"
+            return tally.units(_unit(scan, dialect)) if scan.unit else tally.counted("*")
         case CountValues(operand, domain):
             values, among = term(operand, dialect), ", ".join(literal(value, dialect) for value in domain)
             return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
         case SumSteps():
             whole = stored.get(uncentred(node)) or stored_steps(uncentred(node), dialect)
-            total = f"coalesce({(dialect.small_sum if is_small(node) else dialect.large_sum).format(whole)}, 0)"
+            total = f"coalesce({tally.summed(dialect.small_sum if is_small(node) else dialect.large_sum, whole)}, 0)"
             if not node.centre:
                 return total
             centre = dialect.whole.format(node.centre)
-            return dialect.centred.format(dialect.whole.format(total), centre, f"count({whole})")
+            return dialect.centred.format(dialect.whole.format(total), centre, tally.counted(whole))
     raise TypeError(type(node).__name__)
 
 

@@ -75,6 +75,7 @@ DIALECT = Dialect(
     large_sum="sum(CAST({0} AS DECIMAL(20, 0)))",
     record="struct({0})",
     unordered=" ORDER BY 1",
+    groups_by_unit=True,
     limited=_LIMITED,
     quotient="try_divide({0}, {1})",
     quote="`",
@@ -102,6 +103,8 @@ _OURS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.groupByAliases": "true",
+    # kept rows of a small table would stay in as many parts as shuffles have, each with the cost of a task
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     # a cap of more rows than this would be applied only after all rows of a unit have met in one task
     "spark.sql.optimizer.windowGroupLimitThreshold": str(2**31 - 1),
     "spark.sql.parser.escapedStringLiterals": "false",
