@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from clocks import ABSENT, clock_library
 from servers import PostgresServer, postgres_binaries, start_spark
 
 if TYPE_CHECKING:
@@ -58,12 +59,31 @@ def _absent(reason: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    """A PostgreSQL of this worker's own; tests load the tables they need, each under its own name."""
+def postgres_installed() -> None:
+    """For tests that start PostgreSQL in their own way."""
     if postgres_binaries() is None:
         _absent("no PostgreSQL server is installed: apt-get install postgresql (scripts/setup does it)")
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_installed: None) -> Iterator[PostgresServer]:
+    """A PostgreSQL of this worker's own; tests load the tables they need, each under its own name."""
     with PostgresServer() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def durable_postgres(postgres_installed: None) -> Iterator[PostgresServer]:
+    """A PostgreSQL of one module's own that keeps what it acknowledged; a test that harms it leaves it running."""
+    with PostgresServer(durable=True) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def other_clocks() -> None:
+    """For tests that put a process under another clock."""
+    if clock_library() is None:
+        _absent(ABSENT)
 
 
 @pytest.fixture(scope="session")

@@ -7,57 +7,68 @@
 The cluster lives in one directory under /tmp, listens on a free loopback port, and sorts text by a language (ICU
 en-US), not by bytes, so that a collation nobody asked for shows. A guardian process stops the server and removes the
 directory when it is told to, and also when this process dies in any way.
+
+A server can be harmed: killed with all of its processes and started again, starved of disk, put under another clock.
 """
 
 import os
 import pwd
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from io import BytesIO
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
 import psycopg
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 from psycopg import sql
+
+from clocks import Clock
+from postgres_rows import column_type, csv_parts
+from processes import ENDED, children, is_child, state, wait_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OWNER, ENGINE, SUPERUSER, DATABASE = "data_owner", "analyst_engine", "postgres", "records"
+OWNER, ENGINE, SERVICE, SUPERUSER = "data_owner", "analyst_engine", "ledger_service", "postgres"
+DATABASE = "records"
 INSTALLED = Path("/usr/lib/postgresql")
 ZONE = "America/New_York"  # of every session that sets no other; not UTC, so that a zone nobody asked for shows
 
-# `read` ends at a line (stop) or at the end of the pipe (our death); setpriv ends the server should the guardian die.
+WAL_SEGMENT = 16 * 2**20
+
+# `read` ends at a line (start again, or stop) or at the end of the pipe (our death); setpriv ends the server should the
+# guardian die. What a killed server leaves outside of its directory (shared memory) goes with it.
 GUARDIAN = """
 directory=$1; shift
-setpriv --pdeathsig INT "$@" >"$directory/log" 2>&1 </dev/null &
-read -r _
+serve() { setpriv --pdeathsig INT "$@" >>"$directory/log" 2>&1 </dev/null & }
+serve "$@"
+while read -r order && [ "$order" = start ]; do wait $!; serve "$@"; done
 kill -INT $! 2>/dev/null
 wait $!
+segment=$(sed -n '7s/.* //p' "$directory/data/postmaster.pid" 2>/dev/null)
+[ -z "$segment" ] || ipcrm --shmem-id "$segment" 2>/dev/null
 rm -rf -- "$directory"
 """
 
-# Fast rather than durable: the cluster never outlives its process.
 SETTINGS = {
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
     "max_wal_size": "4GB",
     "timezone": ZONE,
+    "dynamic_shared_memory_type": "mmap",  # in the directory, so that a kill leaves nothing in /dev/shm
 }
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+# Recovery syncs the file system in one call: file by file it takes seconds where others use the disk.
+DURABLE = dict.fromkeys(FAST, "on") | {"recovery_init_sync_method": "syncfs"}
 
 ROLES = f"""
 REVOKE ALL ON DATABASE {DATABASE} FROM PUBLIC;
 GRANT CONNECT, TEMPORARY ON DATABASE {DATABASE} TO {ENGINE};
+GRANT CONNECT ON DATABASE {DATABASE} TO {SERVICE};
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
 GRANT CREATE, USAGE ON SCHEMA public TO {OWNER};
 GRANT USAGE ON SCHEMA public TO {ENGINE};
@@ -72,20 +83,25 @@ def postgres_binaries() -> Path | None:
 
 
 class PostgresServer:
-    """A temporary PostgreSQL cluster with an owner's role and a role that may only read and make temporary tables."""
+    """A temporary PostgreSQL cluster with three roles, told by their addresses.
 
-    def __init__(self, **settings: str) -> None:
+    It is fast and forgets what it acknowledged if it is killed, unless it is `durable`. With a `clock` (a shift, see
+    clocks.py) its wall time is another one, and `server.clock.move` moves it while the server runs.
+    """
+
+    def __init__(self, *, durable: bool = False, clock: str | None = None, **settings: str) -> None:
         binaries = postgres_binaries()
         if binaries is None:
             raise FileNotFoundError(f"no PostgreSQL server under {INSTALLED}: apt-get install postgresql")
         self._binaries = binaries
-        self._passwords = {role: secrets.token_hex(16) for role in (OWNER, ENGINE, SUPERUSER)}
+        self._passwords = {role: secrets.token_hex(16) for role in (OWNER, ENGINE, SERVICE, SUPERUSER)}
         self.directory = Path(tempfile.mkdtemp(prefix="discreet-postgres-", dir="/tmp"))
+        self.clock = None if clock is None else Clock(self.directory, clock)
         self._guardian: subprocess.Popen[bytes] | None = None
         try:
             self._make_cluster()
             self.port = free_port()
-            self._start(SETTINGS | settings)
+            self._start(SETTINGS | (DURABLE if durable else FAST) | settings)
             self._make_database()
         except BaseException:
             self.stop()
@@ -93,13 +109,18 @@ class PostgresServer:
 
     @property
     def owner_url(self) -> str:
-        """Where the role that owns the tables connects."""
+        """Where the role connects that owns the tables and may create schemas."""
         return self._url(OWNER)
 
     @property
     def engine_url(self) -> str:
         """Where the role with CONNECT, TEMP and SELECT connects."""
         return self._url(ENGINE)
+
+    @property
+    def service_url(self) -> str:
+        """Where the role connects that may CONNECT and nothing more until the owner grants it."""
+        return self._url(SERVICE)
 
     @property
     def superuser_url(self) -> str:
@@ -133,11 +154,84 @@ class PostgresServer:
                         copy.write(part)
             cursor.execute(sql.SQL("ANALYZE {}").format(target))
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the server's first process lives."""
+        with suppress(OSError, IndexError, ValueError):
+            return self._guardian is not None and is_child(self.pid, self._guardian.pid)
+        return False
+
+    def kill(self) -> None:
+        """SIGKILL every process of the server at once: a power cut, but that the system keeps what was written."""
+        postmaster = self._running_pid()
+        os.kill(postmaster, signal.SIGSTOP)  # it would start others in the place of those that die
+        wait_for(lambda: state(postmaster) == "T", 10, lambda: "the server's first process does not stop")
+        while living := children(postmaster):
+            for pid in living:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        os.kill(postmaster, signal.SIGKILL)
+        self._wait_until_ended()
+
+    def kill_backend(self, pid: int) -> None:
+        """SIGKILL one backend, for which the server throws out all others and recovers; see `wait_until_ready`."""
+        postmaster = self._running_pid()
+        thrown_out = set(children(postmaster))
+        os.kill(self._backend(pid), signal.SIGKILL)
+        wait_for(lambda: thrown_out.isdisjoint(children(postmaster)), 30, self.log)
+
+    def restart(self, *, standby: bool = False) -> None:
+        """Start again on the same port, after an orderly end if the server still runs; wait until it is ready.
+
+        A standby follows nobody and lets nobody write, until it is started again without `standby`.
+        """
+        if self.is_running:
+            os.kill(self.pid, signal.SIGINT)
+        self._wait_until_ended()
+        (self.directory / "data" / "postmaster.pid").unlink(missing_ok=True)
+        mark = self.directory / "data" / "standby.signal"
+        mark.unlink(missing_ok=True)
+        if standby:
+            mark.touch()
+            give_to_server(mark)
+        self._order("start")
+        self.wait_until_ready()
+
+    def wait_until_ready(self, seconds: float = 60) -> None:
+        """Come back as soon as the server takes connections."""
+        wait_for(self._is_ready, seconds, lambda: f"PostgreSQL did not start: {self.log()}")
+
+    def log(self) -> str:
+        """What the server has written since it was made."""
+        return (self.directory / "log").read_text()
+
+    @contextmanager
+    def full_disk(self, room: int = 20 * 2**20, backend: int | None = None) -> Iterator[None]:
+        """No file that the server, or that one backend, writes grows beyond so many bytes while this lasts."""
+        self.limit_files(room, backend)
+        try:
+            yield
+        finally:
+            with suppress(ProcessLookupError):  # it was killed meanwhile, and starts again without the limit
+                self.limit_files(None, backend)
+
+    def limit_files(self, room: int | None, backend: int | None = None) -> None:
+        """Let no file grow beyond so many bytes, by the server or by one backend, or (None) lift that again."""
+        if room is not None and room < WAL_SEGMENT:
+            raise ValueError(f"with less than {WAL_SEGMENT} bytes no log is written, and the server ends itself")
+        if backend is None:
+            postmaster = self._running_pid()
+            limit_files_of(postmaster, room)  # first: those that it starts while we look have its limit
+            for pid in children(postmaster):
+                limit_files_of(pid, room)
+        else:
+            limit_files_of(self._backend(backend), room)
+
     def stop(self) -> None:
         """End the server and remove its directory; a second call does nothing."""
         if self._guardian is not None and self._guardian.stdin is not None:
-            with self._guardian.stdin as pipe:
-                pipe.write(b"stop\n")
+            self._order("stop")
+            self._guardian.stdin.close()
             self._guardian.wait(timeout=60)
             self._guardian = None
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -154,9 +248,8 @@ class PostgresServer:
     def _make_cluster(self) -> None:
         secret = self.directory / "password"
         secret.write_text(self._passwords[SUPERUSER])
-        for path in (secret, self.directory):
-            if os.geteuid() == 0:
-                shutil.chown(path, *server_account())
+        give_to_server(secret)
+        give_to_server(self.directory)
         version = int(self._binaries.parent.name)
         collation = ["--locale-provider=icu", "--icu-locale=en-US"] if version >= 15 else []
         command = [
@@ -176,39 +269,75 @@ class PostgresServer:
             "unix_socket_directories": str(self.directory),
         }
         options = [f"--{name}={value}" for name, value in (where | dict(settings)).items()]
-        command = [*account_options(), "--", self._binaries / "postgres", "-D", self.directory / "data", *options]
+        clock = {} if self.clock is None else self.clock.environment(threads=False)
+        environment = ["env", *(f"{name}={value}" for name, value in clock.items())]
+        server = [self._binaries / "postgres", "-D", self.directory / "data", *options]
+        command = [*account_options(), "--", *environment, *server]
         self._guardian = subprocess.Popen(
             ["/bin/sh", "-c", GUARDIAN, "guardian", self.directory, *command],
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
-        self._wait_until_ready()
+        self.wait_until_ready()
 
-    def _wait_until_ready(self, seconds: float = 60) -> None:
-        probe = [self._binaries / "pg_isready", "--quiet", "--host=127.0.0.1", f"--port={self.port}"]
+    def _order(self, what: str) -> None:
+        if self._guardian is None or self._guardian.stdin is None:
+            raise RuntimeError("the server was stopped and its directory removed")
+        self._guardian.stdin.write(what.encode() + b"\n")
+        self._guardian.stdin.flush()
+
+    def _running_pid(self) -> int:
+        if not self.is_running:
+            raise ProcessLookupError("the server does not run")
+        return self.pid
+
+    def _backend(self, pid: int) -> int:
+        if not is_child(pid, self._running_pid()):
+            raise ProcessLookupError(f"process {pid} is no backend of this server")
+        return pid
+
+    def _wait_until_ended(self) -> None:
+        wait_for(lambda: not self.is_running, 60, lambda: f"PostgreSQL did not end: {self.log()}")
+
+    def _is_ready(self) -> bool:
         status = self.directory / "data" / "postmaster.pid"
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if status.exists() and "ready" in status.read_text() and subprocess.run(probe, check=False).returncode == 0:
-                return
-            time.sleep(0.02)
-        raise TimeoutError(f"PostgreSQL did not start: {(self.directory / 'log').read_text()}")
+        if not status.exists() or "ready" not in status.read_text():
+            return False
+        probe = [self._binaries / "pg_isready", "--quiet", "--host=127.0.0.1", f"--port={self.port}"]
+        return subprocess.run(probe, check=False).returncode == 0
 
     def _make_database(self) -> None:
-        root = self.superuser_url.removesuffix(DATABASE) + "postgres"
+        root = self.superuser_url.removesuffix(DATABASE) + "template1"
         with psycopg.connect(root, autocommit=True) as connection:
-            for role in (OWNER, ENGINE):
+            for role in (OWNER, ENGINE, SERVICE):
                 connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD '{self._passwords[role]}'")
-            connection.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
+            # A new database would be three hundred files more to sync at the first kill.
+            connection.execute(f"ALTER DATABASE postgres RENAME TO {DATABASE}")
+            connection.execute(f"ALTER DATABASE {DATABASE} OWNER TO {OWNER}")
         with psycopg.connect(self.superuser_url, autocommit=True) as connection:
             connection.execute(ROLES)
 
 
+def limit_files_of(pid: int, room: int | None) -> None:
+    """Only the soft limit, which can be lifted again, and as the server's account, since root may lack the right."""
+    limit = ["prlimit", f"--pid={pid}", f"--fsize={'unlimited' if room is None else room}:"]
+    done = subprocess.run(["setpriv", *account_options(), "--", *limit], capture_output=True, text=True, check=False)
+    if done.returncode and state(pid) not in ENDED:
+        raise RuntimeError(f"prlimit failed: {done.stderr}")
+
+
 def free_port() -> int:
-    """A loopback port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A loopback port that nothing listens on now, and that the system gives to no connection while we do not listen.
+
+    A client that calls again and again on a port of the system's own choosing meets itself in the end.
+    """
+    first_of_system = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    ports = range(10_000, max(first_of_system, 12_000))
+    while True:
+        port = secrets.choice(ports)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def server_account() -> tuple[str, str]:
@@ -220,119 +349,18 @@ def server_account() -> tuple[str, str]:
     return "postgres", "postgres"
 
 
+def give_to_server(path: Path) -> None:
+    """Make a file or directory the server's own."""
+    if os.geteuid() == 0:
+        shutil.chown(path, *server_account())
+
+
 def account_options() -> list[str]:
     """How setpriv drops root; nothing where we are not root."""
     if os.geteuid() != 0:
         return []
     user, group = server_account()
     return [f"--reuid={user}", f"--regid={group}", "--clear-groups"]
-
-
-FIXED_TYPES = {
-    pa.null(): "text",
-    pa.bool_(): "boolean",
-    pa.int8(): "smallint",
-    pa.int16(): "smallint",
-    pa.int32(): "integer",
-    pa.int64(): "bigint",
-    pa.uint8(): "smallint",
-    pa.uint16(): "integer",
-    pa.uint32(): "bigint",
-    pa.uint64(): "numeric(20,0)",
-    pa.float16(): "real",
-    pa.float32(): "real",
-    pa.float64(): "double precision",
-    pa.date32(): "date",
-    pa.date64(): "date",
-}
-
-
-def column_type(kind: pa.DataType) -> str:
-    """PostgreSQL's type for an Arrow type."""
-    if pa.types.is_dictionary(kind):
-        return column_type(kind.value_type)
-    if pa.types.is_decimal(kind):
-        return f"numeric({kind.precision},{kind.scale})"
-    if pa.types.is_timestamp(kind):
-        return "timestamptz" if kind.tz else "timestamp"
-    if pa.types.is_time(kind):
-        return "time"
-    if is_text(kind):
-        return "text"
-    if is_bytes(kind):
-        return "bytea"
-    if kind not in FIXED_TYPES:
-        raise TypeError(f"PostgreSQL gets no column from Arrow's {kind}")
-    return FIXED_TYPES[kind]
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Text in any of Arrow's layouts."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
-def is_bytes(kind: pa.DataType) -> bool:
-    """Bytes in any of Arrow's layouts."""
-    layouts = ("is_binary", "is_large_binary", "is_fixed_size_binary", "is_binary_view")
-    return any(getattr(pa.types, layout)(kind) for layout in layouts)
-
-
-def csv_parts(table: pa.Table, rows: int = 500_000) -> Iterator[bytes]:
-    """The rows as CSV in parts; NULL is empty and text is quoted, so the two stay apart."""
-    plain = pa.table(
-        [pa.chunked_array([copyable(chunk) for chunk in column.chunks]) for column in table.columns],
-        names=table.column_names,
-    )
-    for start in range(0, plain.num_rows, rows):
-        buffer = BytesIO()
-        options = pa.csv.WriteOptions(include_header=False)
-        pa.csv.write_csv(plain.slice(start, rows), buffer, options)
-        yield buffer.getvalue()
-
-
-def copyable(values: pa.Array) -> pa.Array:
-    """A column as Arrow's CSV writer and PostgreSQL's reader both understand it."""
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        return copyable(values.dictionary_decode())
-    if is_text(kind):
-        return refuse_nul(values.cast(pa.string()))
-    if is_bytes(kind):
-        return texts(values.cast(pa.binary()), lambda each: "\\x" + each.hex())
-    if pa.types.is_decimal(kind):
-        return texts(values, lambda each: format(each, "f"))
-    if pa.types.is_timestamp(kind):
-        return moments(values.cast(pa.timestamp("us", tz=kind.tz)), "us", "Z" if kind.tz else "")
-    if pa.types.is_date(kind):
-        return moments(values.cast(pa.date32()), "D", "")
-    if pa.types.is_float16(kind):
-        return values.cast(pa.float32())
-    return values
-
-
-def refuse_nul(values: pa.Array) -> pa.Array:
-    """PostgreSQL's text cannot hold the character NUL."""
-    if pc.any(pc.match_substring(values, "\x00")).as_py():
-        raise ValueError("PostgreSQL's text cannot hold the character NUL")
-    return values
-
-
-def texts(values: Iterable[Any], written: Callable[[Any], str]) -> pa.Array:
-    """Every value in its own words; NULL stays NULL."""
-    return pa.array([None if each.as_py() is None else written(each.as_py()) for each in values], pa.string())
-
-
-def moments(values: pa.Array, resolution: str, suffix: str) -> pa.Array:
-    """Dates or timestamps, also of years that Python's own do not reach."""
-
-    def written(number: int) -> str:
-        iso = str(np.datetime64(number, resolution))
-        if iso.startswith(("-", "0000")):
-            year, rest = iso.lstrip("-").split("-", 1)
-            return f"{int(year) + 1:04}-{rest}{suffix} BC"
-        return iso.lstrip("+") + suffix
-
-    return texts(values.cast(pa.int32()).cast(pa.int64()) if resolution == "D" else values.cast(pa.int64()), written)
 
 
 def start_spark(directory: Path, **settings: str) -> "SparkSession":

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet import catalog as module
-from discreet.catalog import Catalog, Column, ColumnType, Promise, Table, is_of_type, python_value, validated
+from discreet.catalog import Catalog, Column, ColumnType, Period, Promise, Table, is_of_type, python_value, validated
 from discreet.errors import CatalogError, NameNotFoundError, ParameterError, Refusal, UnitError
 from discreet.unit import ROW
 
@@ -511,3 +511,78 @@ def test_a_password_in_a_catalog_is_refused_and_not_shown(source):
         Catalog.parse("catalog: discreet.catalog/1\n" + text)
     assert "PGPASSWORD" in str(refusal.value)
     assert "tops3cret" not in str(refusal.value)
+
+
+class TestSlices:
+    COLUMNS = "{id: {type: text}, visited: {type: date}, seen: {type: timestamp}}"
+    OCTOBER = "{of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"
+
+    def _tables(self, columns: str = COLUMNS, **slices: str) -> str:
+        tables = (f"{name}: {{privacy_unit: id, columns: {columns}, slice: {part}}}" for name, part in slices.items())
+        return f"tables: {{{', '.join(tables)}}}"
+
+    def test_a_slice_is_read_exactly_and_written_back(self):
+        noon = "{of: visits, column: seen, start: '2026-10-01 12:00:00.5', end: 2026-11-01}"
+        catalog = Catalog.parse(self._tables(october=self.OCTOBER, noon=noon.replace("visits", "stays")))
+        assert catalog.table("october").part == dp.Slice("visited", "2026-10-01", "2026-11-01", of="visits")
+        assert catalog.table("noon").part.start == dt.datetime(2026, 10, 1, 12, 0, 0, 500_000)  # noqa: DTZ001 - naive
+        assert Catalog.parse(catalog.to_yaml()) == catalog
+        assert "      start: 2026-10-01\n" in catalog.to_yaml()
+
+    def test_the_module_and_the_page_write_every_field_of_a_slice(self):
+        for field in Period.model_fields:
+            assert f"{field}: " in EXAMPLE
+            assert f"`{field}`" in PAGE
+
+    def test_a_table_without_a_slice_is_whole_and_its_facts_are_as_they_were(self):
+        table = _table("privacy_unit: id")
+        assert table.part is None
+        assert "slice" not in table.frozen_facts()
+
+    def test_the_slice_is_frozen_with_the_other_facts_however_it_is_written(self):
+        one = Catalog.parse(self._tables(v=self.OCTOBER)).table("v").frozen_facts()
+        other = self.OCTOBER.replace("2026-10-01", "'2026-10-01T00:00'")
+        assert Catalog.parse(self._tables(v=other)).table("v").frozen_facts() == one
+        for change in ("visited|seen", "10-01|10-02", "11-01|11-02", "of: visits|of: stays"):
+            changed = self.OCTOBER.replace(*change.split("|"))
+            assert Catalog.parse(self._tables(v=changed)).table("v").frozen_facts() != one
+
+    def test_the_table_that_slices_are_of_is_no_table_and_the_refusal_names_the_latest(self):
+        november = self.OCTOBER.replace("11-01", "12-01").replace("10-01", "11-01")
+        catalog = Catalog.parse(self._tables(**{"visits-2026-10": self.OCTOBER, "visits-2026-11": november}))
+        with pytest.raises(NameNotFoundError) as refusal:
+            catalog.table("visits")
+        assert str(refusal.value) == (
+            "table 'visits'\n"
+            "  because  the catalog has slices of it, each with a name and a budget of its own\n"
+            '  instead  dp.table("visits-2026-11")'
+        )
+        with pytest.raises(NameNotFoundError, match=r'no table of that name\n  instead  dp.table\("visits-2026-1'):
+            catalog.table("visits-2026-1")
+
+    @pytest.mark.parametrize(
+        ("part", "words"),
+        [
+            ("{of: visits, column: id, start: 2026-10-01, end: 2026-11-01}", "a slice by 'id' of type text"),
+            ("{of: visits, column: vistied, start: 2026-10-01, end: 2026-11-01}", "column 'vistied'"),
+            ("{of: visits, column: visited, start: 2026-11-01, end: 2026-10-01}", "it holds no time at all"),
+            ("{of: visits, column: visited, start: 2026-10-01T06:00, end: 2026-11-01}", "a date has no time of day"),
+            ("{of: visits, column: seen, start: 2026-10-01Z, end: 2026-11-01}", "a time without a zone"),
+            ("{of: visits, column: seen, start: 20261001, end: 2026-11-01}", "it must be a date"),
+            ("{of: visits, column: seen, start: null, end: 2026-11-01}", "it must be a date"),
+            ("{column: seen, start: 2026-10-01, end: 2026-11-01}", "v.slice.of\n  because  it is required"),
+            ("{of: 3, column: seen, start: 2026-10-01, end: 2026-11-01}", "v.slice.of\n  because  it must be text"),
+            ("{of: '', column: seen, start: 2026-10-01, end: 2026-11-01}", "a table named ''"),
+            ("{of: v, column: seen, start: 2026-10-01, end: 2026-11-01}", "table 'v' and a slice of it"),
+            ("{of: V, column: seen, start: 2026-10-01, end: 2026-11-01}", "two tables named 'v' and 'V'"),
+            ("{of: visits, column: seen, start: 2026-10-01, end: 2026-11-01, until: 3}", "v.slice.until"),
+            ("2026-10", "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"),
+            ("[visits, seen, 2026-10-01, 2026-11-01]", "it must be a mapping"),
+        ],
+    )
+    def test_a_slice_that_means_nothing_is_refused_with_the_reason(self, part, words):
+        assert words in str(_refusal(self._tables(v=part)))
+
+    def test_slices_of_one_table_that_overlap_are_refused_before_any_of_them_is_registered(self):
+        text = self._tables(october=self.OCTOBER, year=self.OCTOBER.replace("2026-11-01", "2027-10-01"))
+        assert "they overlap, and a new budget is for new data only" in str(_refusal(text))

@@ -2,7 +2,8 @@
 
 A block marked `pycon run` is retyped line by line, one marked `python run` is run whole, and the blocks of a page share
 one fresh process in an empty directory. Where a line releases something, noisy digits are ignored; everything else is
-compared to the letter.
+compared to the letter. Lines with a `$` in a block marked `console run` are commands, run in the same directory after
+all of the page's Python; blocks marked `postgresql` are run against a real server in the place of db.example.org.
 """
 
 import doctest
@@ -18,16 +19,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import discreet as dp
+from discreet.ledger import postgres_schema, sqlite_schema
+from servers import PostgresServer, postgres_binaries
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 FRONT = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES = [*FRONT, *sorted(DOCS.rglob("*.md"))]
 SESSIONS = [ROOT / "README.md", DOCS / "quickstart.md"]
-RUN = [*SESSIONS, DOCS / "reference" / "mechanisms-and-accounting.md"]
+LEDGER = [DOCS / "ledger.md", DOCS / "runbook-ledger.md", DOCS / "reference" / "ledger.md"]
+RUN = [*SESSIONS, *LEDGER, DOCS / "reference" / "mechanisms-and-accounting.md"]
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
@@ -37,6 +42,10 @@ BLOCK = re.compile(
     r"(?:\n```text output\n(?P<output>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
+TERMINAL = re.compile(
+    r"^```(?P<kind>console|sql) (?P<where>run|postgresql)\n(?P<code>.*?)^```\n", re.MULTILINE | re.DOTALL
+)
+VARYING = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{12,16}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
 MACHINE_PATH = re.compile(r"(/home/|/root/|/work/|/tmp/|/Users/|[A-Z]:\\)")
@@ -101,12 +110,40 @@ def retyped(lines: list[Typed], place: Path) -> list[str]:
         text=True,
         encoding="utf-8",
         cwd=work,
-        env=os.environ | {"DISCREET_HOME": str(place / "home"), "PYTHONIOENCODING": "utf-8"},
+        env=surroundings(place),
         check=False,
     )
     assert result.returncode == 0, result.stderr
     printed: list[str] = json.loads(result.stdout)
     return printed
+
+
+def surroundings(place: Path, *programs: Path) -> dict[str, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), *map(str, programs), os.environ["PATH"]])
+    return os.environ | {"DISCREET_HOME": str(place / "home"), "PYTHONIOENCODING": "utf-8", "PATH": path}
+
+
+def commands(block: re.Match[str]) -> Iterator[tuple[str, str]]:
+    """What a reader types after each `$`, and what the page says is printed."""
+    for part in re.split(r"^\$ ", block["code"], flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        yield command, printed
+
+
+def ran(command: str, place: Path, environment: dict[str, str]) -> str:
+    """All that a command prints; what differs from run to run is blotted out by whoever compares."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        cwd=place / "empty",
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout
 
 
 def links(page: Path) -> Iterator[str]:
@@ -154,6 +191,50 @@ def test_what_a_page_lets_a_reader_type_prints_what_the_page_says(page: Path, tm
             assert without_noise(printed) == without_noise(line.expected), line.code
         else:
             assert printed == line.expected, line.code
+
+
+@pytest.mark.parametrize("page", LEDGER, ids=named)
+def test_the_commands_of_a_page_print_what_it_says(page: Path, tmp_path: Path):
+    retyped(typed(page), tmp_path)
+    for block in TERMINAL.finditer(page.read_text(encoding="utf-8")):
+        for command, expected in commands(block) if block["where"] == "run" else ():
+            printed = ran(command, tmp_path, surroundings(tmp_path))
+            assert VARYING.sub("#", printed) == VARYING.sub("#", expected), command
+
+
+def test_the_commands_for_postgresql_work_on_a_real_server(
+    durable_postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "empty").mkdir()
+    binaries = postgres_binaries()
+    monkeypatch.setenv("PGPASSWORD", "...")
+    environment = surroundings(tmp_path, *([binaries] if binaries else []))
+    monkeypatch.setenv("DISCREET_HOME", environment["DISCREET_HOME"])
+    page = (DOCS / "runbook-ledger.md").read_text(encoding="utf-8")
+    page = page.replace("db.example.org", f"127.0.0.1:{durable_postgres.port}")
+    service = re.search(r'ledger="(postgresql://\S+)"', page)
+    blocks = [block for block in TERMINAL.finditer(page) if block["where"] == "postgresql"]
+    assert service
+    assert [block["kind"] for block in blocks[:2]] == ["sql", "console"]
+    with psycopg.connect(durable_postgres.superuser_url, autocommit=True) as superuser:
+        for place, block in enumerate(blocks):
+            for statement in block["code"].split(";\n")[:-1] if block["kind"] == "sql" else ():
+                superuser.execute(statement.encode())
+            for command, expected in commands(block):
+                assert VARYING.sub("#", ran(command, tmp_path, environment)) == VARYING.sub("#", expected), command
+            if place == 1:
+                ask_once(service[1])
+
+
+def ask_once(ledger: str) -> None:
+    """One question to one dataset, whose budget is kept in that ledger."""
+    visits = dp.datasets.visits(100)
+    budget = dp.Budget(epsilon=1)
+    with dp.protect(
+        visits, name="visits", privacy_unit="patient_id", max_rows=3, budget=budget, ledger=ledger
+    ) as session:
+        session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+        session.ledger.close()
 
 
 def test_the_readme_typed_twice_gets_the_same_answers_at_no_further_cost(tmp_path: Path):
@@ -263,6 +344,19 @@ def test_the_index_of_public_names_is_complete():
     listed = re.findall(r"^\| `dp\.(\w+)` \| \S.+ \|$", page, re.MULTILINE)
     assert sorted(listed) == sorted(dp.__all__)
     assert len(listed) == len(set(listed))
+
+
+def test_every_test_that_a_proof_names_is_there():
+    written = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    for page in (DOCS / "proofs").rglob("*.md"):
+        named_tests = re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8"))
+        assert [name for name in named_tests if f"def {name}(" not in written] == [], page
+
+
+def test_the_versions_of_the_ledgers_schema_are_those_of_the_library():
+    page = (DOCS / "compatibility.md").read_text(encoding="utf-8")
+    assert f"| ledger schema {sqlite_schema.VERSION} (SQLite) |" in page
+    assert f"| ledger schema {postgres_schema.VERSION} (PostgreSQL) |" in page
 
 
 def test_the_schema_of_a_release_is_where_the_pages_say():

@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.drafting import by_column, name_of
+from discreet.drafting import by_column, name_of, sliced
 from discreet.errors import BudgetError, CatalogError, NameNotFoundError, ParameterError, SourceError, UnitError
+from discreet.ledger import Slice
 
 WORDS = {"privacy_unit": "id", "max_rows": 2, "budget": dp.Budget(epsilon=1)}
 
@@ -240,3 +241,70 @@ def test_a_file_that_is_not_there_or_not_of_its_kind_is_refused(tmp_path):
         dp.protect(written(tmp_path / "visits.xlsx"), **WORDS)
     with pytest.raises(SourceError, match="cannot be opened"):
         dp.protect(written(tmp_path / "visits.parquet"), **WORDS)
+
+
+OCTOBER = dp.Slice("seen", "2026-10-01", "2026-11-01")
+SEEN = "id,seen,ward\na,2026-10-01,A\nb,2026-10-31,B\nc,2026-11-01,B\nd,,A\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "of", "dataset", "table"),
+    [
+        ("visits", None, "visits-2026-10", "visits"),
+        ("visits-2026-10", None, "visits-2026-10", "visits"),
+        ("visits", "visits", "visits-2026-10", "visits"),
+        ("october", "visits", "october", "visits"),
+        ("2026-10", None, "2026-10-2026-10", "2026-10"),
+    ],
+)
+def test_a_slice_is_named_after_its_table_and_its_period(name, of, dataset, table):
+    given = dp.Slice("seen", "2026-10-01", "2026-11-01", of=of)
+    assert sliced(name, given) == (dataset, dp.Slice("seen", "2026-10-01", "2026-11-01", of=table))
+    assert sliced(name, None) == (name, None)
+
+
+@pytest.mark.parametrize("given", [("seen", "2026-10-01", "2026-11-01"), "2026-10", slice(1, 2), {}])
+def test_a_slice_of_another_type_is_refused(given):
+    with pytest.raises(ParameterError, match=r'instead  slice=dp.Slice\("visited", "2026-10-01", "2026-11-01"\)'):
+        sliced("visits", given)
+
+
+def test_a_slice_is_drafted_registered_and_read_as_its_owner_says(tmp_path):
+    path = written(tmp_path / "visits.csv", SEEN)
+    with dp.testing.protect(path, slice=OCTOBER, **WORDS) as session:
+        facts = session.catalog.table("visits-2026-10")
+        assert facts.part == dp.Slice("seen", "2026-10-01", "2026-11-01", of="visits")
+        kept = session.ledger.registered("visits-2026-10")
+        assert kept.slice == Slice("visits", "2026-10-01", "2026-11-01")
+        assert '"slice":{"column":"seen","end":"2026-11-01","of":"visits","start":"2026-10-01"}' in kept.facts
+        assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 2
+        copy = dp.Catalog.parse(session.catalog.to_yaml())
+    assert copy.table("visits-2026-10") == facts
+
+
+def test_a_frame_is_sliced_under_the_name_of_its_table():
+    times = [pd.Timestamp("2026-10-31 23:59:59.999999"), pd.Timestamp("2026-11-01")]
+    frame = pd.DataFrame({"id": ["a", "b"], "seen": times})
+    with dp.testing.protect(frame, name="visits", slice=OCTOBER, **WORDS) as session:
+        assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "refusal", "words"),
+    [
+        ("sen", NameNotFoundError, "column 'sen'\n  because  the source has no column of that name\n  instead  'seen'"),
+        ("ward", CatalogError, "a slice by 'ward' of type text"),
+    ],
+)
+def test_a_slice_by_a_column_that_holds_no_time_is_refused(tmp_path, column, refusal, words):
+    path = written(tmp_path / "visits.csv", SEEN)
+    with pytest.raises(refusal, match=words):
+        dp.protect(path, slice=dp.Slice(column, "2026-10-01", "2026-11-01"), **WORDS)
+
+
+def test_text_that_is_declared_a_time_can_be_sliced(tmp_path):
+    path = written(tmp_path / "visits.csv", SEEN.replace("2026-10-31", "soon"))
+    with pytest.raises(CatalogError, match=r'instead  types={"seen": "timestamp"}'):
+        dp.testing.protect(path, slice=OCTOBER, **WORDS)
+    with dp.testing.protect(path, slice=OCTOBER, types={"seen": "timestamp"}, **WORDS) as session:
+        assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 1

@@ -113,6 +113,42 @@ def test_an_event_that_was_not_written_here_is_refused(data):
         events.from_json(data)
 
 
+@settings(deadline=None)
+@given(nested)
+def test_the_text_of_an_event_is_read_back(event):
+    assert events.from_canonical(events.canonical(event)) == event
+
+
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        '"PureEvent"',
+        "{",
+        '{"kind":"PureEvent","epsilon":"1/1","epsilon":"1/2"}',
+        '{"kind":"PureEvent","kind":"PureEvent","epsilon":"1/1"}',
+        '{"kind":"PureEvent","epsilon":0.5}',
+        '{"kind":"PureEvent","epsilon":NaN}',
+        '{"kind":"PureEvent","epsilon":1e999}',
+        '{"kind":"TeleportEvent","epsilon":"1/1"}',
+        '{"kind":"PureEvent","epsilon":"1/1","extra":1}',
+        '{"kind":"ComposedEvent","events":[{"kind":"TeleportEvent"}]}',
+        '{"kind":"ComposedEvent","events":[{"kind":"PureEvent","epsilon":"1/1","epsilon":"1/2"}]}',
+        '{"event":' * 100_000,
+        '{"kind":"RepeatedEvent","count":2,"event":' * 400 + '{"kind":"PureEvent","epsilon":"1/1"}' + "}" * 400,
+        '{"kind":"PureEvent","epsilon":' + "1" * 5_000 + "}",
+        None,
+        3,
+    ],
+)
+def test_text_that_is_no_event_is_refused(text):
+    with pytest.raises(Refusal):
+        events.from_canonical(text)
+
+
 def test_an_object_that_is_no_event_is_not_written():
     with pytest.raises(AccountingError, match="unknown event has no price"):
         events.canonical("PureEvent")

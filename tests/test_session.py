@@ -1,5 +1,6 @@
 """The gate: what is charged and when, what a repeat costs, and what survives threads, restarts and forks."""
 
+import datetime as dt
 import gc
 import json
 import logging
@@ -10,7 +11,15 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.filters import EPSILON_UNITS, Cost
-from discreet.errors import FAILURE, BudgetError, CatalogError, ParameterError, SourceError, UnitError
+from discreet.errors import (
+    FAILURE,
+    BudgetError,
+    CatalogError,
+    NameNotFoundError,
+    ParameterError,
+    SourceError,
+    UnitError,
+)
 from discreet.ledger import Kind, Receipt, State
 
 BUDGET = dp.Budget(epsilon=1)
@@ -497,3 +506,155 @@ def test_only_queries_are_answered(session, thing):
     ):
         with pytest.raises(ParameterError, match="only aggregates are released"):
             ask()
+
+
+# Slices: a new budget for new data only
+
+MONTHS = ("2026-10-01", "2026-11-01", "2026-12-01")
+SUM = "in several slices is protected by each promise, and over all of them by their sum"
+
+
+def month(number):
+    return dp.Slice("seen", MONTHS[number], MONTHS[number + 1])
+
+
+def monthly(path, months=(0, 1)):
+    """A catalog of slices of one file, by month; one person has rows in all months, and one row has no time."""
+    (path / "visits.csv").write_text(
+        "person,seen,cost\n"
+        + "".join(f"p{i % 7},2026-{9 + i % 4:02}-{1 + i % 28:02} 12:00,{i}\n" for i in range(84))
+        + "p1,,1\np1,soon,1\nlone,2026-10-31 23:59:59.999999,1\nlone,2026-11-01,2\n"
+    )
+    facts = {
+        "source": "visits.csv",
+        "privacy_unit": "person",
+        "max_rows": 4,
+        "budget": {"epsilon": 1},
+        "columns": {"person": {"type": "text"}, "seen": {"type": "timestamp"}, "cost": {"type": "integer"}},
+    }
+    tables = {
+        f"visits-2026-{10 + n}": facts
+        | {"slice": {"of": "visits", "column": "seen", "start": MONTHS[n], "end": MONTHS[n + 1]}}
+        for n in months
+    }
+    catalog = path / "catalog.yaml"
+    catalog.write_text(dp.Catalog.model_validate({"tables": tables}).to_yaml())
+    return catalog
+
+
+def asked(name):
+    return dp.table(name).agg(n=dp.count(), u=dp.count_units(), s=dp.sum("cost", bounds=(0, 100)))
+
+
+def test_several_slices_of_one_file_have_rows_and_a_budget_each(tmp_path):
+    with dp.testing.Session(monthly(tmp_path)) as session:
+        found = {name: session.release(asked(name), epsilon=0.5) for name in session.catalog.tables}
+        lone = dp.table("visits-2026-10").where(dp.table("visits-2026-10").person == "lone").agg(n=dp.count())
+        assert session.release(lone, epsilon=0.1).value() == 1
+        assert [release.value("u") for release in found.values()] == [8, 8]
+        assert [release.value("n") for release in found.values()] == [7 * 3 + 1, 7 * 3 + 1]
+        assert found["visits-2026-10"].receipt["question"] != found["visits-2026-11"].receipt["question"]
+        assert session.remaining("visits-2026-10").epsilon == Fraction(4, 10)
+        assert session.remaining("visits-2026-11").epsilon == Fraction(1, 2)
+
+
+@pytest.mark.pitfall("A8")
+def test_no_query_reads_a_row_outside_the_slice(tmp_path):
+    with dp.testing.Session(monthly(tmp_path, months=(0,))) as session:
+        table = dp.table("visits-2026-10")
+        outside = table.where((table.seen < "2026-10-01") | (table.seen >= "2026-11-01") | table.seen.is_missing())
+        redefined = table.derive(seen=table.cost)
+        assert session.release(outside.agg(n=dp.count()), epsilon=0.1).value() == 0
+        everybody = session.release(table.agg(n=dp.count()), epsilon=0.1).value()
+        assert session.release(redefined.where(table.seen >= 0).agg(n=dp.count()), epsilon=0.1).value() == everybody
+        assert "seen" in session.explain(table.agg(n=dp.count()), epsilon=0.1).columns_read
+
+
+def test_every_text_about_a_slice_says_which_rows_and_that_promises_add_up(tmp_path):
+    with dp.Session(monthly(tmp_path)) as session:
+        query = asked("visits-2026-10")
+        release = session.release(query, epsilon=0.5)
+        texts = {
+            "explanation": str(session.explain(query, epsilon=0.5)),
+            "explanation in HTML": session.explain(query, epsilon=0.5)._repr_html_().replace("&#x27;", "'"),
+            "remaining": str(session.remaining("visits-2026-10")),
+            "session": str(session),
+            "release": str(release),
+            "repeat": str(session.release(query, epsilon=0.5)),
+            "saved": dp.Release.from_json(json.loads(json.dumps(release.to_json()))).guarantee,
+        }
+        for what, text in texts.items():
+            assert "the rows of 'visits' from 2026-10-01 until before 2026-11-01 by 'seen'" in text, what
+            assert f"one person {SUM}" in text, what
+
+
+def test_the_table_that_slices_are_of_is_refused_by_name_and_its_slices_are_named(tmp_path):
+    with dp.Session(monthly(tmp_path)) as session:
+        for ask in (
+            lambda: session.explain(COUNT, epsilon=0.1),
+            lambda: session.release(COUNT, epsilon=0.1),
+            lambda: session.remaining("visits"),
+            lambda: session.history("visits"),
+        ):
+            with pytest.raises(NameNotFoundError, match=r"slices of it.*\n.*visits-2026-11"):
+                ask()
+
+
+def test_slices_of_one_table_are_no_surprise_and_other_promises_over_their_source_are(tmp_path, caplog):
+    path = monthly(tmp_path)
+    with dp.Session(path):
+        assert "add up" not in caplog.text
+    words = {"privacy_unit": "person", "max_rows": 4, "budget": BUDGET}
+    dp.protect(tmp_path / "visits.csv", name="mine", **words).close()
+    assert "'mine' and 'visits-2026-10' are promises over the same source, and add up" in caplog.text
+    caplog.clear()
+    dp.protect(tmp_path / "visits.csv", name="stays", slice=month(0), types={"seen": "timestamp"}, **words).close()
+    assert "'stays-2026-10' and 'visits-2026-10' are promises over the same source, and add up" in caplog.text
+
+
+def test_the_same_rows_get_no_second_budget(tmp_path):
+    with dp.Session(monthly(tmp_path)):
+        pass
+    path = tmp_path / "visits.csv"
+    words = {"privacy_unit": "person", "max_rows": 4, "budget": BUDGET, "types": {"seen": "timestamp"}}
+    for refused, match in (
+        ({"slice": dp.Slice("seen", "2026-10-15", "2026-10-20")}, "it overlaps 'visits-2026-10'"),
+        ({"slice": dp.Slice("seen", "2026-09-01", "2027-01-01")}, "it overlaps 'visits-2026-10'"),
+        ({}, "it has slices with promises of their own"),
+    ):
+        with pytest.raises(BudgetError, match=match):
+            dp.protect(path, **words, **refused)
+    with pytest.raises(BudgetError, match="goes by 'seen' as timestamp, and a row could be in both"):
+        dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words | {"types": {"seen": "date"}})
+    with pytest.raises(UnitError, match="the promises of slices add up for one unit"):
+        dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words | {"privacy_unit": dp.ROW})
+    with dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words) as session:
+        assert session.remaining().epsilon == 1
+
+
+@pytest.mark.parametrize("charged", [False, True])
+def test_a_registered_slice_keeps_its_period(tmp_path, charged):
+    catalog = monthly(tmp_path, months=(0,))
+    with dp.Session(catalog) as session:
+        if charged:
+            session.release(asked("visits-2026-10"), epsilon=0.1)
+    catalog.write_text(catalog.read_text().replace("2026-11-01", "2026-11-02"))
+    with pytest.raises(BudgetError, match="as another part of a table"):
+        dp.Session(catalog)
+    catalog.write_text(catalog.read_text().replace("2026-11-02", "2026-11-01"))
+    with dp.Session(catalog) as session:
+        assert session.remaining().epsilon == (Fraction(9, 10) if charged else 1)
+
+
+def test_a_slice_goes_by_another_column_only_before_its_first_charge(tmp_path):
+    frame = rows().append_column("seen", pa.array([dt.date(2026, 10, 1)] * 60))
+    frame = frame.append_column("paid", pa.array([dt.date(2026, 11, 1)] * 60))
+    by_payment = dp.Slice("paid", *MONTHS[:2])
+    with opened(dp.testing.protect, frame, slice=by_payment) as session:
+        ledger = session.ledger
+    with opened(dp.testing.protect, frame, slice=month(0), ledger=ledger) as session:
+        assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=0.1).value() == 60
+    with pytest.raises(CatalogError, match=r"slice is registered as {'column': 'seen'"):
+        opened(dp.testing.protect, frame, slice=by_payment, ledger=ledger)
+    with pytest.raises(BudgetError, match="goes by 'seen' as date"):
+        opened(dp.testing.protect, frame, slice=by_payment, ledger=ledger, version=2)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Receipt, SQLiteLedger
     from discreet.release import Release
     from discreet.session import Session, protect
+    from discreet.slice import Slice
     from discreet.unit import ROW
 
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "Release": "release",
     "SQLiteLedger": "ledger",
     "Session": "session",
+    "Slice": "slice",
     "count": "frame",
     "count_distinct": "frame",
     "count_units": "frame",
@@ -62,6 +64,7 @@ __all__ = [
     "Release",
     "SQLiteLedger",
     "Session",
+    "Slice",
     "__version__",
     "accounting",
     "count",

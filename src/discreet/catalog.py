@@ -20,8 +20,7 @@ import datetime as dt
 import json
 import math
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -33,6 +32,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, mo
 from discreet import strict_yaml
 from discreet.errors import CatalogError, NameNotFoundError, ParameterError, UnitError, suggestion
 from discreet.exact import rational
+from discreet.names import check_names
+from discreet.slice import Slice, moment, refuse_shared_rows, written
 from discreet.unit import ROW, Caps, Neighbours, Row, Unit, unit_of
 
 AnyFact = TypeVar("AnyFact", bound="Fact")
@@ -62,11 +63,6 @@ _UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 LONGEST_TEXT = 10_000_000
 _PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
 _RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
-_LOOKALIKES = str.maketrans(
-    "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u0501"
-    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u0131",
-    "abekmhopctyxsijhdabezhikmnoptyxi",
-)
 
 
 class ColumnType(StrEnum):
@@ -211,6 +207,22 @@ class Promise(Fact):
     reason: str | None = None
 
 
+def _moment(name: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: moment(value, name))
+
+
+_Moment = Annotated[dt.datetime, PlainSerializer(written, when_used="json")]
+
+
+class Period(Fact):
+    """The slice that a table is, as written in a catalog: whose part, by which column, from when until before when."""
+
+    of: str
+    column: str
+    start: Annotated[_Moment, _moment("start")]
+    end: Annotated[_Moment, _moment("end")]
+
+
 class Table(Fact):
     """One table: where it is, whom it protects, what one unit may contribute, and its columns."""
 
@@ -229,6 +241,7 @@ class Table(Fact):
     relation: str | None = None
     version: Whole = 1
     budget: Promise | None = None
+    slice: Period | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -249,6 +262,9 @@ class Table(Fact):
         if self.source is not None and _PASSWORD.search(self.source):
             raise ValueError("source: a catalog is kept and shown, and so would be the password; use PGPASSWORD")
         self._refuse_rows_of_unstructured_data()
+        if self.part is not None:
+            self.column(self.part.column)
+            self.part.require_times({name: column.type for name, column in self.columns.items()})
         return self
 
     @property
@@ -260,6 +276,11 @@ class Table(Fact):
     def caps(self) -> Caps:
         """The caps that the owner declared."""
         return Caps(self.max_rows, self.max_groups, self.max_rows_per_group)
+
+    @property
+    def part(self) -> Slice | None:
+        """The slice that the table is, or None for a whole one."""
+        return None if self.slice is None else Slice(**vars(self.slice))
 
     def column(self, name: str) -> Column:
         """A column by name, or the refusal that names the nearest one."""
@@ -282,6 +303,8 @@ class Table(Fact):
             "missing_units": self.missing_units,
             "delimiter": self.delimiter,
         }
+        if self.slice is not None:
+            data["slice"] = self.slice.model_dump(mode="json")
         return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     def _check_unit_column(self, name: str) -> None:
@@ -311,7 +334,9 @@ class Catalog(Fact):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Catalog":
-        check_names(self.tables, "table")
+        parts = {name: table.part for name, table in self.tables.items()}
+        check_names(dict.fromkeys([*parts, *(str(part.of) for part in parts.values() if part is not None)]), "table")
+        refuse_shared_rows(parts)
         return self
 
     @classmethod
@@ -356,10 +381,13 @@ class Catalog(Fact):
         try:
             return self.tables[name]
         except KeyError:
-            nearest = suggestion(name, self.tables)
+            slices = [known for known, table in self.tables.items() if table.slice and table.slice.of == name]
+            nearest = slices[-1] if slices else suggestion(name, self.tables)
             raise NameNotFoundError(
                 f"table {name!r}",
-                because="the catalog has no table of that name",
+                because="the catalog has slices of it, each with a name and a budget of its own"
+                if slices
+                else "the catalog has no table of that name",
                 instead=f'dp.table("{nearest}")' if nearest in self.tables else nearest,
             ) from None
 
@@ -407,35 +435,17 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 
 def _nearest_field(error: Mapping[str, Any]) -> str:
-    fields = [*Column.model_fields, *Promise.model_fields, *Table.model_fields, *Catalog.model_fields]
+    kinds: tuple[type[Fact], ...] = (Column, Promise, Period, Table, Catalog)
+    fields = [name for kind in kinds for name in kind.model_fields]
     place = str(error["loc"][-1]) if error["loc"] else ""
     if place == "type" and error["type"] == "value_error":
         kind = str(error["input"]).casefold()
         nearest = _SYNONYMS.get(kind) or suggestion(kind, list(ColumnType))
         return f"type: {nearest if nearest in tuple(ColumnType) else ColumnType.TEXT}"
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
+    if "slice" in error["loc"] and nearest not in fields:
+        return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"
     return f"{nearest}: ..." if nearest in fields else strict_yaml.SHAPE
-
-
-def check_names(names: Iterable[str], what: str) -> None:
-    """Refuse names that two readers could take for different things, or for the same thing."""
-    seen: dict[str, str] = {}
-    for name in names:
-        taken = name == ROW_IN_TEXT or name.casefold().startswith("discreet_")
-        if taken or not 0 < len(name) <= 200 or not name.isprintable():
-            raise CatalogError(
-                f"a {what} named {name[:40]!r}",
-                because="names are 1 to 200 characters that can be seen; 'dp.ROW' and 'discreet_...' are taken",
-                instead="a plain name such as 'age'",
-            )
-        folded = " ".join(unicodedata.normalize("NFKC", name).casefold().translate(_LOOKALIKES).split())
-        if folded in seen:
-            raise CatalogError(
-                f"two {what}s named {seen[folded]!r} and {name!r}",
-                because="the names differ only in case, in spaces, or in letters that look alike",
-                instead="names that a reader can tell apart",
-            )
-        seen[folded] = name
 
 
 def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:

@@ -8,7 +8,7 @@ where nothing was charged yet and the owner corrects the path or the delimiter: 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from discreet.errors import BudgetError, NameNotFoundError, ParameterError, Sour
 from discreet.exact import Number
 from discreet.frame import checked_bounds
 from discreet.ledger import Dataset, Ledger, Registration
+from discreet.ledger import Slice as KeptSlice
+from discreet.slice import EXAMPLE, Slice
 from discreet.unit import Row, unit_of
 
 _LAST_PART = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"$|(?P<bare>[^."]+)$')
@@ -34,6 +36,7 @@ class Words:
     version: int
     columns: Mapping[str, Mapping[str, Any]]
     table: Mapping[str, Any]
+    slice: Slice | None = None
 
 
 def name_of(source: object, given: object, table: str | None = None) -> str:
@@ -51,6 +54,21 @@ def name_of(source: object, given: object, table: str | None = None) -> str:
         because="the budget is kept by name, and a frame or a glob has none",
         instead='dp.protect(frame, name="visits", ...)',
     )
+
+
+def sliced(name: str, given: object) -> tuple[str, Slice | None]:
+    """The dataset that a slice of a table is: named after the table and the period, unless it is named otherwise."""
+    if given is None:
+        return name, None
+    if not isinstance(given, Slice):
+        raise ParameterError(
+            f"a slice of type {type(given).__name__}",
+            because="a slice is by a column, from one moment until before another",
+            instead=f"slice={EXAMPLE}",
+        )
+    table = given.of or name.removesuffix(f"-{given.period}")
+    own = name if given.of not in (None, name) else f"{table}-{given.period}"
+    return own, replace(given, of=table)
 
 
 def by_column(
@@ -108,7 +126,7 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
         )
     unit = unit_of(words.privacy_unit, words.table["neighbours"])  # type: ignore[arg-type]
     types = _types(name, source, words, ledger)
-    for column in (*words.columns, *unit.columns):
+    for column in (*words.columns, *unit.columns, *([words.slice.column] if words.slice else [])):
         if column in source.unreadable:
             raise unreadable_column(name, column, source)
         if column not in types:
@@ -120,6 +138,7 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
         "privacy_unit": ROW_IN_TEXT if unit.is_row else unit.columns,
         "version": words.version,
         "budget": vars(words.budget),
+        "slice": words.slice and vars(words.slice),
     }
     return Catalog(tables={name: validated(Table, data, f"table {name!r}")})
 
@@ -188,4 +207,5 @@ def dataset_of(name: str, table: Table, source: str) -> Dataset:
         neighbours=table.unit.neighbours,
         budget=budget,
         population=table.population,
+        slice=None if table.slice is None else KeptSlice(table.slice.of, str(table.slice.start), str(table.slice.end)),
     )

@@ -10,6 +10,7 @@
     │   ├── UnitError            a privacy unit that is missing or cannot carry the promise
     │   ├── CatalogError         a catalog that contradicts itself
     │   ├── BudgetError          a charge that does not fit, or a promise that may not be made
+    │   ├── PendingError         a question that somebody else is answering just now
     │   ├── AccountingError      a formula outside its range, an event that an accountant does not know
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
@@ -93,6 +94,10 @@ class CatalogError(Refusal):
 
 class BudgetError(Refusal):
     """A charge that does not fit, or a promise that may not be made."""
+
+
+class PendingError(Refusal):
+    """A question that somebody else is answering just now."""
 
 
 class AccountingError(Refusal):

@@ -224,6 +224,21 @@ def canonical(event: Event) -> str:
     return json.dumps(to_json(event), sort_keys=True, separators=(",", ":"))
 
 
+def from_canonical(text: str) -> Event:
+    """The event that `canonical` wrote; a repeated key, a number with a point or an unknown kind is refused."""
+    try:
+        data = json.loads(text, object_pairs_hook=_each_once, parse_float=_not_written, parse_constant=_not_written)
+        return from_json(data)
+    except Refusal:
+        raise
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        raise AccountingError(
+            "text in place of an event",
+            because="it is not what discreet writes for one, and a guess at its meaning would have no price",
+            instead="the text of events.canonical(event)",
+        ) from None
+
+
 def unknown(kind: object) -> AccountingError:
     """The refusal of an event that is not in the vocabulary."""
     return AccountingError(
@@ -294,6 +309,17 @@ def _parsed(value: object) -> object:
     if isinstance(value, dict):
         return from_json(value)
     return value
+
+
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError
+    return data
+
+
+def _not_written(number: str) -> object:
+    raise ValueError(number)
 
 
 def _ratio(text: str) -> Fraction:

@@ -41,11 +41,14 @@ class Explanation:
     statement: str
     units: Mapping[str, int | None] = field(default_factory=dict)
     """What the ledger will charge, to the last unit: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta."""
+    slice: str = ""
+    """Which rows of which table the promise is for, where it is for some of them only."""
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts, in the order a person needs them."""
         return [
             ("protects", self.unit),
+            *([("slice", self.slice)] if self.slice else []),
             ("keeps", self.caps),
             *((output.name, str(output)) for output in self.outputs),
             ("groups", f"{self.groups:,}" if self.groups > 1 else "none, one answer"),

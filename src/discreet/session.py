@@ -10,11 +10,9 @@ import json
 import logging
 import os
 import sys
-import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
@@ -27,44 +25,24 @@ from discreet.analysis.explaining import explained, least_epsilon
 from discreet.catalog import Catalog, Table, Value
 from discreet.engines import Engine, Prepared, Source, engines_of, public_location, source_of
 from discreet.errors import Failure, ParameterError, SourceError, short_traceback
-from discreet.exact import Number, positive, probability, shown, whole
+from discreet.exact import Number, positive, probability, whole
 from discreet.explanation import Explanation
 from discreet.frame import Query
 from discreet.guarantee import Guarantee
 from discreet.home import home
-from discreet.ledger import Entry, Ledger, Receipt, SQLiteLedger
+from discreet.ledger import Entry, Ledger, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.progress import shown_while
 from discreet.pushdown import canonical
 from discreet.release import Key, Release
-from discreet.unit import Row, Unit
+from discreet.remaining import Remaining
+from discreet.slice import Slice
+from discreet.unit import Row
 from discreet.version import __version__
 
 log = logging.getLogger("discreet")
 
 CONFIDENCE = 0.95
 OWNER = "owner"
-QUESTIONS_AT_ONCE = 64
-
-
-@dataclass(frozen=True)
-class Remaining:
-    """What is left of a promise, in its own terms."""
-
-    dataset: str
-    epsilon: Fraction
-    budget: Budget
-    unit: Unit
-
-    def __str__(self) -> str:
-        return (
-            f"epsilon {shown(self.epsilon)} left of {self.budget}, for {self.unit}, "
-            f"over every question ever asked of {self.dataset!r}"
-        )
-
-    __repr__ = __str__
-
-    def __float__(self) -> float:
-        return float(self.epsilon)
 
 
 class Session:
@@ -86,7 +64,6 @@ class Session:
         self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
-        self._locks = tuple(threading.Lock() for _ in range(QUESTIONS_AT_ONCE))
         given = dict(sources or {})
         opened = {
             name: drafting.opened_source(name, table, given, beside) for name, table in self._catalog.tables.items()
@@ -119,6 +96,7 @@ class Session:
         budget: Budget | None = None,
         name: str | None = None,
         version: int = 1,
+        slice: Slice | None = None,  # noqa: A002 - the word of the catalog
         max_rows: int | None = None,
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
@@ -147,6 +125,8 @@ class Session:
         privacy_unit        whom to protect: a column, several, or dp.ROW; you must say it
         budget              what all answers together may reveal of one unit: dp.Budget(epsilon=2)
         name, version       the dataset that the budget belongs to, and the number of its version
+        slice               the rows of one period alone, with a budget of their own: dp.Slice("visited", "2026-10-01",
+                            "2026-11-01"); visits.csv is then asked as dp.table("visits-2026-10")
         max_rows            how many rows of one unit count; the others are left out
         max_groups          how many groups one unit counts in
         max_rows_per_group  how many rows of one unit count in each group
@@ -164,7 +144,7 @@ class Session:
         analyst             who asks, for the history; an "owner" sees how far a long query is
         memory_limit, threads   what the engine may use
         """
-        known = drafting.name_of(source, name, table)
+        known, part = drafting.sliced(drafting.name_of(source, name, table), slice)
         opened = source_of(source, delimiter=delimiter, table=table)
         by_column = drafting.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
         facts = {
@@ -180,7 +160,7 @@ class Session:
             "relation": table,
             "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
-        words = drafting.Words(privacy_unit, budget, version, by_column, facts)
+        words = drafting.Words(privacy_unit, budget, version, by_column, facts, part)
         kept = cls._open_ledger(ledger)
         return cls(
             drafting.drafted(known, opened, words, kept),
@@ -217,8 +197,12 @@ class Session:
         mechanism: MechanismName | None = None,
         confidence: Number = CONFIDENCE,
         fresh: bool = False,
+        request: str | None = None,
     ) -> Release:
-        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`."""
+        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`.
+
+        `request` is a key of your own for a retry: whatever happened in between, it is charged once.
+        """
         level = _confidence(confidence)
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
@@ -226,10 +210,8 @@ class Session:
         private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         prepared = self._prepared(private)
         question = private.question(self._circumstances(private.dataset))
-        with self._one_at_a_time(question):
-            stored = None if fresh else self.ledger.stored(private.dataset, question)
-            payload = self._charged(private, prepared, question) if stored is None else stored
-        return _restored(payload, private, level, repeated=stored is not None)
+        payload, repeated = self._answered(private, prepared, question, request, fresh=fresh)
+        return _restored(payload, private, level, repeated=repeated)
 
     @short_traceback
     def epsilon_for(
@@ -264,8 +246,8 @@ class Session:
     def remaining(self, table: str | None = None) -> Remaining:
         """What is left of the promise of a table (the only one, if there is one)."""
         name = self._the_table(table)
-        budget, spent = self.ledger.budget(name), self.ledger.spent(name)
-        return Remaining(name, budget.epsilon_left(spent), budget, self._catalog.table(name).unit)
+        budget, spent, table_facts = self.ledger.budget(name), self.ledger.spent(name), self._catalog.table(name)
+        return Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:
@@ -316,7 +298,7 @@ class Session:
             )
         if ledger == ":memory:":
             log.warning("the budget is kept in memory, and is forgotten when this session ends")
-        return SQLiteLedger(ledger) if isinstance(ledger, str | Path) else ledger
+        return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
     def _register(self, name: str, table: Table, source: Source) -> None:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
@@ -355,29 +337,49 @@ class Session:
             )
         return self._engines[private.dataset].prepare(private.pushdown)
 
-    def _charged(self, private: PrivatePlan, prepared: Prepared, question: str) -> bytes:
-        """Charge durably, then run, add noise and store; whatever fails after the charge says one sentence."""
-        receipt = self.ledger.charge(
-            private.dataset,
-            version=private.pushdown.scan.version,
-            analyst=self.analyst,
-            event=private.event,
-            question=question,
-            description=canonical(private.pushdown),
-            registration=self._registrations[private.dataset],
-        )
+    def _answered(
+        self, private: PrivatePlan, prepared: Prepared, question: str, request: str | None, *, fresh: bool
+    ) -> tuple[bytes, bool]:
+        """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
+        while True:
+            turn = self.ledger.charge(
+                private.dataset,
+                version=private.pushdown.scan.version,
+                analyst=self.analyst,
+                event=private.event,
+                question=question,
+                request=request,
+                description=canonical(private.pushdown),
+                registration=self._registrations[private.dataset],
+                fresh=fresh,
+            )
+            if turn.payload is not None:
+                return turn.payload, True
+            try:
+                return self._made_and_stored(private, prepared, question, turn), False
+            except SupersededError:
+                fresh = False
+
+    def _made_and_stored(self, private: PrivatePlan, prepared: Prepared, question: str, turn: Turn) -> bytes:
+        """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
+        with self.ledger.holding(turn):
+            payload = self._payload(private, prepared, question, turn)
+            return self.ledger.answer(turn, payload)
+
+    def _payload(self, private: PrivatePlan, prepared: Prepared, question: str, turn: Turn) -> bytes:
+        """Run and add noise; whatever fails from here on says one sentence."""
         try:
             noisy = self._noisy(private, self._exact(private.dataset, prepared))
-            payload = json.dumps(self._made(private, noisy, receipt).to_json(), ensure_ascii=False).encode()
-            return self.ledger.answer(receipt, payload)
+            return json.dumps(self._made(private, noisy, turn.receipt).to_json(), ensure_ascii=False).encode()
         except BaseException as error:
             code = type(error).__name__
-            self._forfeit(receipt, code)
+            self._forfeit(turn, code)
             if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"stopped; its charge stands, receipt {receipt.id}") from None
+                raise KeyboardInterrupt(f"stopped; its charge stands, receipt {turn.receipt.id}") from None
             if not isinstance(error, Exception):
                 raise
-        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt.id)
+        receipt = turn.receipt.id
+        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt)
         raise Failure
 
     def _exact(self, name: str, prepared: Prepared) -> list[list[int]]:
@@ -385,9 +387,9 @@ class Session:
         engine = self._engines[name]
         return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
 
-    def _forfeit(self, receipt: Receipt, code: str) -> None:
+    def _forfeit(self, turn: Turn, code: str) -> None:
         try:
-            self.ledger.forfeit(receipt, code)
+            self.ledger.forfeit(turn, code)
         except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
             log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
 
@@ -398,7 +400,8 @@ class Session:
             for i, (name, column) in enumerate(zip(private.group_columns, private.pushdown.keys.columns, strict=True))
         )
         delta = private.delta if private.spending.mechanism == "gaussian" else Fraction(0)
-        span = f"this release from {private.dataset!r}, version {private.pushdown.scan.version}"
+        part = "" if private.slice is None else f", {private.slice.statement(private.unit)}"
+        span = f"this release from {private.dataset!r}, version {private.pushdown.scan.version}{part}"
         clamped = tuple(f"{m.name}: clamped to its bounds" for m in private.recipes if m.kind == "mean")
         return Release(
             dataset=private.dataset,
@@ -427,12 +430,6 @@ class Session:
             return next(iter(self._catalog.tables))
         self._catalog.table(table)
         return table
-
-    @contextmanager
-    def _one_at_a_time(self, question: str) -> Iterator[None]:
-        """Threads that ask the same thing at once pay once: the later ones find the stored answer."""
-        with self._locks[int(question[:8], 16) % len(self._locks)]:
-            yield
 
 
 def table_name(query: Query) -> str:

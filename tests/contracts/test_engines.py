@@ -562,6 +562,53 @@ def test_portable_sampling_keeps_the_groups_that_python_would_keep(asking):
 # dates and times
 
 
+OCTOBER = {"of": "all", "column": "at", "start": "2026-10-01", "end": "2026-11-01"}
+AROUND_OCTOBER = [
+    ("2026-09-30 23:59:59.999999", 0),
+    ("2026-10-01 00:00:00", 1),
+    ("2026-10-15 12:00:00", 1),
+    ("2026-10-31 23:59:59.999999", 1),
+    ("2026-11-01 00:00:00", 0),
+    ("0001-01-01 00:00:00", 0),
+    ("9999-12-31 23:59:59.999999", 0),
+    (None, 0),
+]
+
+
+@pytest.mark.pitfall("A4")
+@pytest.mark.parametrize("kind", ["timestamp", "date", "text"])
+def test_only_rows_of_the_slice_are_read(asking, kind):
+    """From its start until before its end; a time that is missing or cannot be read is in no slice."""
+    cells = [cell and dt.datetime.fromisoformat(cell) for cell, _ in AROUND_OCTOBER]
+    inside = [is_in for _, is_in in AROUND_OCTOBER]
+    if kind == "date":
+        column = pa.array([cell and cell.date() for cell in cells], pa.date32())
+    elif kind == "timestamp":
+        column = pa.array(cells, pa.timestamp("us"))
+    else:
+        column = pa.array([*(cell for cell, _ in AROUND_OCTOBER), "soon", "", "2026-10-32", "2026-10-31 23:00-02:00"])
+        inside += [0, 0, 0, 0]
+    table = pa.table({"row": range(len(inside)), "at": column})
+    query = T.group_by("row", keys={"row": list(range(len(inside)))}).agg(n=N)
+    declared = {"row": "integer", "at": "date" if kind == "date" else "timestamp"}
+    assert asking.answer(table, query, declared, slice=OCTOBER) == [inside]
+    capped = {"privacy_unit": "row", "missing_units": "one_unit"}
+    assert asking.answer(table, query, declared, slice=OCTOBER, **capped) == [inside]
+
+
+@pytest.mark.pitfall("A8")
+def test_a_slice_comes_before_caps_and_stands_on_the_stored_column(asking):
+    """Many rows outside the slice take no place of the few inside; a derived column of its name changes nothing."""
+    days = [dt.date(2026, 9, 1 + i) for i in range(30)] + [dt.date(2026, 10, 1 + i) for i in range(3)]
+    table = pa.table({"id": ["p"] * 33 + ["q"], "at": pa.array([*days, days[0]], pa.date32()), "v": range(34)})
+    columns = {"id": "text", "at": "date", "v": "integer"}
+    later = T.derive(at=(T.v + 20_000).cast("integer").cast("text").cast("date"))
+    for query in (T, later, T.derive(at=T.v)):
+        asked = query.agg(n=N, u=frame.count_units(), s=frame.sum("v", bounds=(0, 100)))
+        assert asking.answer(table, asked, columns, slice=OCTOBER, max_rows=3) == [[3], [1], [93]]
+        assert asking.answer(table, asked, columns, slice=OCTOBER, max_rows=2)[0] == [2]
+
+
 def test_dates_and_timestamps_compare_and_cast_as_in_utc(asking):
     noon = dt.datetime(2020, 1, 31, 12, tzinfo=dt.UTC)
     table = pa.table(

@@ -88,7 +88,7 @@ class Case:
 
     name: str
     whose: Whose
-    facts: dict[str, int]
+    facts: dict[str, Any]
     query: frame.Query
     place: Callable[[int, int], Row] = field(default=lambda *_: {})
 
@@ -107,7 +107,9 @@ K3, K1 = {"max_rows": 3}, {"max_rows": 1}
 LR, R2 = {"max_groups": 2, "max_rows_per_group": 2}, {"max_rows_per_group": 2}
 KL, KLR = {"max_rows": 4, "max_groups": 2}, {"max_rows": 5, "max_groups": 2, "max_rows_per_group": 3}
 KLR_LOOSE = {"max_rows": 2, "max_groups": 3, "max_rows_per_group": 4}
+YEAR = {"slice": {"of": "all", "column": "d", "start": "2020-01-01", "end": "2021-01-01"}}
 UNCAPPED = {"u": frame.count_units(), "v": frame.count_distinct("h")}
+NO_VALUES = {name: one for name, one in _measures().items() if name != "v"}  # some engines then count units otherwise
 EVERYTHING = T.agg(**_measures())
 SOME = T.where((T.h >= 0) & (T.h < 3), T.g.is_present(), ~(T.b == False)).agg(**_measures())  # noqa: E712
 DERIVED = T.derive(x=0 - T.x * 2, y=(T.y / 2).cast("integer"), z=T.x + T.y).where(T.z.is_present())
@@ -153,7 +155,16 @@ CASES = [
         REDEFINED.group_by("g", keys={"g": ["0", "1", "2"]}).agg(**_measures("b", (True, False))),
         lambda group, number: {"h": group, "b": number % 2 == 0},
     ),
+    Case(
+        "a slice whose column is redefined",
+        BY_ID,
+        KLR | YEAR,
+        T.derive(d=T.t.cast("date")).group_by("g", keys=ABC).agg(**_measures()),
+        _on_keys(ABC["g"]),
+    ),
     Case("a redefined id", BY_ID, LR, GROUPED_ID.agg(**_measures()), _on_keys(ABC["g"])),
+    Case("units and no values", BY_ID, K3, T.group_by("g", keys=ABN).agg(**NO_VALUES), _on_keys(ABN["g"])),
+    Case("two parts and no values", BY_TWO_OR_NONE, K3, T.group_by("g", keys=ABC).agg(**NO_VALUES), _on_keys(ABC["g"])),
     Case("one unit of the missing", BY_ID_OR_NONE, KLR, _grouped(ABC), _on_keys(ABC["g"])),
     Case("one unit of the missing, everything", BY_ID_OR_NONE, K3, EVERYTHING),
     Case("two parts", BY_TWO, KL, _grouped(ABC), _on_keys(ABC["g"])),

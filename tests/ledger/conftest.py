@@ -1,18 +1,55 @@
-"""A ledger in a real file, a dataset in it, and a short way to charge it."""
+"""An empty ledger in each real store, a dataset, and a short way to charge it.
+
+`ledger` gives every test twice: over a file of SQLite, and over a PostgreSQL server that keeps what it acknowledges.
+`another` opens the same store once more, as another process would.
+"""
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import EPSILON_UNITS, Budget
-from discreet.ledger import Dataset, Receipt, SQLiteLedger
+from discreet.accounting.filters import Budget
+from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, SQLiteLedger, Turn
+from servers import SERVICE, PostgresServer
 
 FACTS = '{"columns": {"ward": "text", "cost": "integer"}}'
+QUESTION = hashlib.sha256(b"how many").hexdigest()
+STORES = ("sqlite", "postgres")
+PATIENCE = 5.0
+
+EMPTIED = """SET LOCAL session_replication_role = replica;
+DELETE FROM discreet.answers; DELETE FROM discreet.reservations; DELETE FROM discreet.events;
+DELETE FROM discreet.analysts; DELETE FROM discreet.aliases; DELETE FROM discreet.versions;
+DELETE FROM discreet.datasets; DELETE FROM discreet.halts; DELETE FROM discreet.ledger;
+INSERT INTO discreet.ledger VALUES (replace(gen_random_uuid()::text, '-', ''))"""
+ALONE = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+
+
+@pytest.fixture(scope="session")
+def ledger_server(postgres_installed: None) -> Iterator[PostgresServer]:
+    """A durable PostgreSQL with a ledger in it, for tests that do it no harm."""
+    with PostgresServer(durable=True) as server:
+        PostgresLedger.create(server.owner_url, role=SERVICE)
+        yield server
+
+
+@pytest.fixture
+def postgres_address(ledger_server: PostgresServer) -> str:
+    """Where an empty ledger is, which no earlier test has seen."""
+    with psycopg.connect(ledger_server.superuser_url) as connection:
+        connection.execute(ALONE)
+        connection.execute(EMPTIED.encode())
+    return ledger_server.service_url
 
 
 @pytest.fixture
@@ -20,13 +57,39 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
+@pytest.fixture(params=STORES)
+def address(request: pytest.FixtureRequest) -> str:
+    """Where a ledger is, or will be, in each store."""
+    return str(request.getfixturevalue("path" if request.param == "sqlite" else "postgres_address"))
+
+
 @pytest.fixture
-def ledger(path: Path) -> Iterator[SQLiteLedger]:
+def another(address: str) -> Iterator[Callable[..., Ledger]]:
+    """Open the store once more; each is closed in the end."""
+    kind = PostgresLedger if address.startswith("postgresql:") else SQLiteLedger
+    with ExitStack() as closing:
+        yield lambda **options: closing.enter_context(kind(address, **options))
+
+
+@pytest.fixture
+def ledger(another: Callable[..., Ledger]) -> Ledger:
+    return another()
+
+
+@pytest.fixture
+def visits(ledger: Ledger, dataset: Callable[..., Dataset]) -> Ledger:
+    """A ledger with one dataset of epsilon 1."""
+    ledger.register(dataset())
+    return ledger
+
+
+@pytest.fixture
+def sqlite_ledger(path: Path) -> Iterator[SQLiteLedger]:
     with SQLiteLedger(path) as opened:
         yield opened
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def dataset() -> Callable[..., Dataset]:
     """What an owner declares, with any part replaced."""
 
@@ -37,25 +100,51 @@ def dataset() -> Callable[..., Dataset]:
     return declared
 
 
-@pytest.fixture
-def charge() -> Callable[..., Receipt]:
-    """Charge epsilon (0.1 unless said) to 'visits' as one analyst would."""
+@pytest.fixture(scope="session")
+def turn() -> Callable[..., Turn]:
+    """Ask one question of 'visits', at epsilon 0.1 unless said, as one analyst would."""
 
-    def charged(ledger: SQLiteLedger, **changes: Any) -> Receipt:
+    def asked(ledger: Ledger, **changes: Any) -> Turn:
         epsilon = changes.pop("epsilon", Fraction(1, 10))
         usual = {
             "name": "visits",
             "version": 1,
             "analyst": "ann",
             "event": events.PureEvent(epsilon),
-            "question": hashlib.sha256(b"how many").hexdigest(),
+            "question": QUESTION,
             "description": '{"plan":"count"}',
+            "patience": PATIENCE,
         }
         return ledger.charge(**(usual | changes))
+
+    return asked
+
+
+@pytest.fixture(scope="session")
+def charge(turn: Callable[..., Turn]) -> Callable[..., Receipt]:
+    """A charge of its own each time, also where the question was asked before."""
+
+    def charged(ledger: Ledger, **changes: Any) -> Receipt:
+        return turn(ledger, **({"fresh": True} | changes)).receipt
 
     return charged
 
 
-def units(epsilon: Fraction | float) -> int:
-    """Whole units of epsilon."""
-    return int(Fraction(str(epsilon)) * EPSILON_UNITS)
+@pytest.fixture(scope="session")
+def at_once() -> Callable[..., list[Any]]:
+    """What each act gave, or raised, begun at the same moment in threads of their own."""
+
+    def run_all(*acts: Callable[[], Any]) -> list[Any]:
+        gate = threading.Barrier(len(acts))
+
+        def run(act: Callable[[], Any]) -> Any:
+            gate.wait()
+            try:
+                return act()
+            except Exception as error:  # noqa: BLE001 - told to the test, which asserts on it
+                return error
+
+        with ThreadPoolExecutor(len(acts)) as threads:
+            return list(threads.map(run, acts, timeout=60))
+
+    return run_all

@@ -1,7 +1,9 @@
 """A program for tests: does one thing to a ledger in a real process under a real fault, and prints what came of it."""
 
+import json
 import os
 import resource
+import secrets
 import shutil
 import signal
 import sys
@@ -10,12 +12,21 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
+
+import discreet as dp
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
-from discreet.ledger import Dataset, Receipt, SQLiteLedger
+from discreet.ledger import Dataset, Ledger, PostgresLedger, SQLiteLedger, SupersededError, Turn
 
 NOBODY = 65534
+PATIENCE = 60.0
+
+
+def opened(address: str, lease: float = 30.0) -> Ledger:
+    kind = PostgresLedger if address.startswith("postgresql:") else SQLiteLedger
+    return kind(address, lease=lease)
 
 
 def registered(path: str, epsilon: Fraction = Fraction(1)) -> SQLiteLedger:
@@ -25,9 +36,10 @@ def registered(path: str, epsilon: Fraction = Fraction(1)) -> SQLiteLedger:
     return ledger
 
 
-def charge(ledger: SQLiteLedger, epsilon: Fraction = Fraction(1, 10)) -> Receipt:
+def charge(ledger: Ledger, epsilon: Fraction = Fraction(1, 10), *, fresh: bool = True, **asked: str) -> Turn:
+    usual = {"analyst": "ann", "question": "ab", "description": "{}"} | asked
     event = events.PureEvent(epsilon)
-    return ledger.charge("visits", version=1, analyst="ann", event=event, question="ab", description="{}")
+    return ledger.charge("visits", version=1, event=event, fresh=fresh, patience=PATIENCE, **usual)
 
 
 def read_only(source: str) -> None:
@@ -51,17 +63,17 @@ def read_only(source: str) -> None:
 
 def full_disk(path: str) -> None:
     ledger = registered(path)
-    receipt = charge(ledger)
+    turn = charge(ledger)
     payload = b"x" * 1_000_000
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
     try:
-        ledger.answer(receipt, payload)
+        ledger.answer(turn, payload)
     except LedgerError as error:
         print(error)
-    print(ledger.state(receipt))
+    print(ledger.state(turn.receipt))
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    answer = ledger.answer(receipt, payload)
+    answer = ledger.answer(turn, payload)
     print(ledger.spent("visits").epsilon, len(answer), ledger.verify().ok, sep="\n")
 
 
@@ -130,6 +142,71 @@ def fork_in_memory() -> None:
             print(error, flush=True)
         os._exit(0)
     os.waitpid(child, 0)
+
+
+def identical(address: str, processes: str, *request: str) -> None:
+    """The same question from forked processes, at once; whoever has a turn draws an answer. Each reply is printed."""
+    there, gate = os.pipe(), os.pipe()
+    asked = {"request": request[0]} if request else {}
+    children = []
+    for _ in range(int(processes)):
+        children.append(os.fork())
+        if children[-1] == 0:
+            os.close(gate[1])
+            with opened(address) as ledger:
+                os.write(there[1], b".")
+                os.read(gate[0], 1)
+                turn = charge(ledger, fresh=False, **asked)
+                drawn = secrets.token_hex(8).encode()
+                reply = ledger.answer(turn, drawn) if turn.payload is None else turn.payload
+                os.write(1, reply + b"\n")
+            os._exit(0)
+    for _ in children:
+        os.read(there[0], 1)
+    os.close(gate[1])
+    print([os.waitpid(child, 0)[1] for child in children].count(0))
+
+
+def stopped(address: str, lease: str) -> None:
+    """Charge, stop this process by SIGSTOP, and answer when it goes on: the reply, or that another took over."""
+    with opened(address, float(lease)) as ledger:
+        turn = charge(ledger, fresh=False)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        try:
+            print(ledger.answer(turn, b"the answer of the one that slept").decode())
+        except SupersededError:
+            print("superseded")
+
+
+def stopped_session(address: str, lease: str) -> None:
+    """Release through a session, and stop this process by SIGSTOP before the data is read, once."""
+    with protected(address, float(lease)) as session:
+        read = session._exact
+
+        def stop_and_read(*asked: object) -> object:
+            session._exact = read
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return read(*asked)
+
+        session._exact = stop_and_read
+        print(released(session))
+
+
+def session(address: str) -> None:
+    """Release the same question through a session that nothing stops."""
+    with protected(address, 30.0) as opened_session:
+        print(released(opened_session))
+
+
+def protected(address: str, lease: float) -> dp.Session:
+    rows = pa.table({"person": [f"p{i}" for i in range(100)]})
+    budget, kept = dp.Budget(epsilon=1), opened(address, lease)
+    return dp.protect(rows, name="visits", privacy_unit="person", max_rows=1, budget=budget, ledger=kept)
+
+
+def released(session: dp.Session) -> str:
+    release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=Fraction(1, 10))
+    return json.dumps(release.to_json())
 
 
 if __name__ == "__main__":

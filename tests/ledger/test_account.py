@@ -5,6 +5,7 @@ import pytest
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import LedgerError
+from discreet.ledger import Slice
 from discreet.ledger.account import account_of, opened
 from discreet.ledger.chain import GENESIS, Kind
 
@@ -22,7 +23,7 @@ def test_an_account_opens_with_nothing_spent_at_the_beginning_of_its_chain(accou
 @pytest.mark.parametrize("spent", [Cost(0, 0, 0), Cost(None, 7, 8), Cost(2**62, 2**62, 2**62)])
 def test_an_account_comes_back_from_its_row(account, spent):
     kept = replace(account, spent=spent, sequence=9, head="ab")
-    assert account_of(kept.row()) == kept
+    assert account_of(kept.row() | {"halts": 0}) == kept
 
 
 def test_the_next_link_follows_the_head(account):
@@ -42,4 +43,28 @@ def test_a_new_promise_changes_the_caps_and_not_what_was_spent(account):
 )
 def test_a_row_that_cannot_be_read_means_a_damaged_ledger(account, change):
     with pytest.raises(LedgerError, match="damaged"):
-        account_of(account.row() | change)
+        account_of(account.row() | {"halts": 0} | change)
+
+
+@pytest.mark.parametrize(("halts", "is_halted"), [(0, False), (1, True), (3, True)])
+def test_an_account_knows_whether_it_was_halted(account, halts, is_halted):
+    assert account_of(account.row() | {"halts": halts}).is_halted is is_halted
+
+
+def test_an_account_keeps_the_slice_that_it_was_opened_for(dataset):
+    part = Slice("visits", "2026-10-01", "2026-11-01")
+    kept = opened(dataset(slice=part), "00" * 8)
+    assert kept.slice == part
+    assert account_of(kept.row() | {"halts": 0}) == kept
+
+
+def test_a_recovered_chain_goes_on_after_every_number_that_was_ever_used(account):
+    behind = replace(account, sequence=4, head="ab")
+    assert behind.link(Kind.RECOVERED, version=1, after=9).sequence == 10
+    assert behind.link(Kind.RECOVERED, version=1, after=2).sequence == 5
+
+
+def test_an_account_is_charged_once_it_has_spent_a_unit(account):
+    assert not account.is_charged
+    for spent in (Cost(None, 0, 0), Cost(1, 0, 0), Cost(0, 1, 0), Cost(0, 0, 1)):
+        assert replace(account, spent=spent).is_charged

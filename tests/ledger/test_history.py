@@ -1,17 +1,12 @@
 import json
+import time
 
 import pytest
 
 from discreet import events
 from discreet.accounting.filters import NOTHING
 from discreet.errors import BudgetError
-from discreet.ledger import Kind, SQLiteLedger, State
-
-
-@pytest.fixture
-def visits(ledger, dataset) -> SQLiteLedger:
-    ledger.register(dataset())
-    return ledger
+from discreet.ledger import Kind, State
 
 
 def test_the_history_shows_each_charge_with_its_state_in_order(visits, charge):
@@ -38,3 +33,31 @@ def test_the_costs_in_the_history_sum_to_what_is_spent(visits, charge):
     with pytest.raises(BudgetError):
         charge(visits, epsilon=5)
     assert sum((entry.cost for entry in visits.history("visits")), NOTHING) == visits.spent("visits")
+
+
+def test_the_history_tells_what_an_owner_did_and_not_what_became_of_each_charge(visits, charge, dataset):
+    visits.register(dataset(version=2))
+    visits.answer(charge(visits), b"answer")
+    visits.set_quota("visits", "ann", failures=3, reason="a test")
+    visits.rename("visits", "stays", reason="a test")
+    entries = visits.history("stays")
+    kinds = [Kind.REGISTERED, Kind.VERSIONED, Kind.RESERVED, Kind.LIMITED, Kind.RENAMED]
+    assert [entry.kind for entry in entries] == kinds
+    assert [entry.sequence for entry in entries] == [1, 2, 3, 5, 6]
+
+
+def test_a_charge_that_was_taken_over_is_one_entry(another, dataset, turn):
+    ledger = another(lease=0.1)
+    ledger.register(dataset())
+    turn(ledger)
+    time.sleep(0.2)
+    ledger.answer(turn(ledger), b"answer")
+    assert [(e.kind, e.state) for e in ledger.history("visits")[1:]] == [(Kind.RESERVED, State.ANSWERED)]
+
+
+def test_an_entry_is_one_line_that_a_person_can_read(visits, charge):
+    visits.answer(charge(visits), b"answer")
+    registered, charged = map(str, visits.history("visits"))
+    assert "registered" in registered
+    assert charged.startswith("2  ")
+    assert charged.endswith("reserved, answered by 'ann': epsilon 0.1")

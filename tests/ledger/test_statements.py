@@ -1,71 +1,75 @@
-"""Retries by request key: one charge, one answer; and the places where a row must be there."""
+"""The places where a row must be there, on every store."""
 
-import threading
-from fractions import Fraction
+from dataclasses import replace
 
 import pytest
 
-from discreet.errors import Failure, LedgerError, ParameterError
-from discreet.ledger import SQLiteLedger, statements
-
-
-@pytest.fixture
-def visits(ledger, dataset) -> SQLiteLedger:
-    ledger.register(dataset())
-    return ledger
-
-
-def test_a_retried_request_is_charged_once_and_answered_alike(visits, charge):
-    first = charge(visits, request="r-1")
-    assert charge(visits, request="r-1") == first
-    visits.answer(first, b"answer")
-    assert visits.answer(charge(visits, request="r-1"), b"another draw") == b"answer"
-    assert visits.spent("visits").epsilon == 10**11
-
-
-def test_twelve_identical_requests_at_once_are_one_charge_one_answer_and_twelve_equal_replies(visits, charge):
-    gate, replies = threading.Barrier(12), []
-
-    def ask(draw: int) -> None:
-        gate.wait()
-        replies.append(visits.answer(charge(visits, request="r-1"), b"%d" % draw))
-
-    threads = [threading.Thread(target=ask, args=(draw,)) for draw in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(replies) == 12
-    assert len(set(replies)) == 1
-    assert visits.spent("visits").epsilon == 10**11
-
-
-@pytest.mark.parametrize("change", [{"question": "ff"}, {"epsilon": Fraction(1, 5)}, {"description": "{}"}])
-def test_a_request_key_stands_for_one_question(visits, charge, change):
-    charge(visits, request="r-1")
-    with pytest.raises(ParameterError, match="for another question"):
-        charge(visits, request="r-1", **change)
-    assert visits.spent("visits").epsilon == 10**11
-
-
-def test_request_keys_of_different_analysts_are_different(visits, charge):
-    charge(visits, request="r-1")
-    charge(visits, request="r-1", analyst="bob")
-    assert visits.spent("visits").epsilon == 2 * 10**11
-
-
-def test_the_retry_of_a_failed_request_fails_alike(visits, charge):
-    visits.forfeit(charge(visits, request="r-1"), "timeout")
-    with pytest.raises(Failure):
-        charge(visits, request="r-1")
-    assert visits.spent("visits").epsilon == 10**11
+from discreet.accounting.filters import NOTHING, Cost
+from discreet.errors import LedgerError, NameNotFoundError
+from discreet.ledger import Kind, statements
 
 
 def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
-    """Two writers cannot extend the same head, even if the file lock failed."""
-    with visits._database.snapshot() as connection:
-        stale = statements.account(connection, "visits").link("REJECTED", version=1)
+    """Two writers cannot extend the same head, even if a lock failed."""
+    stale = visits._look(lambda pen: statements.account(pen, "visits", lock=False))
     charge(visits)
-    with pytest.raises(LedgerError, match="damaged"), visits._database.transaction() as connection:
-        statements.append(connection, stale)
+    with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
+        visits._run(lambda pen: pen.append(stale, stale.link(Kind.REJECTED, version=1)))
     assert visits.verify()
+
+
+def test_a_charge_beyond_the_cap_is_not_written_whatever_the_code_asks(visits):
+    """The guarded update is the last word, not the check that came before it."""
+
+    def overspend(pen):
+        known = statements.account(pen, "visits")
+        pen.charge(known, known.link(Kind.RESERVED, version=1, cost=Cost(2 * 10**12, 2 * 10**15, 0), analyst="ann"))
+
+    with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
+        visits._run(overspend)
+    assert visits.spent("visits") == NOTHING
+    assert visits.verify()
+
+
+def test_what_was_read_is_locked_until_the_work_is_done(visits, another, charge, at_once):
+    """Two additions that read first and write later do not lose one of the two."""
+    other = another()
+    at_once(*(lambda on=on: [charge(on) for _ in range(4)] for on in (visits, other)))
+    assert visits.spent("visits").epsilon == 8 * 10**11
+
+
+def test_a_pen_remembers_how_far_each_chain_moved(visits):
+    def twice(pen):
+        known = statements.account(pen, "visits")
+        known = pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
+        pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
+        return pen.moved
+
+    moved = visits._run(twice)
+    assert {name: account.sequence for name, account in moved.items()} == {"visits": 3}
+    assert visits._look(lambda pen: statements.account(pen, "visits", lock=False)) == moved["visits"]
+
+
+def test_a_name_leads_to_its_dataset_also_where_its_row_is_gone(visits):
+    visits.rename("visits", "other", reason="a test")
+
+    def look(pen):
+        return [statements.name_of(pen, name) for name in ("visits", "other")]
+
+    assert visits._look(look) == ["visits", "visits"]
+    with pytest.raises(NameNotFoundError):
+        visits._look(lambda pen: statements.name_of(pen, "visit"))
+
+
+def test_every_table_that_mentions_a_dataset_is_asked_for_names(visits, dataset):
+    visits.register(dataset(name="b"))
+    assert visits._look(statements.names) == ["b", "visits"]
+
+
+def test_an_analyst_without_a_row_has_the_share_of_everyone(visits, charge):
+    share, is_there = visits._look(lambda pen: statements.share(pen, "visits", "ann"))
+    assert (share.spent, share.quota, is_there) == (NOTHING, None, False)
+    charge(visits)
+    after, is_there = visits._look(lambda pen: statements.share(pen, "visits", "ann"))
+    assert is_there
+    assert replace(after, spent=NOTHING) == share

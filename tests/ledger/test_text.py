@@ -49,3 +49,20 @@ def test_two_documents_are_the_same_whatever_the_order_of_their_keys():
 @pytest.mark.parametrize("other", ['{"a": 1.0}', '{"a": true}', '{"a": "1"}', '{"a": 1, "b": null}'])
 def test_documents_that_differ_in_a_type_are_not_the_same(other):
     assert not text.same_document('{"a": 1}', other)
+
+
+def test_an_object_comes_back_from_its_canonical_text():
+    assert text.parsed(text.canonical({"b": [1, None], "a": "ü"})) == {"a": "ü", "b": [1, None]}
+
+
+@pytest.mark.parametrize("written", ["[]", "1", '"a"', "null"])
+def test_a_text_that_is_no_object_is_not_taken_for_one(written):
+    with pytest.raises(TypeError):
+        text.parsed(written)
+
+
+@pytest.mark.parametrize(("what", "example"), [("reason", "decided by the board"), ("analyst", '"ana"')])
+def test_the_refusal_of_a_blank_name_shows_one_of_its_kind(what, example):
+    with pytest.raises(ParameterError) as caught:
+        text.label(" ", what)
+    assert example in caught.value.instead

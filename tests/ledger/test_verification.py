@@ -1,118 +1,196 @@
-"""Whoever has the file and SQLite can change anything; `verify` finds it.
+"""Whoever owns the database can change anything; `verify` finds it.
 
-Each test drops the triggers, changes one thing, and puts the triggers back, so that what is found is the change itself.
+Most tests change one row in a transaction that is undone, and look at what the rows say: it is not the rules of the
+database that find it. Both stores hold the same ledger, with one of everything in it.
 """
 
 import importlib.util
+import itertools
+import json
+import re
 import shutil
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from discreet.ledger import Receipt, SQLiteLedger, schema
+from discreet.errors import LedgerError, NameNotFoundError, PendingError
+from discreet.ledger import Ledger, PostgresLedger, Receipt, Signer, SQLiteLedger, SupersededError, faults
 from discreet.ledger.account import account_of
 from discreet.ledger.chain import columns_of
-from discreet.ledger.statements import insert
+from discreet.ledger.receipt import receipt_of
+from discreet.ledger.verification import Finding, Verification
+from servers import SERVICE
+from tampering import TABLES, Hand, Place, new_database, rehash, roll_back, tampering
 
 _spec = importlib.util.spec_from_file_location("make_golden", Path(__file__).with_name("make_golden.py"))
 _golden = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_golden)
 
 COLUMNS = {
-    "datasets": "name unit neighbours hash_key epsilon delta reserved_delta ceiling reason"
-    " cap_epsilon cap_rho cap_delta spent_epsilon spent_rho spent_delta floor_epsilon floor_rho floor_delta"
+    "ledger": "id",
+    "datasets": "name unit neighbours hash_key part_of slice_start slice_end"
+    " epsilon delta reserved_delta ceiling reason cap_epsilon cap_rho cap_delta spent_epsilon spent_rho spent_delta"
+    " floor_epsilon floor_rho floor_delta"
     " sequence head",
-    "versions": "dataset version source facts population",
+    "versions": "dataset version source facts population registered",
+    "aliases": "alias dataset",
+    "analysts": "dataset analyst quota is_own cap_epsilon cap_rho cap_delta spent_epsilon spent_rho spent_delta"
+    " floor_epsilon floor_rho floor_delta failures most_failures",
     "events": "dataset sequence format kind time version analyst event cost_epsilon cost_rho cost_delta"
     " question request reservation digest detail library previous hash",
-    "reservations": "dataset sequence analyst request question description state",
+    "reservations": "dataset sequence analyst request question description state attempt lease",
     "answers": "dataset reservation payload",
+    "halts": "id dataset time finding cleared",
 }
-EVERY_COLUMN = [(table, column) for table, columns in COLUMNS.items() for column in columns.split()]
+UNSEALED = {("reservations", "lease")}
+"""Whose turn it is is not sealed; see the tests of leases below. Neither are halts: `verify` halts again."""
+QUESTION = "ab12"
+EVERY_COLUMN = [
+    (table, column)
+    for table, columns in COLUMNS.items()
+    for column in columns.split()
+    if table != "halts" and (table, column) not in UNSEALED
+]
+WHOLE = {"id", "name", "alias", "dataset"}
+NUMBERS = ("epsilon", "rho", "delta", "sequence", "version", "reservation", "population", "registered", "format")
+
+
+def filled_ledger(ledger: Ledger) -> Receipt:
+    with ledger:
+        receipt = _golden.fill(ledger)
+        _golden.fill_further(ledger)
+        assert ledger.verify()
+        return receipt
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory) -> Path:
-    """A ledger with one of everything in it."""
+def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The key and the anchors of ledgers that outlive a test."""
+    place = tmp_path_factory.mktemp("outside")
+    return {"key": place / "key", "anchors": place / "anchors"}
+
+
+@pytest.fixture(scope="module")
+def filled_file(tmp_path_factory: pytest.TempPathFactory, home: dict[str, Path]) -> Path:
     path = tmp_path_factory.mktemp("filled") / "ledger.sqlite"
-    with SQLiteLedger(path) as ledger:
-        _golden.fill(ledger)
-        assert ledger.verify()
+    receipt = filled_ledger(SQLiteLedger(path, lease=_golden.LEASE, **home))
+    path.with_suffix(".receipt").write_text(receipt.to_json())
     return path
+
+
+@pytest.fixture(scope="module")
+def filled_database(ledger_server: Any, home: dict[str, Path]) -> Place:
+    place = new_database(ledger_server, "filled")
+    PostgresLedger.create(place.owner, role=SERVICE)
+    filled_ledger(PostgresLedger(place.service, lease=_golden.LEASE, **home))
+    return place
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def hand(request: pytest.FixtureRequest) -> Iterator[Hand]:
+    """A hand in the tables of a full ledger; what it does is undone after the test."""
+    if request.param == "sqlite":
+        address = str(request.getfixturevalue("filled_file"))
+    else:
+        address = request.getfixturevalue("filled_database").tamperer
+    with tampering(address, is_kept=False) as opened:
+        yield opened
 
 
 @pytest.fixture
-def copy(filled, path) -> Path:
-    shutil.copy(filled, path)
-    return path
+def tamperer(address: str, request: pytest.FixtureRequest) -> str:
+    """Where whoever tampers with the ledger of this test connects."""
+    is_file = not address.startswith("postgresql:")
+    return address if is_file else request.getfixturevalue("ledger_server").superuser_url
 
 
-@contextmanager
-def tampering(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file without its triggers, checks and references; the triggers are put back at the end."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
-        raw.execute("PRAGMA ignore_check_constraints = ON")
-        raw.execute("PRAGMA synchronous = OFF")
-        raw.execute("BEGIN")
-        triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-        for name, _ in triggers:
-            raw.execute(f"DROP TRIGGER {name}")
-        yield raw
-        for _, statement in triggers:
-            raw.execute(statement)
-        raw.execute("COMMIT")
+@pytest.fixture
+def copy(filled_file: Path, path: Path) -> str:
+    """A full ledger that a test may harm for good."""
+    shutil.copy(filled_file, path)
+    return str(path)
 
 
-def findings(path: Path, **options: object) -> str:
-    with SQLiteLedger(path) as ledger:
-        report = ledger.verify(**options)
-        assert report.ok == bool(report) == (not report.findings)
-        return "\n".join(map(str, report.findings))
+@pytest.fixture
+def report(home: dict[str, Path]) -> Any:
+    def verified(path: str, *names: str, **options: Any) -> Verification:
+        with SQLiteLedger(path, **home) as ledger:
+            found = ledger.verify(*names, **options)
+            assert found.ok == bool(found) == (not found.findings)
+            return found
+
+    return verified
 
 
-def found_by_the_chain(path: Path) -> bool:
-    """Whether the change shows in what the rows say, not only in SQLite's own checks."""
-    with SQLiteLedger(path) as ledger:
-        return any(finding.dataset is not None for finding in ledger.verify().findings)
+def test_tampering_with_nothing_leaves_nothing_to_find(hand, copy, report):
+    assert hand.findings() == []
+    with tampering(copy) as idle:
+        idle.execute("SELECT 1")
+    assert report(copy)
 
 
-def test_putting_the_triggers_back_leaves_nothing_to_find(copy):
-    with tampering(copy) as raw:
-        raw.execute("SELECT 1")
-    assert findings(copy) == ""
+def test_the_list_of_tables_and_columns_is_complete(copy):
+    with tampering(copy, is_kept=False) as raw:
+        tables = {row["name"] for row in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        raw.execute("INSERT INTO halts VALUES ('1', '', '', '', NULL)")
+        assert {table: " ".join(raw.columns(table)) for table in TABLES} == COLUMNS
+    assert tables - {"schema_versions"} == set(COLUMNS)  # which says when a version was applied, and decides nothing
 
 
-def test_the_list_of_columns_below_is_complete(copy):
-    with closing(sqlite3.connect(copy)) as raw:
-        tables = [row[0] for row in raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        columns = {t: " ".join(row[1] for row in raw.execute(f"PRAGMA table_info({t})")) for t in tables}
-    assert {t: c for t, c in columns.items() if t != "schema_versions"} == COLUMNS
-
-
-def _other(value: object) -> object:
+def _others(column: str, value: object) -> list[object]:
+    """What a tamperer may write instead."""
     if value is None:
-        return 7
+        return [7] if column.endswith(NUMBERS) and column != "slice_end" else ["7"]
     if isinstance(value, bytes):
-        return value + b"x"
-    return value + 1_000 if isinstance(value, int) else f"{value}x"
+        return [value + b"x", *([b""] if value else [])]
+    if isinstance(value, int):
+        return [value + 1_000, *([0] if value else [])]
+    return [f"{value}x", ""]
 
 
 @pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
 @pytest.mark.parametrize(("table", "column"), EVERY_COLUMN)
-def test_an_edit_of_any_column_of_any_row_is_found(copy, path, table, column):
-    with tampering(copy) as raw:
-        rows = raw.execute(f"SELECT rowid, {column} FROM {table}").fetchall()
+def test_an_edit_of_any_column_of_any_row_is_found(hand, table, column):
+    rows = hand.execute(f"SELECT {{row}} AS place, {table}.* FROM {table}")
     assert rows
-    for rowid, value in rows:
-        with tampering(path) as raw:
-            raw.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (_other(value), rowid))
-        assert found_by_the_chain(path), (rowid, value)
-        with tampering(path) as raw:
-            raw.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, rowid))
-    assert findings(path) == ""
+    for row in rows:
+        name = None if column in WHOLE else row["name" if table == "datasets" else "dataset"]
+        for other in _others(column, row[column]):
+            with hand.undone():
+                edit = f"UPDATE {table} SET {column} = :other WHERE {{row}} = :place"
+                hand.execute(edit, other=other, place=row["place"])
+                assert hand.findings(name), (row["place"], other)
+    assert hand.findings() == []
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("table", [table for table in TABLES if table != "halts"])
+def test_a_deletion_of_any_row_is_found(hand, table):
+    for row in hand.execute(f"SELECT {{row}} AS place FROM {table}"):
+        with hand.undone():
+            hand.execute(f"DELETE FROM {table} WHERE {{row}} = :place", place=row["place"])
+            assert hand.findings(), row
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("is_rehashed", [False, True], ids=["as they were", "with new hashes"])
+def test_two_events_that_change_places_are_found(hand, is_rehashed):
+    moved = "UPDATE events SET sequence = :after WHERE sequence = :before AND dataset = :name"
+    for name in ("visits", "stays 1"):
+        last = hand.execute("SELECT max(sequence) AS last FROM events WHERE dataset = :name", name=name)[0]["last"]
+        for one, other in itertools.combinations(range(1, last + 1), 2):
+            with hand.undone():
+                for before, after in ((one, -1), (other, one), (-1, other)):
+                    hand.execute(moved, before=before, after=after, name=name)
+                if is_rehashed:
+                    rehash(hand, name)
+                assert hand.findings(name), (one, other)
 
 
 @pytest.mark.parametrize(
@@ -122,168 +200,240 @@ def test_an_edit_of_any_column_of_any_row_is_found(copy, path, table, column):
         ("UPDATE datasets SET spent_rho = spent_rho - 1", "the total spent is not the sum"),
         ("UPDATE datasets SET cap_epsilon = 9000000000000", "its caps are not those"),
         ("UPDATE datasets SET epsilon = '9/1'", "its budget is not the one"),
+        ("UPDATE datasets SET part_of = 'other' WHERE name = 'stays 1'", "its slice is not the one"),
         ("UPDATE events SET cost_rho = 1 WHERE kind = 'RESERVED'", "it was changed after it was written"),
-        ("UPDATE answers SET payload = x'31'", "its stored answer is not the one that was given"),
+        ("DELETE FROM answers WHERE dataset = 'visits'", "its stored answer is not the one that was given"),
         ("UPDATE reservations SET state = 'RESERVED'", "its state is not the one that the chain records"),
         ("UPDATE reservations SET state = 'FORFEITED' WHERE state = 'RESERVED'", "its state is not the one"),
+        ("UPDATE reservations SET attempt = 9", "its attempts are not those"),
         ("UPDATE versions SET source = 'other.csv'", "is not as it was registered"),
+        ("UPDATE versions SET registered = registered + 1", "was not registered by the event it names"),
         ("DELETE FROM datasets WHERE name = 'people'", "the dataset's own row is missing"),
+        ("DELETE FROM aliases", "its other names are not those"),
+        ("INSERT INTO aliases VALUES ('visits', 'people')", "its other names are not those"),
+        ("UPDATE analysts SET spent_rho = 0 WHERE analyst = 'ann'", "what 'ann' spent is not the sum of their charges"),
+        ("UPDATE analysts SET failures = 0 WHERE analyst = 'bob'", "the failures of 'bob' are not those"),
+        ("UPDATE analysts SET most_failures = 99 WHERE analyst = 'bob'", "the quota of 'bob' is not the one"),
+        ("UPDATE analysts SET is_own = 0 WHERE analyst = 'bob'", "the quota of 'bob' is not the one"),
+        ("DELETE FROM analysts WHERE analyst = '*'", "the analysts are not those"),
+        ("UPDATE ledger SET id = 'another'", "the ledger's id is not the one"),
     ],
 )
-def test_a_finding_says_what_was_changed(copy, change, found):
-    with tampering(copy) as raw:
-        raw.execute(change)
-    assert found in findings(copy)
+def test_a_finding_says_what_was_changed(hand, change, found):
+    hand.execute(change)
+    assert found in "\n".join(map(str, hand.findings()))
 
 
-def _forged(raw: sqlite3.Connection, name: str, kind: str, **columns: object) -> None:
+def _forged(hand: Hand, name: str, kind: str, **columns: object) -> None:
     """An event that follows the head as it should, written by somebody who knows how."""
-    row = raw.execute("SELECT * FROM datasets WHERE name = ?", (name,))
-    known = account_of(dict(zip([column[0] for column in row.description], row.fetchone(), strict=True)))
-    link = known.link(kind, version=1, **columns)
-    raw.execute("UPDATE datasets SET sequence = ?, head = ? WHERE name = ?", (link.sequence, link.hash, name))
-    insert(raw, "events", columns_of(link))
+    (row,) = hand.execute("SELECT datasets.*, 0 AS halts FROM datasets WHERE name = :name", name=name)
+    link = account_of(row).link(kind, version=1, **columns)
+    moved = "UPDATE datasets SET sequence = :sequence, head = :head WHERE name = :name"
+    hand.execute(moved, sequence=link.sequence, head=link.hash, name=name)
+    written = columns_of(link)
+    marks = ", ".join(f":{column}" for column in written)
+    hand.execute(f"INSERT INTO events ({', '.join(written)}) VALUES ({marks})", **written)
 
 
-def _last_registration(raw: sqlite3.Connection, name: str) -> tuple[str, str]:
-    latest = "SELECT detail, digest FROM events WHERE dataset = ? AND kind = 'REGISTERED' ORDER BY sequence DESC"
-    return raw.execute(latest, (name,)).fetchone()
+def test_a_registration_after_a_charge_is_found_even_where_it_follows_the_chain(hand):
+    last = "SELECT detail, digest FROM events WHERE dataset = 'people' AND kind = 'REGISTERED' ORDER BY sequence DESC"
+    registered = hand.execute(last)[0]
+    _forged(hand, "people", "REGISTERED", **registered)
+    assert "a registration was replaced after a charge" in "\n".join(map(str, hand.findings("people")))
 
 
-def test_a_registration_after_a_charge_is_found_even_where_it_follows_the_chain(copy):
-    with tampering(copy) as raw:
-        detail, sealed = _last_registration(raw, "people")
-        _forged(raw, "people", "REGISTERED", detail=detail, digest=sealed)
-    assert "a registration was replaced after a charge" in findings(copy)
-
-
-def test_what_was_registered_before_a_correction_cannot_be_put_back_unseen(copy):
+def test_what_was_registered_before_a_correction_cannot_be_put_back_unseen(hand):
     """The rows as the first registration sealed them: the chain's last one says otherwise."""
-    with tampering(copy) as raw:
-        raw.execute("UPDATE datasets SET neighbours = 'add_remove' WHERE name = 'people'")
-    assert "its unit, neighbours or hash key are not those registered" in findings(copy)
+    hand.execute("UPDATE datasets SET neighbours = 'add_remove' WHERE name = 'people'")
+    assert "its unit, neighbours or hash key are not those registered" in str(hand.findings("people")[0])
 
 
-def test_a_correction_without_its_event_is_found(path, dataset):
+def test_a_correction_without_its_event_is_found(address, tamperer, ledger, dataset):
     """Before the first charge the rules let a unit change with an event; one that records something else is found."""
-    with SQLiteLedger(path) as ledger:
-        ledger.register(dataset())
-    with tampering(path) as raw:
-        _forged(raw, "visits", "REJECTED")
-        raw.execute("UPDATE datasets SET unit = 'one row'")
-    assert "its unit, neighbours or hash key are not those registered" in findings(path)
-    with tampering(path) as raw:
-        raw.execute("UPDATE datasets SET unit = 'one patient_id'")
-        raw.execute("UPDATE versions SET facts = '{}'")
-    assert "version 1 is not as it was registered" in findings(path)
+    ledger.register(dataset())
+    with tampering(tamperer, is_kept=False) as hand:
+        _forged(hand, "visits", "REJECTED")
+        hand.execute("UPDATE datasets SET unit = 'one row'")
+        assert "its unit, neighbours or hash key are not those registered" in str(hand.findings()[0])
+        hand.execute("UPDATE datasets SET unit = 'one patient_id'")
+        hand.execute("UPDATE versions SET facts = '{}'")
+        assert "version 1 is not as it was registered" in str(hand.findings()[0])
+
+
+def test_a_forged_recovery_does_not_hide_what_it_claims_to_accept(hand):
+    """Its own words count for the rows that it seals, and a recovery says where it went on from."""
+    hand.execute("UPDATE datasets SET spent_rho = 0 WHERE name = 'visits'")
+    accepted = [[str(finding), finding.seal] for finding in hand.findings("visits")]
+    (capped,) = hand.execute("SELECT detail FROM events WHERE kind = 'CAPPED'")
+    (row,) = hand.execute("SELECT sequence, head FROM datasets WHERE name = 'visits'")
+    told = {"from": row, "accepted": accepted, "receipts": {}, "shares": {}, "anchor": None}
+    _forged(hand, "visits", "RECOVERED", detail=json.dumps(json.loads(capped["detail"]) | told))
+    assert "the total spent is not the sum" in "\n".join(map(str, hand.findings("visits")))
+
+
+def test_rows_that_nobody_can_read_are_a_finding_and_no_failure(hand):
+    for change in (
+        "UPDATE events SET detail = '[]', hash = hash WHERE kind = 'RENAMED'",
+        "UPDATE events SET kind = 'RECOVERED' WHERE kind = 'REJECTED'",
+        "UPDATE events SET detail = NULL WHERE kind = 'LIMITED'",
+        "UPDATE datasets SET spent_epsilon = NULL",
+    ):
+        with hand.undone():
+            hand.execute(change)
+            assert hand.findings(), change
+
+
+CUTS = {"events": "sequence", "reservations": "sequence", "answers": "reservation"}
+
+
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("name", ["visits", "stays 1"])
+def test_an_end_that_was_cut_without_mending_everything_else_is_found(hand, name):
+    """First the events alone, then with the head that fits, then with the total, then with the reservations."""
+    last = hand.execute("SELECT max(sequence) AS last FROM events WHERE dataset = :name", name=name)[0]["last"]
+    for kept in range(1, last):
+        with hand.undone():
+            hand.execute("DELETE FROM events WHERE dataset = :name AND sequence > :kept", name=name, kept=kept)
+            assert "its end was cut or replaced" in "\n".join(map(str, hand.findings(name)))
+            hand.execute(
+                "UPDATE datasets SET sequence = :kept, head = (SELECT hash FROM events WHERE dataset = :name"
+                " AND sequence = :kept) WHERE name = :name",
+                name=name,
+                kept=kept,
+            )
+            assert hand.findings(name)
+            costs = "SELECT COALESCE(sum(cost_rho), 0) FROM events WHERE dataset = :name"
+            hand.execute(f"UPDATE datasets SET spent_rho = ({costs}) WHERE name = :name", name=name)
+            assert hand.findings(name)
+
+
+def test_an_end_that_was_cut_everywhere_is_found_by_nothing_inside(hand):
+    """It is an older copy, and a true ledger: hence anchors and receipts."""
+    for name in ("visits", "stays 1"):
+        last = hand.execute("SELECT max(sequence) AS last FROM events WHERE dataset = :name", name=name)[0]["last"]
+        for kept in range(1, last):
+            with hand.undone():
+                roll_back(hand, name, kept)
+                assert hand.findings() == [], (name, kept)
 
 
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("table", list(COLUMNS))
-def test_a_deletion_of_any_row_is_found(filled, path, table):
-    with closing(sqlite3.connect(filled)) as raw:
-        rows = [row[0] for row in raw.execute(f"SELECT rowid FROM {table}")]
-    for rowid in rows:
-        shutil.copy(filled, path)
-        with tampering(path) as raw:
-            raw.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
-        assert found_by_the_chain(path), rowid
+@pytest.mark.pitfall("D")
+def test_an_end_that_was_cut_everywhere_is_found_by_anchors_and_by_receipts(
+    tamperer, visits, charge, another, tmp_path
+):
+    receipts = [charge(visits, epsilon=0.01) for _ in range(4)]
+    visits.anchor()
+    without_anchors = another(anchors=tmp_path / "none")
+    for kept in (4, 3, 2, 1):
+        with tampering(tamperer) as hand:
+            roll_back(hand, "visits", kept)
+        assert "it is an older copy" in str(visits.verify())
+        assert without_anchors.verify(receipts=receipts[: kept - 1])
+        found = without_anchors.verify(receipts=receipts)
+        lost = [f"receipt {receipt.id} is not in the chain" for receipt in receipts[kept - 1 :]]
+        assert [finding.what for finding in found.findings] == lost
 
 
-def _swap(raw: sqlite3.Connection, one: int, other: int) -> None:
-    for before, after in ((one, -1), (other, one), (-1, other)):
-        raw.execute("UPDATE events SET sequence = ? WHERE sequence = ? AND dataset = 'visits'", (after, before))
+def test_a_receipt_that_was_changed_is_found_and_stops_nobody(visits, charge):
+    text = charge(visits).to_json().replace('"ann"', '"bob"')
+    found = visits.verify(receipts=[Receipt.from_json(text)])
+    assert "was changed, and no key of this ledger signed it" in str(found)
+    charge(visits)
 
 
-def test_a_reordering_of_events_is_found(copy):
-    with tampering(copy) as raw:
-        _swap(raw, 2, 4)
-    assert "was changed after it was written" in findings(copy)
+def test_a_receipt_that_no_key_of_the_ledger_signed_is_told_and_stops_nobody(visits, charge, tmp_path):
+    """Anybody can compute a hash."""
+    receipt = charge(visits)
+    forged = receipt_of(replace(receipt._link(), sequence=99)).signed(Signer.at(tmp_path / "a key of theirs"))
+    assert forged.verify()
+    assert not forged.verify(visits._publics())
+    for made_up in (forged, replace(forged, key=None, signature=None), replace(forged, key=receipt.key)):
+        (finding,) = visits.verify(receipts=[receipt, made_up]).findings
+        assert not finding.is_ours
+        assert "is not in the chain, and no key of this ledger signed it" in str(finding)
+    charge(visits)
 
 
-def test_an_event_put_between_others_is_found(copy):
-    with tampering(copy) as raw:
-        last = raw.execute("SELECT max(sequence) FROM events WHERE dataset = 'visits'").fetchone()[0]
-        columns = COLUMNS["events"].replace("sequence", f"{last + 1}").replace(" ", ", ")
-        raw.execute(f"INSERT INTO events SELECT {columns} FROM events WHERE sequence = 4 AND dataset = 'visits'")
-    assert "does not follow the event before it" in findings(copy)
-
-
-def _cut(raw: sqlite3.Connection, kept: int) -> None:
-    raw.execute("DELETE FROM events WHERE dataset = 'visits' AND sequence > ?", (kept,))
-
-
-def _with_the_head(raw: sqlite3.Connection, kept: int) -> None:
-    _cut(raw, kept)
-    head = raw.execute("SELECT hash FROM events WHERE dataset = 'visits' AND sequence = ?", (kept,)).fetchone()[0]
-    raw.execute("UPDATE datasets SET sequence = ?, head = ? WHERE name = 'visits'", (kept, head))
-
-
-def _with_the_total(raw: sqlite3.Connection, kept: int) -> None:
-    _with_the_head(raw, kept)
-    spent = raw.execute("SELECT sum(cost_rho), sum(cost_delta) FROM events WHERE dataset = 'visits'").fetchone()
-    raw.execute("UPDATE datasets SET spent_rho = ?, spent_delta = ? WHERE name = 'visits'", spent)
-
-
-@pytest.mark.parametrize("cut", [_cut, _with_the_head, _with_the_total])
-@pytest.mark.parametrize("kept", [1, 3, 6, 9])
-def test_a_chain_that_was_cut_is_found(copy, cut: Callable[[sqlite3.Connection, int], None], kept):
-    with tampering(copy) as raw:
-        cut(raw, kept)
-    assert findings(copy) != ""
-
-
-def test_an_older_copy_put_back_is_found_by_the_receipts_that_analysts_hold(path, dataset, charge, tmp_path):
-    """Without a witness outside the store it cannot be found: the older copy is a true ledger, only not the last."""
-    with SQLiteLedger(path) as ledger:
+def test_receipts_of_keys_that_were_rotated_count(path, dataset, charge, tmp_path):
+    key = tmp_path / "key"
+    with SQLiteLedger(path, key=key) as ledger:
         ledger.register(dataset())
-        first = charge(ledger)
-    shutil.copy(path, tmp_path / "older.sqlite")
-    with SQLiteLedger(path) as ledger:
-        second = charge(ledger)
-    shutil.copy(tmp_path / "older.sqlite", path)
-    assert findings(path) == ""
-    assert findings(path, receipts=[first]) == ""
-    assert f"receipt {second.id} is not in the chain" in findings(path, receipts=[first, second])
+        receipt = charge(ledger)
+    Signer.rotate(key)
+    with SQLiteLedger(path, key=key) as ledger:
+        assert ledger.verify(receipts=[receipt, charge(ledger)])
 
 
-def test_a_receipt_that_was_changed_is_found(path, dataset, charge):
-    with SQLiteLedger(path) as ledger:
-        ledger.register(dataset())
-        text = charge(ledger).to_json().replace('"ann"', '"bob"')
-    assert "was changed" in findings(path, receipts=[Receipt.from_json(text)])
+def test_one_dataset_can_be_verified_alone(copy, report):
+    with tampering(copy) as hand:
+        hand.execute("UPDATE datasets SET spent_rho = spent_rho + 1 WHERE name = 'people'")
+    assert report(copy, "visits")
+    assert "the total spent" in str(report(copy, "people"))
+    assert str(report(copy, "persons")) == str(report(copy, "people"))  # by its other name
 
 
-def test_a_dropped_trigger_is_found(copy):
-    with closing(sqlite3.connect(copy)) as raw:
-        raw.execute("DROP TRIGGER no_refunds")
-    assert "'no_refunds' is not as discreet wrote it" in findings(copy)
+def test_receipts_of_other_datasets_do_not_matter_to_one_that_is_verified_alone(copy, report, filled_file):
+    receipt = Receipt.from_json(filled_file.with_suffix(".receipt").read_text())
+    assert report(copy, "people", receipts=[receipt])
+    assert report(copy, "visits", receipts=[receipt])
 
 
-def test_a_schema_version_that_was_not_recorded_is_found(copy):
-    with tampering(copy) as raw:
-        raw.execute("UPDATE schema_versions SET version = ?", (schema.VERSION + 1,))
-    assert "the schema's version" in findings(copy)
+def test_a_dataset_that_nothing_tells_of_is_refused_by_its_name(copy, report):
+    with pytest.raises(NameNotFoundError, match="'gone'"):
+        report(copy, "gone")
 
 
-def test_a_tampered_answer_is_not_served(copy):
-    with tampering(copy) as raw:
-        raw.execute("UPDATE answers SET payload = x'31'")
-    with SQLiteLedger(copy) as ledger, pytest.raises(Exception, match="damaged"):
-        ledger.stored("visits", "cd")
+def test_a_dataset_that_only_its_events_tell_of_is_found_by_its_name(copy, report):
+    with tampering(copy) as hand:
+        for table in ("datasets", "versions", "aliases", "analysts", "reservations", "answers"):
+            hand.execute(f"DELETE FROM {table} WHERE {'name' if table == 'datasets' else 'dataset'} = 'people'")
+    assert "own row is missing" in str(report(copy, "people"))
 
 
-def test_one_dataset_can_be_verified_alone(copy):
-    with tampering(copy) as raw:
-        raw.execute("UPDATE datasets SET spent_rho = spent_rho + 1 WHERE name = 'people'")
-    assert findings(copy, name="visits") == ""
-    assert "the total spent" in findings(copy, name="people")
+def test_a_tampered_answer_is_not_served(address, tamperer, visits, turn):
+    visits.answer(turn(visits, question=QUESTION), b"12")
+    with tampering(tamperer) as hand:
+        hand.execute("UPDATE answers SET payload = :payload", payload=b"13")
+    with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
+        visits.stored("visits", QUESTION)
+    with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
+        turn(visits, question=QUESTION)
 
 
-def test_a_dataset_of_which_nothing_is_left_is_found_by_its_name(copy):
-    assert "own row is missing" in findings(copy, name="gone")
+@pytest.mark.parametrize("lease", [0, -1, 2**62])
+def test_an_edited_lease_hands_the_turn_on_and_never_allows_a_second_answer(visits, another, turn, tamperer, lease):
+    """It says whose turn it is and not what is true; one that no clock of ours could have given counts as expired."""
+    held = turn(visits, question=QUESTION)
+    with tampering(tamperer) as hand:
+        hand.execute("UPDATE reservations SET lease = :lease", lease=lease)
+    assert visits.verify()
+    other = another()
+    taken = turn(other, question=QUESTION)
+    assert taken.attempt == 2
+    with pytest.raises(SupersededError):
+        visits.answer(held, b"1")
+    assert other.answer(taken, b"2") == b"2"
+    assert visits.answer(held, b"1") == b"2"
+    assert visits.spent("visits") == held.receipt.cost
+    assert visits.verify()
 
 
-def test_the_report_reads_as_a_sentence(copy):
-    with SQLiteLedger(copy) as ledger:
-        assert str(ledger.verify()) == "2 datasets, 16 events: everything agrees"
+def test_a_lease_that_was_lengthened_makes_others_wait_and_nothing_else(visits, another, turn, tamperer):
+    held = turn(visits, question=QUESTION)
+    with tampering(tamperer) as hand:
+        hand.execute("UPDATE reservations SET lease = lease + 3600000")
+    with pytest.raises(PendingError):
+        turn(another(), question=QUESTION, patience=0.05)
+    assert visits.answer(held, b"1") == turn(another(), question=QUESTION).payload == b"1"
+    assert visits.verify()
+
+
+def test_the_report_reads_as_a_sentence(copy, report):
+    events = report(copy).events
+    assert str(report(copy)) == f"4 datasets, {events} events: everything agrees"
+    with tampering(copy) as hand:
+        hand.execute("UPDATE datasets SET spent_rho = spent_rho + 1 WHERE name = 'people'")
+    told = f"4 datasets, {events} events: 1 finding\n  'people': the total spent is not the sum of the charges"
+    assert str(report(copy)) == told
+    assert str(Finding("it was changed", "visits", 3)) == "'visits' event 3: it was changed"

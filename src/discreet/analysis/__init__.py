@@ -14,6 +14,7 @@ from discreet.analysis.binding import Bound, bind, reads
 from discreet.analysis.measures import Recipe, recipe
 from discreet.analysis.private import Noised, PrivatePlan
 from discreet.analysis.sensitivity import Sensitivity, sensitivity
+from discreet.analysis.slicing import within
 from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.exact import Number
@@ -62,6 +63,7 @@ def analyze(
         spending=spent,
         delta=budget.conversion_delta,
         declared_rows=scope.table.rows,
+        slice=scope.table.part,
     )
 
 
@@ -96,8 +98,8 @@ def _pushdown(
     scope: Bound, public: pushdown.Keys, caps: Caps, measures: tuple[pushdown.Integers, ...]
 ) -> pushdown.Pushdown:
     terms = [*public.columns, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
-    if scope.predicate is not None:
-        terms.append(scope.predicate)
+    part = within(scope.table)
+    terms += [condition for condition in (scope.predicate, part) if condition is not None]
     unit = [pushdown.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
     used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
     scan = pushdown.Scan(
@@ -108,5 +110,6 @@ def _pushdown(
         missing_units=pushdown.MissingUnits(scope.table.missing_units),
         max_rows=caps.max_rows,
         portable=scope.table.sampling == "portable",
+        within=part,
     )
     return pushdown.Pushdown(scan, scope.predicate, public, caps, measures)

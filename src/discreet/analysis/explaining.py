@@ -32,6 +32,7 @@ def explained(private: PrivatePlan, budget: Budget, spent: Cost, confidence: Fra
         confidence=confidence,
         statement="free to read; nothing was opened and nothing is spent",
         units=vars(private.cost),
+        slice="" if private.slice is None else private.slice.statement(private.unit),
     )
 
 

@@ -17,6 +17,7 @@ from discreet.analysis.sensitivity import Drawn, Sensitivity
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.pushdown import Integers, Pushdown, canonical, digest
 from discreet.release import Figure, Measured, Output
+from discreet.slice import Slice
 from discreet.unit import Caps, Unit
 
 Steps = Sequence[Sequence[int]]
@@ -74,6 +75,7 @@ class PrivatePlan:
     spending: Spending
     delta: Fraction
     declared_rows: int | None
+    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:

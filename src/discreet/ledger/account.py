@@ -8,7 +8,7 @@ from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
 from discreet.errors import LedgerError, Refusal
 from discreet.ledger import faults
 from discreet.ledger.chain import GENESIS, Kind, Link, now
-from discreet.ledger.registration import Dataset, budget_columns, budget_of
+from discreet.ledger.registration import Dataset, Slice, budget_columns, budget_of, slice_columns, slice_of
 from discreet.unit import Neighbours
 from discreet.version import __version__
 
@@ -27,12 +27,14 @@ class Account:
     floor: Cost = NOTHING
     sequence: int = 0
     head: str = GENESIS
+    slice: Slice | None = None
+    is_halted: bool = False
 
-    def link(self, kind: Kind, *, version: int, **columns: Any) -> Link:
-        """The next link of the chain."""
+    def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> Link:
+        """The next link of the chain; `after` is the last sequence number that was ever used, where it is known."""
         return Link(
             dataset=self.name,
-            sequence=self.sequence + 1,
+            sequence=max(self.sequence, after or 0) + 1,
             kind=kind,
             time=now(),
             version=version,
@@ -59,6 +61,7 @@ class Account:
         """The columns of the table `datasets`."""
         return (
             {"name": self.name, "unit": self.unit, "neighbours": str(self.neighbours), "hash_key": self.hash_key}
+            | slice_columns(self.slice)
             | budget_columns(self.budget)
             | {"cap_epsilon": self.caps.epsilon, "cap_rho": self.caps.rho, "cap_delta": self.caps.delta}
             | _cost_columns("spent", self.spent)
@@ -76,6 +79,7 @@ def opened(dataset: Dataset, hash_key: str) -> Account:
         hash_key=hash_key,
         budget=dataset.budget,
         caps=dataset.budget.caps(),
+        slice=dataset.slice,
     )
 
 
@@ -93,8 +97,10 @@ def account_of(row: Mapping[str, Any]) -> Account:
             floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
             sequence=row["sequence"],
             head=row["head"],
+            slice=slice_of(row),
+            is_halted=bool(row["halts"]),
         )
-    except (ValueError, ArithmeticError, Refusal):
+    except (ValueError, TypeError, ArithmeticError, Refusal):
         raise LedgerError(faults.DAMAGED) from None
 
 

@@ -20,15 +20,19 @@ GENESIS = "0" * 64
 
 
 class Kind(StrEnum):
-    """What a link records; only RESERVED costs anything, and nothing gives anything back."""
+    """What a link records; only RESERVED and RECOVERED cost anything, and nothing gives anything back."""
 
     REGISTERED = "REGISTERED"
     VERSIONED = "VERSIONED"
+    RENAMED = "RENAMED"
     CAPPED = "CAPPED"
+    LIMITED = "LIMITED"
     REJECTED = "REJECTED"
     RESERVED = "RESERVED"
+    RESUMED = "RESUMED"
     ANSWERED = "ANSWERED"
     FORFEITED = "FORFEITED"
+    RECOVERED = "RECOVERED"
 
 
 class State(StrEnum):
@@ -64,8 +68,22 @@ class Link:
     @cached_property
     def hash(self) -> str:
         """What the next link must name as `previous`."""
+        return digest(self.text)
+
+    @property
+    def text(self) -> str:
+        """What is hashed."""
         cost = [self.cost.epsilon, self.cost.rho, self.cost.delta]
-        return digest(canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": cost}))
+        return canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": cost})
+
+    def around(self) -> tuple[str, str, str]:
+        """The text before the previous hash, between it and the sequence, and after, for who learns those two later.
+
+        Quotes within values are escaped, so the names stand in the text once.
+        """
+        before, _, rest = self.text.partition(f',"previous":"{self.previous}"')
+        between, _, after = rest.partition(f',"sequence":{self.sequence},')
+        return f'{before},"previous":"', f'"{between},"sequence":', f",{after}"
 
 
 _COLUMNS = tuple(f.name for f in fields(Link) if f.name != "cost")

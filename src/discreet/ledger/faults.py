@@ -14,3 +14,27 @@ NO_WAL = "the ledger's file system cannot keep a write-ahead log; put it on a lo
 OLD_SQLITE = "the ledger needs SQLite 3.37 or later"
 FOREIGN_RECEIPT = "the receipt is not of this ledger"
 LINKED = "the ledger has a second name (a hard link), under which spending would not be seen; remove one of the two"
+UNKNOWN = (
+    "the ledger's database was lost while it committed; ask again: what was charged is found and not charged twice"
+)
+UNREACHABLE = (
+    "the ledger's database cannot be reached or went away; nothing was charged by this call, so it can be repeated"
+)
+SUPERSEDED = (
+    "the answer took longer than its lease and somebody else took over; its charge stands, and asking again is free"
+)
+BEHIND = (
+    "the ledger stands behind its anchors: an older copy was put back; it does not serve before ledger.recover(...)"
+)
+HALTED = "the ledger was found to be tampered with and does not serve; see ledger.verify(), then ledger.recover(...)"
+UNSAFE = (
+    "the ledger's database would lose charges: fsync, full_page_writes and synchronous_commit must be on for its role"
+)
+REPLICA = "the ledger's database is a replica or read-only; give ledger= the address of the primary"
+TOO_MANY_RIGHTS = (
+    "the ledger's role may change or delete events; give it the rights of PostgresLedger.create(..., role=...)"
+)
+NO_LEDGER = "the database has no ledger of discreet; PostgresLedger.create(url, role=...) makes one, run by its owner"
+NEWER = "the ledger was written by a newer version of discreet; nothing was changed, and this version cannot serve it"
+OLDER = "the ledger is of a version that this version of discreet cannot migrate; nothing was changed"
+UNMIGRATED = "the ledger is of an older version; its owner runs PostgresLedger.create(url, role=...), which migrates it"

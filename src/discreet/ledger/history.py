@@ -12,8 +12,8 @@ from discreet.ledger.chain import Kind, State
 class Entry:
     """One line of a dataset's history; `state` says where a charge stands now, and is None for what is no charge.
 
-    `kind` is REGISTERED, VERSIONED, CAPPED, RESERVED or REJECTED; `event` and `detail` are JSON; `time` is UTC and does
-    not decide the order.
+    `kind` is any of the chain but what became of a charge, which is its `state`; `event` and `detail` are JSON; `time`
+    is UTC and does not decide the order.
     """
 
     sequence: int

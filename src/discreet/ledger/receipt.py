@@ -1,24 +1,33 @@
-"""A receipt: the charge behind a release, complete enough for anyone to recompute its hash without the ledger."""
+"""A receipt: the charge behind a release, complete enough for anyone to recompute its hash without the ledger.
+
+A signed receipt also says who vouches for it. The signature is over the canonical JSON of everything else in it, with
+the hash and the id of the key. The chain knows nothing of signatures, so a receipt may be signed at any time.
+"""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from discreet.accounting.filters import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.chain import Kind, Link
+from discreet.ledger.signing import Publics, Signer, signed_by
 from discreet.ledger.text import canonical
 
-FORMAT = "discreet.receipt/1"
+FORMAT = "discreet.receipt/2"
+UNSIGNED_FORMAT = "discreet.receipt/1"
 
 _WHOLE = ("version", "sequence")
-_OPTIONAL = ("request",)
+_OPTIONAL = ("request", "detail", "key", "signature")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
     """What was charged, by whom and when, with the hash that the dataset's chain holds for it.
 
-    `event` is JSON (`events.canonical`), `description` the SHA-256 of the plan, `cost` whole units of both filters.
+    `event` is JSON (`events.canonical`), `description` the SHA-256 of the plan, `cost` whole units of both filters;
+    `detail` names the other datasets where several were charged together.
     """
 
     dataset: str
@@ -34,34 +43,42 @@ class Receipt:
     library: str
     previous: str
     hash: str
+    detail: str | None = None
+    key: str | None = None
+    signature: str | None = None
 
     @property
     def id(self) -> str:
         """The first 12 digits of the hash: enough to name the receipt in print."""
         return self.hash[:12]
 
-    def verify(self) -> bool:
-        """Whether the hash is that of the other fields; needs no ledger."""
-        return self._link().hash == self.hash
+    def verify(self, public: Publics | None = None) -> bool:
+        """Whether the hash is that of the other fields and, given public keys, one of them signed; needs no ledger."""
+        if self._link().hash != self.hash:
+            return False
+        return public is None or signed_by(_statement(self), self.key, self.signature, public)
+
+    def signed(self, signer: Signer) -> "Receipt":
+        """The receipt with the signature of a ledger's key; another signature gives way."""
+        named = replace(self, key=signer.key, signature=None)
+        return replace(named, signature=signer.sign(_statement(named)))
 
     def to_json(self) -> str:
         """The receipt as JSON; costs as text, because they exceed what some JSON readers keep exactly."""
-        units = {name: None if value is None else str(value) for name, value in asdict(self.cost).items()}
-        return canonical(asdict(self) | {"cost": units, "format": FORMAT})
+        return canonical(_written(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Receipt":
-        """The receipt that `to_json` wrote; anything else is refused."""
+        """The receipt that `to_json` of this or an earlier version wrote; anything else is refused."""
         try:
-            data = json.loads(text)
-            if data.pop("format") != FORMAT:
+            data = json.loads(text, object_pairs_hook=once)
+            read = _names(data.pop("format"))
+            if read != data.keys() or not all(_has_its_type(name, value) for name, value in data.items()):
                 raise _unreadable()
-            units = {f.name: _units(data["cost"].pop(f.name)) for f in fields(Cost)}
-            known = not data.pop("cost") and all(_has_its_type(name, value) for name, value in data.items())
-            receipt = cls(cost=Cost(**units), **data)  # type: ignore[arg-type]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            receipt = cls(**data | {"cost": cost_of(data["cost"])})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise _unreadable() from None
-        if not known:
+        if (receipt.key is None) != (receipt.signature is None):
             raise _unreadable()
         return receipt
 
@@ -80,6 +97,7 @@ class Receipt:
             question=self.question,
             request=self.request,
             digest=self.description,
+            detail=self.detail,
         )
 
 
@@ -103,16 +121,61 @@ def receipt_of(link: Link) -> Receipt:
         library=link.library,
         previous=link.previous,
         hash=link.hash,
+        detail=link.detail,
     )
 
 
+def _written(receipt: Receipt) -> dict[str, Any]:
+    return vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
+
+
+def _statement(receipt: Receipt) -> str:
+    """What is signed: everything but the signature."""
+    return canonical({name: value for name, value in _written(receipt).items() if name != "signature"})
+
+
+def cost_texts(cost: Cost) -> dict[str, str | None]:
+    """A cost as JSON keeps it: whole units as text, because they exceed what some JSON readers keep exactly."""
+    return {name: None if value is None else str(value) for name, value in vars(cost).items()}
+
+
+def cost_of(texts: Mapping[str, object]) -> Cost:
+    """The cost that `cost_texts` wrote; `TypeError` or `ValueError` for anything else."""
+    cost = Cost(**{name: _units(value) for name, value in texts.items()})  # type: ignore[arg-type]
+    if None in (cost.rho, cost.delta):
+        raise TypeError
+    return cost
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some pairs, for `json.loads`: a name that comes twice is one that two readers read differently."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
 def _units(value: object) -> int | None:
-    if value is None or isinstance(value, str):
-        return None if value is None else int(value)
-    raise TypeError
+    if value is None:
+        return None
+    if not isinstance(value, str) or str(int(value)) != value:
+        raise TypeError
+    return int(value)
+
+
+def _names(format_name: object) -> set[str]:
+    """The fields that a receipt of a format has."""
+    names = {field.name for field in fields(Receipt)}
+    if format_name == FORMAT:
+        return names
+    if format_name == UNSIGNED_FORMAT:
+        return names - {"detail", "key", "signature"}
+    raise _unreadable()
 
 
 def _has_its_type(name: str, value: object) -> bool:
+    if name == "cost":
+        return isinstance(value, dict)
     if name in _WHOLE:
         return isinstance(value, int) and not isinstance(value, bool)
     return isinstance(value, str) or (value is None and name in _OPTIONAL)

@@ -6,8 +6,9 @@ first charge an owner may correct what was registered; from then on it is frozen
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 
@@ -21,6 +22,37 @@ LARGEST_VERSION = 2**31 - 1
 MOST_CHANGES = 3
 
 _NUMBERS = ("epsilon", "delta", "reserved_delta", "ceiling")
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The part of a table that belongs to one period: from `start` until before `end`, by the owner's time column.
+
+    A slice has a budget of its own, because its rows are new; slices of one table never overlap. A person who is in
+    several slices is protected by each one's promise, and over all of them by the sum.
+    """
+
+    of: str
+    start: str
+    end: str
+
+    def __post_init__(self) -> None:
+        label(self.of, "of")
+        for name in ("start", "end"):
+            object.__setattr__(self, name, _moment(getattr(self, name), name))
+        if self.start >= self.end:
+            raise ParameterError(
+                f"a slice from {self.start} to {self.end}",
+                because="it holds no time at all",
+                instead='Slice("visits", "2026-10-01", "2026-11-01")',
+            )
+
+    def overlaps(self, other: "Slice") -> bool:
+        """Whether some moment lies in both."""
+        return self.start < other.end and other.start < self.end
+
+    def __str__(self) -> str:
+        return f"{self.of!r} from {self.start} until before {self.end}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +70,7 @@ class Dataset:
     version: int = 1
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     population: int | None = None
+    slice: Slice | None = None
 
     def __post_init__(self) -> None:
         label(self.name, "name")
@@ -57,7 +90,8 @@ class Registration:
 
     `hash_key` orders rows where a cap must choose among them; it is drawn once and lives as long as the dataset.
     `sequence` is the event that registered it: a charge that names another is refused.
-    `same_source` names the other datasets over the same source: each keeps its own promise, and the promises add up.
+    `same_source` names the other datasets over the same source, other slices of the same table left out: each keeps its
+    own promise, and the promises add up.
     """
 
     name: str
@@ -71,6 +105,7 @@ class Registration:
     spent: Cost
     sequence: int
     hash_key: int = field(repr=False)
+    slice: Slice | None = None
     same_source: tuple[str, ...] = ()
     is_new: bool = False
 
@@ -132,6 +167,65 @@ def _budget(epsilon: str, delta: str, reserved_delta: str, ceiling: str, reason:
     )
 
 
+def slice_columns(part: Slice | None) -> dict[str, str | None]:
+    """A slice as columns; all empty for a whole table."""
+    if part is None:
+        return {"part_of": None, "slice_start": None, "slice_end": None}
+    return {"part_of": part.of, "slice_start": part.start, "slice_end": part.end}
+
+
+def slice_of(columns: Mapping[str, object]) -> Slice | None:
+    """The slice that `slice_columns` wrote."""
+    if columns["part_of"] is None:
+        return None
+    return Slice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
+
+
+def refuse_old_data(asked: Dataset, whole_table: bool, others: Iterable[tuple[str, Slice]]) -> None:
+    """A new budget needs new rows: no slice of a table that has one promise, none that overlaps another."""
+    if asked.slice is None:
+        parts = [name for name, _ in others]
+        if parts:
+            raise BudgetError(
+                f"dataset {asked.name!r} as a whole",
+                because=f"it has slices with promises of their own, such as {parts[0]!r}, and its rows are theirs",
+                instead="another slice for newer rows, or the slice's own name",
+            )
+        return
+    if whole_table:
+        raise BudgetError(
+            f"a slice of {asked.slice.of!r}",
+            because="the whole table has a promise already, and a new budget is for new data only",
+            instead=f"version=... of {asked.slice.of!r}, which shares its budget",
+        )
+    for name, other in others:
+        if asked.slice.overlaps(other):
+            raise BudgetError(
+                f"a slice of {asked.slice}",
+                because=f"it overlaps {name!r}, {other}, and a new budget is for new data only",
+                instead=f'start="{other.end}" for what came later',
+            )
+
+
+def refuse_another_time(asked: Dataset, others: Iterable[Mapping[str, object]]) -> None:
+    """Slices of one table go by one column and protect one unit: by two columns, a row could be in two slices."""
+    for other in others:
+        name, unit, relation = str(other["name"]), str(other["unit"]), str(other["neighbours"])
+        if name != asked.name and (asked.unit, asked.neighbours) != (unit, relation):
+            raise UnitError(
+                f"a slice {asked.name!r} with another privacy unit",
+                because=f"{name!r}, a slice of the same table, protects {unit} ({relation}), not {asked.unit} "
+                f"({asked.neighbours}), and the promises of slices add up for one unit",
+                instead=f"the unit of {name!r}",
+            )
+        if asked.facts is not None and _time(asked.facts) != (known := _time(str(other["facts"]))):
+            raise BudgetError(
+                f"a slice {asked.name!r} by another time",
+                because=f"{name!r}, a slice of the same table, goes by {known}, and a row could be in both",
+                instead=f"a slice by {known}",
+            )
+
+
 def version_digest(row: Mapping[str, object]) -> str:
     """What a link seals of a version: its source, its facts and its population."""
     return digest(canonical({name: row[name] for name in ("version", "source", "facts", "population")}))
@@ -142,7 +236,7 @@ def refuse_another_promise(asked: Dataset, newest: Registration) -> None:
     refusal = _another_promise(asked, newest)
     if refusal is None:
         return
-    if newest.is_charged:
+    if newest.is_charged or asked.slice != newest.slice:
         raise refusal
     raise type(refusal)(
         refusal.what,
@@ -184,6 +278,21 @@ def no_facts(name: str) -> Refusal:
     )
 
 
+def _moment(value: object, name: str) -> str:
+    """A moment without a zone, in one spelling, so that text sorts as time does."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is not None:
+        raise ParameterError(
+            f"{name}={value!r} of a slice",
+            because="it must be a date, or a time without a zone",
+            instead=f'{name}="2026-10-01"',
+        )
+    return moment.isoformat(timespec="microseconds")
+
+
 def _relation(neighbours: object) -> Neighbours:
     if neighbours not in tuple(Neighbours):
         raise ParameterError(
@@ -195,6 +304,12 @@ def _relation(neighbours: object) -> Neighbours:
 
 
 def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
+    if asked.slice != stored.slice:
+        return BudgetError(
+            f"dataset {asked.name!r} as another part of a table",
+            because=f"it is registered as {stored.slice or 'a whole table'}",
+            instead='the part as registered, or name="..." for another',
+        )
     if (asked.unit, asked.neighbours) != (stored.unit, stored.neighbours):
         return UnitError(
             f"dataset {asked.name!r} with another privacy unit",
@@ -257,6 +372,18 @@ def _flat(facts: object) -> dict[str, object]:
         return facts
     rest = {name: value for name, value in facts.items() if name != "columns"}
     return rest | {f"column {name!r}": kind for name, kind in columns.items()}
+
+
+def _time(facts: str) -> str:
+    """The column that a slice goes by, and how it is read, in words."""
+    data = json.loads(facts)
+    column = _inner(data, "slice").get("column")
+    return "no column" if column is None else f"{column!r} as {_inner(data, 'columns').get(str(column))}"
+
+
+def _inner(data: object, name: str) -> dict[str, object]:
+    inner = data.get(name) if isinstance(data, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _next(newest: int) -> str:

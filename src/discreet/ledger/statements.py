@@ -1,261 +1,391 @@
-"""The SQL of the ledger on SQLite: one function for each thing that is read or written inside a transaction."""
+"""The SQL of the ledger, written once for every store: one function for each thing that is read or written.
 
-import secrets
-import sqlite3
-from collections.abc import Iterator, Mapping
+Statements use `:name` for values; `{lock}` locks the rows that are read until the work is done, `{alone}` keeps other
+work that asks for it waiting as long, and `{clock}` is the database's own time in milliseconds. All that belongs to a
+dataset is changed under the lock on the dataset's row.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from discreet.errors import Failure, LedgerError, NameNotFoundError, ParameterError, suggestion
-from discreet.ledger import admission, faults, registration, schema
-from discreet.ledger.account import Account, account_of, opened
+from discreet.accounting.filters import NOTHING, Cost
+from discreet.errors import LedgerError, NameNotFoundError, suggestion
+from discreet.ledger import faults
+from discreet.ledger.account import Account, account_of
 from discreet.ledger.chain import Kind, Link, State, columns_of, link_of
 from discreet.ledger.history import Entry
-from discreet.ledger.receipt import Receipt, Reservation, receipt_of
-from discreet.ledger.registration import Dataset, Registration, budget_columns, version_digest
-from discreet.ledger.text import canonical, digest, label
-from discreet.ledger.verification import Evidence, Finding
+from discreet.ledger.quota import EVERYONE, Share, share_of
+from discreet.ledger.receipt import Receipt, Reservation
+from discreet.ledger.registration import Registration
+from discreet.ledger.store import Row, Statement, Transaction, Values, inserting, one
+from discreet.ledger.text import digest, label
 
+_NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
+_ACCOUNT = f"""SELECT d.*, (
+  SELECT count(*) FROM halts WHERE halts.dataset IN (d.name, '') AND cleared IS NULL) AS halts
+FROM datasets AS d WHERE d.name = {_NAMED}"""
+_SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
+_VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"
+_NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LIMIT 1"
+_SAME_SOURCE = """SELECT DISTINCT v.dataset FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
+WHERE v.source = :source AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
+_CHARGED = """SELECT events.*, r.state, r.attempt, r.lease, {clock} AS clock, r.description,
+  answers.payload, outcome.digest AS sealed, (
+  SELECT count(*) FROM halts WHERE halts.dataset IN (r.dataset, '') AND cleared IS NULL) AS halts
+FROM reservations AS r
+JOIN events ON events.dataset = r.dataset AND events.sequence = r.sequence
+LEFT JOIN answers ON answers.dataset = r.dataset AND answers.reservation = r.sequence
+LEFT JOIN events AS outcome ON outcome.dataset = r.dataset AND outcome.reservation = r.sequence
+  AND outcome.kind = 'ANSWERED'
+WHERE """
+_BY_REQUEST = f"{_CHARGED} r.dataset = {_NAMED} AND r.analyst = :analyst AND r.request = :request"
+_BY_QUESTION = f"""{_CHARGED} r.dataset = {_NAMED} AND r.question = :question AND r.state <> 'FORFEITED'
+ORDER BY r.state, r.sequence DESC LIMIT 1"""
+_BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
+_HISTORY = """SELECT events.*, reservations.state FROM events
+LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
+WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
+_NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
+UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers UNION SELECT dataset FROM analysts
+UNION SELECT dataset FROM aliases"""
+
+_ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
 _CHARGE = """UPDATE datasets SET
   spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta,
   sequence = :sequence, head = :head
 WHERE name = :name AND head = :previous AND spent_delta + :delta <= cap_delta AND (
   (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_rho + :rho <= cap_rho
 )"""
-_PROMISE = """
+_PROMISE = """UPDATE datasets SET unit = :unit, neighbours = :neighbours,
   epsilon = :epsilon, delta = :delta, reserved_delta = :reserved_delta, ceiling = :ceiling, reason = :reason,
   cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
+  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta,
   floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
   sequence = :sequence, head = :head
 WHERE name = :name AND head = :previous"""
-_CAP = "UPDATE datasets SET" + _PROMISE
-_REGISTER_AGAIN = "UPDATE datasets SET unit = :unit, neighbours = :neighbours," + _PROMISE
-_CORRECT = """UPDATE versions SET source = :source, facts = :facts, population = :population
-WHERE dataset = :dataset AND version = :version"""
-_ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
-_CONCLUDE = "UPDATE reservations SET state = ? WHERE dataset = ? AND sequence = ? AND state = 'RESERVED'"
-_VERSION = "SELECT * FROM versions WHERE dataset = ? AND version = ?"
-_NEWEST = "SELECT * FROM versions WHERE dataset = ? ORDER BY version DESC LIMIT 1"
-_REGISTERED_BY = """SELECT max(sequence) FROM events INDEXED BY registrations
-WHERE dataset = ? AND kind IN ('REGISTERED', 'VERSIONED') AND (kind = 'REGISTERED' OR version = ?)"""
-_SAME_SOURCE = "SELECT DISTINCT dataset FROM versions WHERE source = ? AND dataset <> ? ORDER BY dataset"
-_CHARGED = """SELECT events.*, reservations.state FROM reservations JOIN events USING (dataset, sequence)
-WHERE reservations.dataset = ? AND """
-_SAME_QUESTION = """SELECT sequence FROM reservations WHERE dataset = ? AND question = ? AND state = 'ANSWERED'
-ORDER BY sequence DESC LIMIT 1"""
-_PAYLOAD = """SELECT payload, digest FROM answers LEFT JOIN events USING (dataset, reservation)
-WHERE answers.dataset = ? AND answers.reservation = ?"""
-_HISTORY = """SELECT events.*, reservations.state FROM events LEFT JOIN reservations USING (dataset, sequence)
-WHERE events.dataset = ? AND kind NOT IN ('ANSWERED', 'FORFEITED') ORDER BY sequence"""
-_NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
-UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers"""
+_SPEND = """UPDATE analysts SET
+  spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta
+WHERE dataset = :dataset AND analyst = :analyst"""
+_LIMIT = """UPDATE analysts SET quota = :quota, is_own = :is_own, cap_epsilon = :cap_epsilon, cap_rho = :cap_rho,
+  cap_delta = :cap_delta, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
+  most_failures = :most_failures
+WHERE dataset = :dataset AND analyst = :analyst"""
+_FAIL = "UPDATE analysts SET failures = failures + 1 WHERE dataset = :dataset AND analyst = :analyst"
+_RESERVE = """INSERT INTO reservations
+  (dataset, sequence, analyst, request, question, description, state, attempt, lease)
+VALUES (:dataset, :sequence, :analyst, :request, :question, :description, 'RESERVED', 1, {clock} + :term)"""
+_CONCLUDE = """UPDATE reservations SET state = :state
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
+_RESUME = """UPDATE reservations SET attempt = attempt + 1, lease = {clock} + :term
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
+_RENEW = """UPDATE reservations SET lease = {clock} + :term
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
 
 
-def find_account(connection: sqlite3.Connection, name: str) -> Account | None:
-    """The account of a dataset, or None."""
-    row = connection.execute("SELECT * FROM datasets WHERE name = ?", (label(name, "name"),)).fetchone()
-    return None if row is None else account_of(dict(row))
+class Pen:
+    """A transaction that also remembers how far each chain moved, for whoever witnesses it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.read = transaction.read
+        self.write = transaction.write
+        self.moved: dict[str, Account] = {}
+
+    def rows(self, statement: str, **values: object) -> list[Row]:
+        """The rows of one question."""
+        return self.read((statement, values))[0]
+
+    def row(self, statement: str, **values: object) -> Row | None:
+        """The only row of one question, or None."""
+        return one(self.rows(statement, **values))
+
+    def insert(self, table: str, row: Values) -> None:
+        """One row into one table."""
+        self.write(*inserting(table, row))
+
+    def append(self, account: Account, link: Link) -> Account:
+        """Write a link that charges nothing."""
+        place = {"sequence": link.sequence, "hash": link.hash, "dataset": link.dataset, "previous": link.previous}
+        self.write(_ADVANCE, place)
+        self.record(link)
+        return self._after(account, link, account)
+
+    def charge(self, account: Account, link: Link) -> Account:
+        """The guarded update of the totals by a link that charges; its event is recorded once the share is updated."""
+        place = {"name": account.name, "previous": account.head, "sequence": link.sequence, "head": link.hash}
+        self.write(_CHARGE, vars(link.cost) | place)
+        return self._after(account, link, replace(account, spent=account.spent + link.cost))
+
+    def record(self, link: Link) -> None:
+        """The event of a link."""
+        self.insert("events", columns_of(link))
+
+    def promise(self, account: Account, link: Link, after: Account) -> Account:
+        """Write a link that changes the promise, or what is known to be spent of it."""
+        place = {"sequence": link.sequence, "head": link.hash, "previous": account.head}
+        columns = after.row() | place
+        for name in ("hash_key", "part_of", "slice_start", "slice_end"):
+            del columns[name]
+        self.write(_PROMISE, columns)
+        self.record(link)
+        return self._after(account, link, after)
+
+    def open(self, account: Account, link: Link) -> Account:
+        """Write the first link of a chain and the account it opens."""
+        opened = replace(account, sequence=link.sequence, head=link.hash)
+        self.insert("datasets", opened.row())
+        self.record(link)
+        return self._after(account, link, opened)
+
+    def _after(self, account: Account, link: Link, state: Account) -> Account:
+        self.moved[account.name] = replace(state, sequence=link.sequence, head=link.hash)
+        return self.moved[account.name]
 
 
-def account(connection: sqlite3.Connection, name: str) -> Account:
+def accounts(pen: Pen, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
+    """The accounts of datasets that must exist, locked in one order for everybody, by the name they were asked by."""
+    wanted = sorted({label(name, "name") for name in names})
+    found = pen.read(*(account_question(name, lock=lock) for name in wanted))
+    return {name: account_in(pen, name, rows) for name, rows in zip(wanted, found, strict=True)}
+
+
+def account(pen: Pen, name: str, *, lock: bool = True) -> Account:
     """The account of a dataset that must exist."""
-    found = find_account(connection, name)
-    if found is None:
-        known = names(connection)
-        raise NameNotFoundError(
-            f"dataset {name!r}",
-            because="the ledger has no dataset of that name",
-            instead=suggestion(name, known) if known else f"dp.protect(..., name={name!r}), which registers it",
-        )
-    return found
+    return accounts(pen, [name], lock=lock)[name]
 
 
-def names(connection: sqlite3.Connection) -> list[str]:
-    """Every name that any table mentions."""
-    return [row[0] for row in connection.execute(_NAMES)]
+def find_account(pen: Pen, name: str, *, lock: bool = True) -> Account | None:
+    """The account of a dataset, or None."""
+    rows = pen.read(account_question(label(name, "name"), lock=lock))[0]
+    return account_of(rows[0]) if rows else None
 
 
-def register_first(connection: sqlite3.Connection, dataset: Dataset) -> Registration:
-    """Open an account and draw the key that orders rows."""
-    if dataset.facts is None:
-        raise registration.no_facts(dataset.name)
-    dataset.budget.check_population(dataset.population)
-    new = opened(dataset, secrets.token_hex(8))
-    facts = _version_row(dataset)
-    detail = canonical(_promise(new))
-    link = new.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(facts), detail=detail)
-    insert(connection, "datasets", new.row() | {"sequence": link.sequence, "head": link.hash})
-    insert(connection, "events", columns_of(link))
-    insert(connection, "versions", facts)
-    return _registration(connection, new, facts, is_new=True)
+def account_question(name: str, *, lock: bool) -> Statement:
+    """What to read for an account."""
+    return _ACCOUNT + (" {lock}" if lock else ""), {"name": name}
 
 
-def register_again(
-    connection: sqlite3.Connection, known: Account, stored: Registration, dataset: Dataset
-) -> Registration:
-    """Replace what is registered, as long as nothing was charged; the event keeps the old and the new."""
-    after = known.registered_again(dataset)
-    old, new = _version_row(stored), _version_row(dataset, stored)
-    for row in (new, *_rows(connection, "versions", known.name, "version")):
-        if row is new or row["version"] != dataset.version:
-            after.budget.check_population(row["population"])
-    detail = canonical({"old": _promise(known) | old, "new": _promise(after) | new})
-    link = known.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(new), detail=detail)
-    place = {"sequence": link.sequence, "head": link.hash, "previous": known.head}
-    _must_change_one(connection, _REGISTER_AGAIN, after.row() | place)
-    insert(connection, "events", columns_of(link))
-    _must_change_one(connection, _CORRECT, new)
-    return _registration(connection, after, new, is_new=True)
+def account_in(pen: Pen, name: str, rows: list[Row]) -> Account:
+    """The account in what was read; refused where there is none."""
+    if rows:
+        return account_of(rows[0])
+    known = names(pen)
+    raise NameNotFoundError(
+        f"dataset {name!r}",
+        because="the ledger has no dataset of that name",
+        instead=suggestion(name, known) if known else f"dp.protect(..., name={name!r}), which registers it",
+    )
 
 
-def register_version(
-    connection: sqlite3.Connection, known: Account, newest: Registration, dataset: Dataset
-) -> Registration:
-    """Add a version to a lineage: the same cap, the same total, the same key."""
-    registration.refuse_an_older_version(dataset, newest.version)
-    facts = _version_row(dataset, newest)
-    known.budget.check_population(facts["population"])
-    append(connection, known.link(Kind.VERSIONED, version=dataset.version, digest=version_digest(facts)))
-    insert(connection, "versions", facts)
-    return _registration(connection, known, facts, is_new=True)
+def names(pen: Pen) -> list[str]:
+    """Every dataset that any table mentions."""
+    return sorted(row["name"] for row in pen.rows(_NAMES))
 
 
-def registered_version(connection: sqlite3.Connection, known: Account, version: int | None) -> Registration | None:
-    """One version of a dataset, the newest unless a number is given; None where it is not registered."""
-    by_number = (_NEWEST, (known.name,)) if version is None else (_VERSION, (known.name, version))
-    row = connection.execute(*by_number).fetchone()
-    return None if row is None else _registration(connection, known, dict(row))
+def name_of(pen: Pen, name: str) -> str:
+    """The dataset that a name leads to, as long as any table mentions it; refused where none does."""
+    row = pen.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
+    found = name if row is None else str(row["dataset"])
+    return found if found in names(pen) else account_in(pen, name, []).name
 
 
-def newest_version(connection: sqlite3.Connection, known: Account) -> Registration:
+def shares_question(name: str, analyst: str) -> Statement:
+    """What to read for an analyst's share."""
+    return _SHARES, {"name": name, "analyst": analyst}
+
+
+def share_in(rows: list[Row], dataset: str, analyst: str) -> tuple[Share, bool]:
+    """The analyst's share in what was read, and whether it has a row of its own yet."""
+    found = {row["analyst"]: share_of(row) for row in rows}
+    if analyst in found:
+        return found[analyst], True
+    general = found.get(EVERYONE, Share(dataset=dataset, analyst=EVERYONE))
+    new = Share(dataset=dataset, analyst=analyst, quota=general.quota, most_failures=general.most_failures)
+    return new, False
+
+
+def share(pen: Pen, dataset: str, analyst: str) -> tuple[Share, bool]:
+    """An analyst's share of a dataset, and whether it has a row of its own yet."""
+    return share_in(pen.read(shares_question(dataset, analyst))[0], dataset, analyst)
+
+
+def shares(pen: Pen, dataset: str) -> list[Share]:
+    """Every share of a dataset that has a row."""
+    return [share_of(row) for row in pen.rows("SELECT * FROM analysts WHERE dataset = :d ORDER BY analyst", d=dataset)]
+
+
+def spend(pen: Pen, known: Share, cost: Cost, *, is_there: bool) -> None:
+    """Add a charge to what an analyst has spent."""
+    if is_there:
+        pen.write(_SPEND, vars(cost) | {"dataset": known.dataset, "analyst": known.analyst})
+    else:
+        pen.insert("analysts", replace(known, spent=known.spent + cost).row())
+
+
+def limit(pen: Pen, known: Share, *, is_there: bool) -> None:
+    """Write the limits of a share."""
+    if not is_there:
+        pen.insert("analysts", known.row())
+        return
+    spent = ("spent_epsilon", "spent_rho", "spent_delta", "failures")
+    pen.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
+
+
+def fail(pen: Pen, dataset: str, analyst: str) -> None:
+    """Count a failure after data was read."""
+    pen.write(_FAIL, {"dataset": dataset, "analyst": analyst})
+
+
+def version_question(name: str, version: int) -> Statement:
+    """What to read for one version of a dataset."""
+    return _VERSION, {"name": name, "version": version}
+
+
+def newest_number(pen: Pen, name: str) -> int:
     """The newest version of a dataset; there is no dataset without one."""
-    newest = registered_version(connection, known, None)
-    if newest is None:
+    row = pen.row(_NEWEST, name=name)
+    if row is None:
         raise LedgerError(faults.DAMAGED)
-    return newest
+    return int(row["version"])
 
 
-def newest_versions(connection: sqlite3.Connection) -> Iterator[Registration]:
+def registered_version(pen: Pen, known: Account, version: int | None) -> Registration | None:
+    """One version of a dataset, the newest unless a number is given; None where it is not registered."""
+    asked = (_NEWEST, {"name": known.name}) if version is None else version_question(known.name, version)
+    row = one(pen.read(asked)[0])
+    return None if row is None else registration_of(pen, known, row)
+
+
+def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new: bool = False) -> Registration:
+    """What the ledger holds for one version."""
+    table = "" if known.slice is None else known.slice.of
+    others = pen.rows(_SAME_SOURCE, source=row["source"], name=known.name, table=table)
+    return Registration(
+        name=known.name,
+        version=row["version"],
+        source=row["source"],
+        facts=row["facts"],
+        unit=known.unit,
+        neighbours=known.neighbours,
+        budget=known.budget,
+        population=row["population"],
+        spent=known.spent,
+        sequence=row["registered"],
+        hash_key=int(known.hash_key, 16),
+        slice=known.slice,
+        same_source=tuple(other["dataset"] for other in others),
+        is_new=is_new,
+    )
+
+
+def newest_versions(pen: Pen) -> Iterator[Registration]:
     """The newest version of every dataset, by name."""
-    for row in connection.execute("SELECT * FROM datasets ORDER BY name").fetchall():
-        newest = registered_version(connection, account_of(dict(row)), None)
+    for row in pen.rows("SELECT datasets.*, 0 AS halts FROM datasets ORDER BY name"):
+        newest = registered_version(pen, account_of(row), None)
         if newest is not None:
             yield newest
 
 
-def refuse_unknown_version(connection: sqlite3.Connection, link: Link) -> None:
-    """A charge names a version that its owner registered."""
-    if connection.execute(_VERSION, (link.dataset, link.version)).fetchone() is None:
-        newest = connection.execute(_NEWEST, (link.dataset,)).fetchone()
-        raise NameNotFoundError(
-            f"version {link.version} of dataset {link.dataset!r}",
-            because="its owner has not registered it",
-            instead=f"version={newest['version']}",
-        )
+class Charged:
+    """A charge as the store holds it: its link, where it stands, whose attempt holds it, and its answer if any."""
+
+    def __init__(self, row: Row, *, longest_lease: int) -> None:
+        self.link = link_of(row)
+        self.state = State(row["state"])
+        self.attempt = int(row["attempt"])
+        left = row["lease"] - row["clock"]
+        self.is_expired = not 0 < left <= longest_lease
+        self.is_halted = bool(row["halts"])
+        self._payload, self._sealed = row["payload"], row["sealed"]
+
+    @property
+    def payload(self) -> bytes | None:
+        """The stored answer as its event sealed it; an empty one is an answer."""
+        if self.state is not State.ANSWERED:
+            return None
+        if self._payload is None or digest(self._payload) != self._sealed:
+            raise LedgerError(faults.DAMAGED)
+        return bytes(self._payload)
 
 
-def refuse_a_replaced_registration(connection: sqlite3.Connection, link: Link, registered_by: int | None) -> None:
-    """A charge under a registration goes with it: its question was made from the facts that were registered then."""
-    if registered_by not in (None, _registered_by(connection, link.dataset, link.version)):
-        raise registration.replaced(link.dataset)
+LONGEST_LEASE = 86_400_000
+"""A lease that ends later than this, in milliseconds, was taken under another clock, and counts as expired."""
 
 
-def same_request(connection: sqlite3.Connection, link: Link) -> Receipt | None:
-    """The receipt of an earlier charge under the same request key; the key of another question is refused."""
-    if link.request is None:
-        return None
-    matching = "reservations.analyst = ? AND reservations.request = ?"
-    row = connection.execute(_CHARGED + matching, (link.dataset, link.analyst, link.request)).fetchone()
-    if row is None:
-        return None
-    earlier = link_of(row)
-    if any(getattr(earlier, c) != getattr(link, c) for c in ("version", "event", "question", "digest")):
-        raise ParameterError(
-            f"request {link.request!r} for another question",
-            because="a request key stands for one question, so that a retry is answered and not charged again",
-            instead="a request key of its own for each question, or request=None",
-        )
-    if row["state"] == State.FORFEITED:
-        raise Failure
-    return receipt_of(earlier)
+def request_question(name: str, analyst: str, request: str) -> Statement:
+    """What to read for an earlier charge under a request key."""
+    return _BY_REQUEST, {"name": name, "analyst": analyst, "request": request}
 
 
-def reserve(connection: sqlite3.Connection, known: Account, link: Link, description: str) -> bool:
-    """The guarded update and, where it held, the event and the reservation; False where the charge does not fit."""
-    if not admission.is_countable(known.spent + link.cost):
-        raise admission.beyond_counting()
-    place = {"name": known.name, "previous": known.head, "sequence": link.sequence, "head": link.hash}
-    if connection.execute(_CHARGE, vars(link.cost) | place).rowcount != 1:
-        return False
-    insert(connection, "events", columns_of(link))
-    kept = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
-    insert(connection, "reservations", kept | {"description": description, "state": str(State.RESERVED)})
-    return True
+def same_question(name: str, question: str) -> Statement:
+    """What to read for an earlier charge of the same question: an answered one if there is any."""
+    return _BY_QUESTION, {"name": name, "question": question}
 
 
-def set_cap(connection: sqlite3.Connection, known: Account, after: Account, reason: str) -> None:
-    """The new promise and the event that says why."""
-    caps = {name: [a.caps.epsilon, a.caps.rho, a.caps.delta] for name, a in (("old", known), ("new", after))}
-    detail = {
-        "reason": reason,
-        "old": {"budget": budget_columns(known.budget), "caps": caps["old"]},
-        "new": {"budget": budget_columns(after.budget), "caps": caps["new"]},
-        "spent": [known.spent.epsilon, known.spent.rho, known.spent.delta],
-    }
-    version = connection.execute(_NEWEST, (known.name,)).fetchone()["version"]
-    link = known.link(Kind.CAPPED, version=version, detail=canonical(detail))
-    _must_change_one(
-        connection, _CAP, after.row() | {"sequence": link.sequence, "head": link.hash, "previous": known.head}
-    )
-    insert(connection, "events", columns_of(link))
+def place_question(named: Reservation) -> Statement:
+    """What to read for the charge behind a receipt, or behind (dataset, sequence)."""
+    dataset, sequence = (named.dataset, named.sequence) if isinstance(named, Receipt) else named
+    return _BY_PLACE, {"dataset": dataset, "sequence": sequence}
 
 
-def reservation(connection: sqlite3.Connection, named: Reservation) -> tuple[Link, State]:
-    """The charge behind a receipt, or behind (dataset, sequence), and where it stands."""
-    place = (named.dataset, named.sequence) if isinstance(named, Receipt) else named
-    row = connection.execute(_CHARGED + "reservations.sequence = ?", place).fetchone()
-    if row is None or (isinstance(named, Receipt) and named.hash != row["hash"]):
+def charged_in(rows: list[Row]) -> Charged | None:
+    """The charge in what was read, or None."""
+    return Charged(rows[0], longest_lease=LONGEST_LEASE) if rows else None
+
+
+def charged(pen: Pen, named: Reservation) -> Charged:
+    """The charge behind a receipt, or behind (dataset, sequence)."""
+    return charged_by(named, pen.read(place_question(named))[0])
+
+
+def charged_by(named: Reservation, rows: list[Row]) -> Charged:
+    """The charge in what was read for a receipt; one of another ledger is refused."""
+    found = charged_in(rows)
+    if found is None or (isinstance(named, Receipt) and named.hash != found.link.hash):
         raise LedgerError(faults.FOREIGN_RECEIPT)
-    return link_of(row), State(row["state"])
+    return found
 
 
-def conclude(connection: sqlite3.Connection, charge: Link, state: State, **columns: Any) -> None:
-    """Record what became of a charge: one outcome, once."""
-    link = account(connection, charge.dataset).link(
-        Kind(state),
-        version=charge.version,
-        analyst=charge.analyst,
-        question=charge.question,
-        reservation=charge.sequence,
+def reserve(pen: Pen, link: Link, description: str, term: int) -> None:
+    """The reservation that goes with a charge, leased for `term` milliseconds."""
+    kept = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
+    pen.write(_RESERVE, kept | {"description": description, "term": term})
+
+
+def _place(charge: Charged) -> dict[str, object]:
+    return {"dataset": charge.link.dataset, "sequence": charge.link.sequence, "attempt": charge.attempt}
+
+
+def conclude(pen: Pen, charge: Charged, state: State) -> None:
+    """Set what became of a charge: one outcome, once, by whoever holds it."""
+    pen.write(_CONCLUDE, _place(charge) | {"state": str(state)})
+
+
+def resume(pen: Pen, charge: Charged, term: int) -> None:
+    """Take an expired charge over: the next attempt holds it."""
+    pen.write(_RESUME, _place(charge) | {"term": term})
+
+
+def renew(pen: Pen, charge: Charged, term: int) -> None:
+    """Let whoever holds a charge hold it longer."""
+    pen.write(_RENEW, _place(charge) | {"term": term})
+
+
+def outcome_of(account: Account, charge: Charged, kind: Kind, **columns: Any) -> Link:
+    """The link that says what became of a charge."""
+    return account.link(
+        kind,
+        version=charge.link.version,
+        analyst=charge.link.analyst,
+        question=charge.link.question,
+        reservation=charge.link.sequence,
         **columns,
     )
-    append(connection, link)
-    _must_change_one(connection, _CONCLUDE, (str(state), charge.dataset, charge.sequence))
 
 
-def append(connection: sqlite3.Connection, link: Link) -> None:
-    """Write a link that charges nothing."""
-    columns = columns_of(link)
-    _must_change_one(connection, _ADVANCE, columns)
-    insert(connection, "events", columns)
-
-
-def same_question(connection: sqlite3.Connection, name: str, question: str) -> bytes | None:
-    """The latest stored answer to a question, or None."""
-    row = connection.execute(_SAME_QUESTION, (name, question)).fetchone()
-    return None if row is None else payload(connection, name, row["sequence"])
-
-
-def payload(connection: sqlite3.Connection, name: str, sequence: int) -> bytes:
-    """The stored answer of a charge, as its event sealed it."""
-    row = connection.execute(_PAYLOAD, (name, sequence)).fetchone()
-    if row is None or digest(row["payload"]) != row["digest"]:
-        raise LedgerError(faults.DAMAGED)
-    return bytes(row["payload"])
-
-
-def entries(connection: sqlite3.Connection, name: str) -> Iterator[Entry]:
+def entries(pen: Pen, name: str) -> Iterator[Entry]:
     """The history of a dataset, in the order of its chain."""
-    for row in connection.execute(_HISTORY, (name,)):
+    for row in pen.rows(_HISTORY, name=name):
         link = link_of(row)
         state = row["state"] or (State.REJECTED if link.kind == Kind.REJECTED else None)
         yield Entry(
@@ -272,94 +402,6 @@ def entries(connection: sqlite3.Connection, name: str) -> Iterator[Entry]:
         )
 
 
-def evidence(connection: sqlite3.Connection, name: str) -> Evidence:
-    """Everything that the store holds about a dataset, unread."""
-    row = connection.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
-    answers = connection.execute("SELECT reservation, payload FROM answers WHERE dataset = ?", (name,))
-    return Evidence(
-        name=name,
-        dataset=None if row is None else dict(row),
-        versions=_rows(connection, "versions", name, "version"),
-        events=_rows(connection, "events", name, "sequence"),
-        reservations=_rows(connection, "reservations", name, "sequence"),
-        answers={row["reservation"]: digest(row["payload"]) for row in answers},
-    )
-
-
-def file_findings(connection: sqlite3.Connection) -> Iterator[Finding]:
-    """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""
-    for row in connection.execute("PRAGMA integrity_check"):
-        if row[0] != "ok":
-            yield Finding("SQLite's integrity check failed")
-    for row in connection.execute("PRAGMA foreign_key_check"):
-        yield Finding(f"a row of {row[0]!r} refers to a row of {row[2]!r} that is not there")
-    for rule in schema.changed_rules(connection):
-        yield Finding(f"the table, index or trigger {rule!r} is not as discreet wrote it")
-    if not schema.is_recorded(connection):
-        yield Finding("the schema's version is not the one that was recorded")
-
-
-def insert(connection: sqlite3.Connection, table: str, row: Mapping[str, object]) -> None:
-    """One row into one table."""
-    columns = ", ".join(row)
-    marks = ", ".join(f":{name}" for name in row)
-    connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks})", row)
-
-
-def _promise(known: Account) -> dict[str, Any]:
-    return {
-        "unit": known.unit,
-        "neighbours": str(known.neighbours),
-        "hash_key": digest(known.hash_key),
-        "budget": budget_columns(known.budget),
-        "caps": [known.caps.epsilon, known.caps.rho, known.caps.delta],
-    }
-
-
-def _version_row(declared: Dataset | Registration, known: Registration | None = None) -> dict[str, Any]:
-    """The columns of the table `versions`; what is not declared is as in a version that is known."""
-    facts, population = declared.facts, declared.population
-    if known is not None:
-        facts = facts or known.facts
-        population = known.population if population is None else population
-    place = {"dataset": declared.name, "version": declared.version}
-    return place | {"source": declared.source, "facts": facts, "population": population}
-
-
-def _registered_by(connection: sqlite3.Connection, name: str, version: int) -> int:
-    """The event that last registered a version: a new version changes nothing for the others, a correction may."""
-    found = connection.execute(_REGISTERED_BY, (name, version)).fetchone()[0]
-    if found is None:
-        raise LedgerError(faults.DAMAGED)
-    return int(found)
-
-
-def _registration(
-    connection: sqlite3.Connection, known: Account, row: Mapping[str, Any], *, is_new: bool = False
-) -> Registration:
-    others = connection.execute(_SAME_SOURCE, (row["source"], known.name))
-    return Registration(
-        name=known.name,
-        version=row["version"],
-        source=row["source"],
-        facts=row["facts"],
-        unit=known.unit,
-        neighbours=known.neighbours,
-        budget=known.budget,
-        population=row["population"],
-        spent=known.spent,
-        sequence=_registered_by(connection, known.name, row["version"]),
-        hash_key=int(known.hash_key, 16),
-        same_source=tuple(other[0] for other in others),
-        is_new=is_new,
-    )
-
-
-def _rows(connection: sqlite3.Connection, table: str, name: str, order: str) -> list[dict[str, Any]]:
-    found = connection.execute(f"SELECT * FROM {table} WHERE dataset = ? ORDER BY {order}", (name,))
-    return [dict(row) for row in found]
-
-
-def _must_change_one(connection: sqlite3.Connection, statement: str, values: Any) -> None:
-    if connection.execute(statement, values).rowcount != 1:
-        raise LedgerError(faults.DAMAGED)
+def total(costs: Iterable[Cost]) -> Cost:
+    """The sum of costs."""
+    return sum(costs, NOTHING)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from typing import Any
 
 from discreet.errors import ParameterError
 
@@ -70,6 +71,14 @@ def same_document(one: str, other: str) -> bool:
 def canonical(value: object) -> str:
     """One text for one value: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The object that `canonical` wrote."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise TypeError
+    return value
 
 
 def digest(content: str | bytes) -> str:

@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,17 +15,19 @@ from discreet.accounting.filters import NOTHING
 from discreet.errors import LedgerError
 from discreet.ledger import SQLiteLedger, faults
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "ledger" / "v1.sqlite"
+GOLDEN = Path(__file__).parents[1] / "golden" / "ledger" / "v2.sqlite"
 PROGRAM = Path(__file__).with_name("faulty_world.py")
+NOBODY = 65534
 
 
-def _run(act: str, *arguments: object) -> str:
+def _run(act: str, *arguments: object, **environment: str) -> str:
     command = [sys.executable, str(PROGRAM), act, *map(str, arguments)]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    world = os.environ | environment
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, env=world).stdout.strip()
 
 
 def _settings(path: Path) -> dict[str, object]:
-    with SQLiteLedger(path) as ledger, ledger._database.snapshot() as connection:
+    with SQLiteLedger(path) as ledger, ledger._store._begun("BEGIN") as connection:
         names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "trusted_schema")
         return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
 
@@ -141,14 +144,24 @@ def test_an_error_names_no_path_and_quotes_no_driver(tmp_path):
     assert caught.value.__suppress_context__
 
 
+@pytest.fixture
+def home_of_nobody():
+    """A home outside pytest's own private directory, for a process that gives up its rights."""
+    home = Path(tempfile.mkdtemp())
+    if os.geteuid() == 0:
+        shutil.chown(home, NOBODY)
+    yield str(home)
+    shutil.rmtree(home)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 @pytest.mark.parametrize("there", [True, False])
-def test_a_read_only_directory_is_refused_before_data_is_read(tmp_path, there):
+def test_a_read_only_directory_is_refused_before_data_is_read(tmp_path, home_of_nobody, there):
     """A real process without the right to write; a copy outside pytest's own private directory."""
     if there:
         shutil.copy(GOLDEN, tmp_path / "ledger.sqlite")
         (tmp_path / "ledger.sqlite").chmod(0o444)
-    assert _run("read_only", tmp_path) == faults.UNWRITABLE
+    assert _run("read_only", tmp_path, DISCREET_HOME=home_of_nobody) == faults.UNWRITABLE
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits are those of POSIX")
@@ -199,7 +212,7 @@ def test_a_closed_ledger_says_so(path, dataset):
 def test_another_process_that_never_lets_go_ends_in_an_error_and_no_charge(path, dataset, charge):
     with SQLiteLedger(path) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
         ledger.register(dataset())
-        ledger._database._connected.connection.execute("PRAGMA busy_timeout = 100")
+        ledger._store._connected.connection.execute("PRAGMA busy_timeout = 100")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="nothing was charged by this call"):
             charge(ledger)
@@ -210,13 +223,13 @@ def test_another_process_that_never_lets_go_ends_in_an_error_and_no_charge(path,
 def test_reading_does_not_wait_for_a_writer(path, dataset):
     with SQLiteLedger(path) as ledger, closing(sqlite3.connect(path, isolation_level=None)) as other:
         ledger.register(dataset())
-        ledger._database._connected.connection.execute("PRAGMA busy_timeout = 0")
+        ledger._store._connected.connection.execute("PRAGMA busy_timeout = 0")
         other.execute("BEGIN IMMEDIATE")
         assert ledger.spent("visits").epsilon == 0
 
 
 def _interrupted(ledger: SQLiteLedger) -> None:
-    with ledger._database.transaction() as connection:
+    with ledger._store._begun("BEGIN IMMEDIATE") as connection:
         connection.execute("UPDATE datasets SET spent_epsilon = 7, sequence = sequence + 1, head = 'x'")
         raise KeyboardInterrupt
 

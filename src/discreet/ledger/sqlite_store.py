@@ -16,15 +16,24 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
-from discreet.errors import LedgerError
-from discreet.ledger import faults, schema
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger import faults
+from discreet.ledger import sqlite_schema as schema
+from discreet.ledger.store import Row, Statement, Transaction, UnknownOutcomeError, Values
+
+T = TypeVar("T")
 
 MEMORY = ":memory:"
 PATIENCE = 60.0
+UNWRITABLE_BACKUP = (
+    "the backup cannot be written; check its path, its directory, their rights and the space on its disk"
+)
 
 _SENTENCES = {
     sqlite3.SQLITE_NOTADB: faults.FOREIGN,
@@ -55,7 +64,35 @@ class _Connected:
             self.connection = None
 
 
-class Database:
+class _Work:
+    """The transaction of one piece of work: writes wait until its reads are done."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._writes: list[Statement] = []
+
+    def read(self, *questions: Statement) -> list[list[Row]]:
+        return [[dict(row) for row in self._connection.execute(_sqlite(q), values)] for q, values in questions]
+
+    def write(self, statement: str, values: Values) -> None:
+        self._writes.append((statement, values))
+
+    def finish(self) -> None:
+        for statement, values in self._writes:
+            if self._connection.execute(_sqlite(statement), values).rowcount != 1:
+                raise LedgerError(faults.DAMAGED)
+
+
+CLOCK = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+
+
+@lru_cache(maxsize=256)
+def _sqlite(statement: str) -> str:
+    """A statement of the ledger in the words of SQLite, where the file is locked as a whole."""
+    return statement.replace("{lock}", "").replace("{clock}", CLOCK).replace("{alone}", "NULL")
+
+
+class SQLiteStore:
     """A ledger's file (or memory), opened, checked and ready to be written."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -68,9 +105,37 @@ class Database:
             weakref.finalize(self, self._connected.close)
             _DATABASES.add(self)
 
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run work under the file's write lock and commit what it wrote; whatever it raises, nothing is written."""
+        with self._begun("BEGIN IMMEDIATE") as connection:
+            done = _Work(connection)
+            result = work(done)
+            done.finish()
+            _commit(connection)
+            return result
+
+    def look(self, work: Callable[[Transaction], T]) -> T:
+        """One consistent view for several reads; writers do not wait for it."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            result = work(_Work(connection))
+            connection.execute("COMMIT")
+            return result
+
+    def ask(self, question: Statement) -> list[Row]:
+        """The rows of one question."""
+        return self.look(lambda transaction: transaction.read(question)[0])
+
+    def charge_at_once(self, claim: Values) -> Row | None:  # noqa: ARG002
+        """There are no journeys to save on the same machine."""
+        return None
+
+    def findings(self) -> list[str]:
+        """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            return list(schema.findings(connection))
+
     @contextlib.contextmanager
-    def transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
-        """One transaction: committed when the block ends, rolled back when it raises."""
+    def _begun(self, begin: str) -> Iterator[sqlite3.Connection]:
         self._refuse_a_hidden_fork()
         with self._lock, sentences():
             connection = self._current()
@@ -79,14 +144,13 @@ class Database:
                 connection.execute(begin)
                 self._refuse_another_file()
                 yield connection
-                connection.execute("COMMIT")
-            except BaseException:
+            finally:
                 _roll_back(connection)
-                raise
 
-    def snapshot(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
-        """One consistent view for several reads; writers do not wait for it."""
-        return self.transaction("BEGIN DEFERRED")
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger as it stands now to a new file; other processes go on charging meanwhile."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            _copy(connection, Path(path).absolute())
 
     def close(self) -> None:
         """Close the connection; the last one to close folds the log into the file."""
@@ -124,8 +188,8 @@ class Database:
             raise LedgerError(faults.MOVED)
 
 
-_DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()
-_FORKING: list[Database] = []
+_DATABASES: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
+_FORKING: list[SQLiteStore] = []
 _OPENING = threading.Lock()
 
 
@@ -154,8 +218,12 @@ def sentences() -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise LedgerError(faults.CLOSED) from None
     except sqlite3.Error as error:
-        primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-        raise LedgerError(_SENTENCES.get(primary, faults.DAMAGED)) from None
+        raise LedgerError(_sentence(error)) from None
+
+
+def _sentence(error: sqlite3.Error) -> str:
+    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return _SENTENCES.get(primary, faults.DAMAGED)
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -256,6 +324,37 @@ def _create(path: Path) -> None:
     _sync_directory(path.parent)
 
 
+def _copy(source: sqlite3.Connection, path: Path) -> None:
+    """A copy appears whole or not at all; its name is taken first, so that it replaces nothing."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+        try:
+            _copy_over(source, path)
+        except BaseException:
+            path.unlink()
+            raise
+    except FileExistsError:
+        raise ParameterError(
+            f"a backup at {str(path)!r}",
+            because="there is something at that path, and a backup replaces nothing",
+            instead="a path where there is nothing yet",
+        ) from None
+    except (OSError, sqlite3.Error):
+        raise LedgerError(UNWRITABLE_BACKUP) from None
+
+
+def _copy_over(source: sqlite3.Connection, path: Path) -> None:
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    os.close(descriptor)
+    try:
+        with contextlib.closing(sqlite3.connect(draft)) as target:
+            source.backup(target)
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
 def _sync_directory(directory: Path) -> None:
     if os.name != "posix":
         return
@@ -264,6 +363,16 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _commit(connection: sqlite3.Connection) -> None:
+    """A COMMIT that fails and leaves the transaction open did not happen; one that leaves none may have."""
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            raise
+        raise UnknownOutcomeError(_sentence(error)) from None
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

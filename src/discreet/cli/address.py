@@ -1,0 +1,32 @@
+"""Addresses of databases on the command line: told from paths, and never printed, since one may hold a password."""
+
+import re
+
+import typer
+
+_ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
+_TELLTALE = re.compile(r"postgres(ql)?:/|\bpassword\s*=", re.IGNORECASE)
+NOT_SHOWN = "(an address, not shown)"
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is the address of a PostgreSQL database."""
+    return _ADDRESS.match(text) is not None
+
+
+def in_lower_case(address: str) -> str:
+    """An address as PostgreSQL's library reads it: its scheme in lower case."""
+    return _ADDRESS.sub("postgresql://", address, count=1)
+
+
+def without_addresses(text: str) -> str:
+    """A text cut off where an address or a password begins."""
+    found = _TELLTALE.search(text)
+    return text if found is None else text[: found.start()] + NOT_SHOWN
+
+
+def name(text: str) -> str:
+    """A name of a dataset or an analyst; an address in its place would be printed, password and all."""
+    if without_addresses(text) != text:
+        raise typer.BadParameter("an address of a database in the place of a name; --ledger says where the ledger is")
+    return text

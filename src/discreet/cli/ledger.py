@@ -1,0 +1,344 @@
+"""`discreet ledger`: what owners and auditors do with a ledger, in a file or in PostgreSQL."""
+
+import json
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.status import Status
+
+from discreet.accounting.filters import Budget
+from discreet.cli import address, receipt
+from discreet.cli.opening import opened, opened_file
+from discreet.errors import ParameterError
+from discreet.home import home
+from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
+from discreet.ledger.postgres_schema import VERSION
+from discreet.ledger.quota import EVERYONE, Kept
+from discreet.ledger.receipt import cost_texts
+from discreet.ledger.report import DELTAS, Overview
+from discreet.ledger.signing import public_keys
+
+
+def number(text: str) -> Decimal:
+    """A number as it was typed, to the last digit."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise typer.BadParameter(f"{text!r} is not a number") from None
+
+
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH|ADDRESS",
+        help="A file, or postgresql://role@host/database; the ledger at home otherwise.",
+        show_default=False,
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--signing-key", metavar="FILE", help="The ledger's signing key; the one at home otherwise."),
+]
+Anchors = Annotated[
+    Path | None,
+    typer.Option("--anchors", metavar="DIRECTORY", help="Where its anchors are; those at home otherwise."),
+]
+Name = Annotated[str, typer.Argument(metavar="DATASET", parser=address.name, show_default=False)]
+AnyName = Annotated[str | None, typer.Argument(metavar="DATASET", parser=address.name, show_default=False)]
+Reason = Annotated[str, typer.Option("--reason", help="Why; the chain keeps it.", show_default=False)]
+Receipts = Annotated[
+    list[Path] | None,
+    typer.Option("--receipt", metavar="FILE", help="A receipt, or a saved release, from outside; may be repeated."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Amount = Annotated[Decimal | None, typer.Option(parser=number, metavar="NUMBER", show_default=False)]
+
+_HOUSE: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "rich_markup_mode": None,
+    "pretty_exceptions_enable": False,
+}
+app = typer.Typer(name="ledger", help="Look at a ledger, verify it, limit it, keep it.", **_HOUSE)
+keys = typer.Typer(help="The keys that sign receipts and anchors.", **_HOUSE)
+app.add_typer(keys, name="key")
+
+
+@app.command()
+def show(
+    dataset: AnyName = None,
+    deltas: Annotated[
+        list[Decimal] | None,
+        typer.Option("--delta", parser=number, metavar="NUMBER", help="Tell epsilon at this delta; may be repeated."),
+    ] = None,
+    analyst: Annotated[str | None, typer.Option(help="What this analyst spent.", parser=address.name)] = None,
+    fixed: Annotated[
+        bool,
+        typer.Option("--fixed-in-advance", help="You state: all was chosen before the first answer was seen."),
+    ] = False,
+    as_json: AsJson = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Tell what was spent and is left, of one dataset or of all."""
+    asked: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
+    with opened(where, key, anchors) as ledger:
+        names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
+        reports = [ledger.report(name, **asked) for name in names]
+    told = Overview(reports) if dataset is None else reports[0]
+    print(_json(told.to_dict()) if as_json else told)
+
+
+@app.command()
+def history(
+    dataset: Name, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
+) -> None:
+    """List what happened to a dataset, in order."""
+    with opened(where, key, anchors) as ledger:
+        entries = ledger.history(dataset)
+    if as_json:
+        print(_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}))
+    else:
+        print(*entries, sep="\n")
+
+
+@app.command()
+def verify(
+    dataset: AnyName = None,
+    receipts: Receipts = None,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Recompute every chain and compare; findings end with 1.
+
+    A dataset with a finding is not served any more, by anybody, until `recover`.
+    """
+    given = _read(receipts)
+    with opened(where, key, anchors) as ledger, _waiting("verifying ..."):
+        found = ledger.verify(dataset, receipts=given)
+    _conclude(found)
+
+
+@app.command()
+def recover(
+    reason: Reason,
+    receipts: Receipts = None,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Serve again after damage or an old copy.
+
+    What was spent becomes the most that any evidence shows; nothing is ever lowered.
+    """
+    given = _read(receipts)
+    with opened(where, key, anchors) as ledger, _waiting("recovering ..."):
+        left = ledger.recover(reason=reason, receipts=given)
+    _conclude(left)
+
+
+@app.command()
+def anchor(where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
+    """Write down, outside the ledger, where every chain stands."""
+    with opened(where, key, anchors) as ledger:
+        ledger.anchor()
+        number_of = len(ledger.datasets())
+    print(f"{_counted(number_of, 'dataset')} anchored")
+
+
+@app.command()
+def cap(
+    dataset: Name,
+    reason: Reason,
+    epsilon: Amount = None,
+    delta: Amount = None,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Make a new promise for a dataset.
+
+    What is not given stays as it is, and what was spent stays spent.
+    """
+    with opened(where, key, anchors) as ledger:
+        budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
+        ledger.set_cap(dataset, budget, reason=reason)
+        print(f"the promise of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
+
+
+@app.command()
+def quota(
+    dataset: Name,
+    reason: Reason,
+    analyst: Annotated[str, typer.Argument(metavar="ANALYST", parser=address.name, show_default=False)] = EVERYONE,
+    epsilon: Amount = None,
+    delta: Amount = None,
+    failures: Annotated[
+        int | None, typer.Option(help="How many questions may fail after data was read.", show_default=False)
+    ] = None,
+    lift: Annotated[bool, typer.Option("--lift", help="No quota any more; the cap stays.")] = False,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Limit what an analyst may spend, and how often fail.
+
+    What is not given stays as it is. Without an analyst it holds for everyone who has no quota of their own.
+    """
+    given = (epsilon, delta) != (None, None)
+    if lift and given:
+        raise _both()
+    with opened(where, key, anchors) as ledger:
+        budget: Budget | Kept | None = None if lift else Kept.QUOTA
+        if given:
+            budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
+        ledger.set_quota(dataset, analyst, budget, failures=failures, reason=reason)
+        share = ledger.share(dataset, analyst)
+    whose = "everyone without a quota of their own" if analyst == EVERYONE else repr(analyst)
+    allowed = "what is left of the cap" if share.quota is None else str(share.quota)
+    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_counted(share.most_failures, 'time')}")
+
+
+@app.command()
+def rename(
+    dataset: Name,
+    to: Annotated[str, typer.Argument(metavar="NEW", parser=address.name, show_default=False)],
+    reason: Reason,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Give a dataset another name; both lead to one promise."""
+    with opened(where, key, anchors) as ledger:
+        ledger.rename(dataset, to, reason=reason)
+    print(f"{to!r} and {dataset!r} are one dataset, with one promise")
+
+
+@app.command()
+def expire(
+    grace: Annotated[float, typer.Option(help="Seconds after the end of a lease.", min=0)] = 86_400.0,
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Forfeit charges that were left behind.
+
+    Their holder went silent, and nobody asked the question again.
+    """
+    with opened(where, key, anchors) as ledger:
+        number_of = ledger.forfeit_expired(grace=grace)
+    print(f"{_counted(number_of, 'charge')} forfeited")
+
+
+@app.command()
+def create(
+    owner: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where the owner connects.", show_default=False)],
+    role: Annotated[str, typer.Option(help="The role of the service that will charge.", show_default=False)],
+) -> None:
+    """Make a ledger in PostgreSQL, or migrate it.
+
+    Run by the owner of the database; a second run changes nothing.
+    """
+    if not address.is_address(owner):
+        raise ParameterError(
+            "an address that is not one of PostgreSQL",
+            because="a ledger in a file needs no creation: the first session makes it",
+            instead="discreet ledger create postgresql://owner@db.example.org/records --role discreet_service",
+        )
+    PostgresLedger.create(address.in_lower_case(owner), role=role)
+    print(f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service")
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="A path where nothing is yet.", show_default=False)],
+    where: Where = None,
+    key: KeyFile = None,
+    anchors: Anchors = None,
+) -> None:
+    """Copy a ledger in a file, while it is in use."""
+    with opened_file(where, key, anchors) as ledger:
+        ledger.backup(file)
+        number_of = len(ledger.datasets())
+    print(f"{_counted(number_of, 'dataset')} copied to {str(file)!r}")
+
+
+@keys.command("show")
+def show_keys(key: KeyFile = None) -> None:
+    """List every public key that ever signed for a ledger, oldest first."""
+    path = _key_at(key)
+    current = Signer.at(path).key if path.exists() else None
+    listed = public_keys(path)
+    if not listed:
+        raise ParameterError(
+            "the keys of a ledger",
+            because="no key was ever made there",
+            instead="--signing-key FILE as the ledger was opened with; the first charge makes one",
+        )
+    for name, public in listed.items():
+        print(f"{name}  {public}  {'signs now' if name == current else 'retired'}")
+
+
+@keys.command("rotate")
+def rotate_key(key: KeyFile = None) -> None:
+    """Put a new key in the place of the one that signs now."""
+    made = Signer.rotate(_key_at(key))
+    print(f"{made.key}  {made.public}  signs now")
+
+
+def _key_at(path: Path | None) -> Path:
+    return home() / "signing.key" if path is None else path
+
+
+def _budget(kept: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
+    """A budget with what is not given as it is kept; the division of delta is never changed here."""
+    if epsilon is None and kept is None:
+        raise ParameterError(
+            f"a quota with delta {delta} and no epsilon", because="there is none to keep", instead="--epsilon 0.5"
+        )
+    old = {} if kept is None else vars(kept)
+    new = {name: value for name, value in {"epsilon": epsilon, "delta": delta}.items() if value is not None}
+    return Budget(**old | new | {"reason": reason})
+
+
+def _both() -> ParameterError:
+    return ParameterError(
+        "a quota that is set and lifted at once",
+        because="--lift takes away what --epsilon and --delta would set",
+        instead="either of them",
+    )
+
+
+def _read(files: list[Path] | None) -> list[Receipt]:
+    return [receipt.read(file)[0] for file in files or ()]
+
+
+def _waiting(what: str) -> Status:
+    return Console(stderr=True).status(what)
+
+
+def _conclude(found: Verification) -> None:
+    print(found)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _plain(entry: Entry) -> dict[str, Any]:
+    """An entry as plain JSON; costs are whole units as text."""
+    texts = {"event": entry.event, "detail": entry.detail}
+    documents = {name: None if text is None else json.loads(text) for name, text in texts.items()}
+    return vars(entry) | {"cost": cost_texts(entry.cost)} | documents
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _counted(number_of: int, noun: str) -> str:
+    return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"

@@ -1,0 +1,40 @@
+"""The ledger that a command works on: the one that is named, or the one at home; a command never makes one."""
+
+from pathlib import Path
+
+from discreet.cli.address import in_lower_case, is_address
+from discreet.errors import ParameterError
+from discreet.home import home
+from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
+
+EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records"
+
+
+def opened(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
+    """The ledger at a path or an address."""
+    if where is not None and is_address(where):
+        return PostgresLedger(in_lower_case(where), key=key, anchors=anchors)
+    return SQLiteLedger(_existing(where), key=key, anchors=anchors)
+
+
+def opened_file(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
+    """The ledger in a file, to be backed up; PostgreSQL has its own ways to do that."""
+    if where is not None and is_address(where):
+        raise ParameterError(
+            "a backup of a ledger in PostgreSQL",
+            because="its database is backed up as a whole, by PostgreSQL's own means",
+            instead="pg_dump, or a base backup with archived logs: see docs/runbook-ledger.md",
+        )
+    return SQLiteLedger(_existing(where), key=key, anchors=anchors)
+
+
+def _existing(where: str | None) -> Path:
+    """A path with a file; a slip in it must not make a new, empty ledger."""
+    path = home() / "ledger.sqlite" if where is None else Path(where)
+    if not path.is_file():
+        raise ParameterError(
+            "the ledger at home" if where is None else "the ledger that --ledger names",
+            because="there is no file at that path",
+            instead=EXAMPLE,
+        )
+    return path

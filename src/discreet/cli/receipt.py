@@ -1,0 +1,91 @@
+"""`discreet receipt`: what a receipt proves, checked offline from the receipt and a public key."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger.receipt import Receipt, once
+from discreet.ledger.signing import key_id
+
+app = typer.Typer(
+    name="receipt",
+    help="Check the receipt of a charge, without its ledger.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def root() -> None:
+    """Check the receipt of a charge, without its ledger."""
+
+
+@app.command()
+def verify(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A receipt, or a saved release, as JSON.", show_default=False)
+    ],
+    keys: Annotated[
+        list[str],
+        typer.Option("--key", help="A public key of the ledger, ed25519:...; may be repeated.", metavar="PUBLIC"),
+    ],
+) -> None:
+    """Check the hash of a receipt, and that the ledger's key signed it."""
+    publics = [checked_key(text) for text in keys]
+    found, is_release = read(file)
+    wrong = fault(found, publics)
+    told = f"receipt {found.id} of {found.dataset!r}, event {found.sequence}, by {found.analyst!r}"
+    if wrong is not None:
+        print(f"{told}: {wrong}")
+        raise typer.Exit(1)
+    print(f"{told}: signed by key {found.key}")
+    if is_release:
+        print("it vouches for the charge; the numbers of the release are no part of it")
+
+
+def read(file: Path) -> tuple[Receipt, bool]:
+    """The receipt in a file, and whether a release holds it."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
+    except OSError:
+        raise ParameterError(
+            f"a receipt in {str(file)!r}",
+            because="the file is not there, or cannot be read",
+            instead='a file with receipt.to_json() in it, or one that release.save("release.json") wrote',
+        ) from None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise LedgerError("the file holds neither a receipt nor a release that this version of discreet can read")
+    is_release = isinstance(data.get("receipt"), dict)
+    return Receipt.from_json(json.dumps(data["receipt"] if is_release else data)), is_release
+
+
+def fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
+    """What is wrong with a receipt, seen by somebody who has these public keys; None where nothing is."""
+    if not receipt.verify():
+        return "it was changed, its hash is not that of its fields"
+    if receipt.key is None:
+        return "no key signed it, so anybody may have made it up"
+    if receipt.key not in map(key_id, publics):
+        return f"another key signed it, {receipt.key}"
+    if not receipt.verify(publics):
+        return "its signature is not that of the key it names"
+    return None
+
+
+def checked_key(text: str) -> str:
+    """A public key; anything else is refused."""
+    if key_id(text) is None:
+        raise ParameterError(
+            f"--key {text!r}",
+            because="a public key is ed25519: and 44 characters of base64",
+            instead="a line of `discreet ledger key show`, run where the ledger is",
+        )
+    return text

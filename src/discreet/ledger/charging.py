@@ -1,0 +1,325 @@
+"""T1: the same question again, a place in the queue, or a durable charge; all datasets of a question, or none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet import events
+from discreet.accounting.filters import Budget, Cost
+from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
+from discreet.ledger import admission, faults, registering, registration, statements
+from discreet.ledger.account import Account
+from discreet.ledger.chain import GENESIS, Kind, Link, State, now
+from discreet.ledger.quota import Share
+from discreet.ledger.receipt import receipt_of
+from discreet.ledger.registration import budget_of, checked_version
+from discreet.ledger.statements import Charged, Pen
+from discreet.ledger.store import Row, Statement
+from discreet.ledger.text import canonical, digest, document, key, label
+from discreet.ledger.turn import Turn
+from discreet.version import __version__
+
+Check = Callable[[Account], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one dataset is charged for a question.
+
+    `registration` is the sequence of the registration that the question was made under; where it was replaced since,
+    the charge is refused.
+    """
+
+    name: str
+    version: int
+    event: events.Event
+    registration: int | None = None
+    cost: Cost = field(init=False)
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        label(self.name, "name")
+        object.__setattr__(self, "version", checked_version(self.version))
+        object.__setattr__(self, "cost", admission.price(self.event))
+        object.__setattr__(self, "text", events.canonical(self.event))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """One question of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
+
+    `times` are those of the links that were made for it, by which it knows its own charge again.
+    """
+
+    parts: tuple[Part, ...]
+    analyst: str
+    question: str
+    request: str
+    description: str
+    fresh: bool
+    term: int
+    times: list[str] = field(default_factory=list)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        label(self.analyst, "analyst")
+        key(self.question, "question")
+        label(self.request, "request")
+        object.__setattr__(self, "digest", digest(document(self.description, "description")))
+        _refuse_twice([part.name for part in self.parts], [part.name for part in self.parts])
+
+    def claim(self, part: Part) -> dict[str, Any]:
+        """The columns of a link that tell of this question to one dataset."""
+        return {
+            "version": part.version,
+            "analyst": self.analyst,
+            "event": part.text,
+            "question": self.question,
+            "request": self.request,
+            "digest": self.digest,
+        }
+
+    def detail(self) -> dict[str, Any]:
+        """What a link tells of the other datasets of the question."""
+        names = sorted(part.name for part in self.parts)
+        return {"detail": canonical({"together": names})} if len(names) > 1 else {}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Somebody else is answering the same question under a lease that lives."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What T1 reads of one dataset."""
+
+    part: Part
+    account: Account
+    share: Share
+    has_share: bool
+    registered: int | None
+    by_request: Charged | None
+    by_question: Charged | None
+
+
+def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
+    """One of three: a turn (new, or with a stored answer), a wait, or a refusal that was recorded.
+
+    `check` is told of each account under its lock, and refuses one that stands behind what is known of it.
+    """
+    found = _read(pen, asked)
+    for each in found:
+        check(each.account)
+        if each.account.is_halted:
+            raise LedgerError(faults.HALTED)
+    earlier = _earlier(found, asked)
+    if earlier is not None:
+        return _again(pen, asked, earlier, found)
+    for each in found:
+        _refuse_unregistered(pen, each)
+        if not admission.is_countable(each.account.spent + each.part.cost):
+            raise admission.beyond_counting()
+    for each in found:
+        refusal = _refusal(each)
+        if refusal is not None:
+            _reject(pen, asked, each)
+            return refusal
+    return Turn(receipts=tuple(receipt_of(_reserve(pen, asked, each)) for each in found))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stood:
+    """Where a dataset's chain stands after T1 in one journey."""
+
+    name: str
+    sequence: int
+    head: str
+    spent: Cost
+    budget: Budget
+
+
+def plain_claim(asked: Asking, least: int) -> tuple[Link, dict[str, object]]:
+    """The link of a charge to one dataset but for its place in the chain, and what T1 in one journey is told."""
+    (part,) = asked.parts
+    link = Link(
+        dataset=part.name,
+        sequence=0,
+        kind=Kind.RESERVED,
+        time=now(),
+        previous=GENESIS,
+        library=__version__,
+        cost=part.cost,
+        **asked.claim(part),
+    )
+    asked.times.append(link.time)
+    before, between, after = link.around()
+    text = {"before": before, "between": between, "after": after, "description": asked.description}
+    place = {"name": part.name, "registration": part.registration, "is_fresh": asked.fresh, "least": least}
+    told = {"time": link.time, "library": link.library, "format": link.format, "term": asked.term}
+    return link, asked.claim(part) | vars(part.cost) | text | place | told
+
+
+def placed(link: Link, row: Row) -> tuple[Link, Stood]:
+    """The link in the place that the store gave it; one whose hash is not ours was not made from what we said."""
+    told = replace(link, sequence=row["new_sequence"], previous=row["previous_head"])
+    if told.hash != row["new_head"]:
+        raise LedgerError(faults.DAMAGED)
+    names = {"epsilon": "epsilon", "delta": "delta", "reserved_delta": "reserve", "ceiling": "ceiling"}
+    budget = budget_of({name: row[f"promised_{word}"] for name, word in (names | {"reason": "reason"}).items()})
+    spent = Cost(row["total_epsilon"], row["total_rho"], row["total_delta"])
+    return told, Stood(name=link.dataset, sequence=told.sequence, head=told.hash, spent=spent, budget=budget)
+
+
+def resolve(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
+    """What became of a T1 whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
+    ours = [each.by_request for each in _read(pen, asked)]
+    if all(each is not None and each.link.time in asked.times for each in ours):
+        return Turn(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
+    return charge(pen, asked, check)
+
+
+def repeated(asked: Asking, ask: Callable[[Statement], list[Row]]) -> Turn | None:
+    """The stored answer to a question of a single dataset, read without waiting for anybody; None to go on to T1."""
+    if asked.fresh or len(asked.parts) > 1:
+        return None
+    (part,) = asked.parts
+    earlier = statements.charged_in(ask(statements.same_question(part.name, asked.question)))
+    if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, asked):
+        return None
+    if earlier.payload is None:
+        return None
+    return Turn(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
+
+
+def _questions(part: Part, asked: Asking) -> list[Statement]:
+    return [
+        statements.account_question(part.name, lock=True),
+        statements.shares_question(part.name, asked.analyst),
+        statements.version_question(part.name, part.version),
+        statements.request_question(part.name, asked.analyst, asked.request),
+        statements.same_question(part.name, asked.question),
+    ]
+
+
+def _read(pen: Pen, asked: Asking) -> list[_Found]:
+    """Everything, in one journey to the store; the rows of datasets are locked in the order of their names."""
+    parts = sorted(asked.parts, key=lambda part: part.name)
+    answers = pen.read(*(question for part in parts for question in _questions(part, asked)))
+    each = len(answers) // len(parts)
+    found = [_found(pen, part, asked, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
+    _refuse_twice([part.name for part in parts], [own.account.name for own in found])
+    return found
+
+
+def _refuse_twice(asked: list[str], names: list[str]) -> None:
+    """A dataset is charged once for a question, whatever names it is asked by."""
+    if not names or len(set(names)) != len(names):
+        raise ParameterError(
+            f"a charge to {asked}", because="it names no dataset, or one twice", instead="each dataset once"
+        )
+
+
+def _found(pen: Pen, part: Part, asked: Asking, answers: list[list[Row]]) -> _Found:
+    accounts, shares, versions, by_request, by_question = answers
+    account = statements.account_in(pen, part.name, accounts)
+    share, has_share = statements.share_in(shares, account.name, asked.analyst)
+    return _Found(
+        part=part,
+        account=account,
+        share=share,
+        has_share=has_share,
+        registered=versions[0]["registered"] if versions else None,
+        by_request=statements.charged_in(by_request),
+        by_question=None if asked.fresh else statements.charged_in(by_question),
+    )
+
+
+def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
+    """The charge of this request, or of the same question; for several datasets, only one made for them all."""
+    requested = [each.by_request for each in found]
+    if any(requested):
+        if not all(
+            each is not None and _is_same(each.link, own.part, asked)
+            for each, own in zip(requested, found, strict=True)
+        ):
+            raise ParameterError(
+                f"request {asked.request!r} for another question",
+                because="a request key stands for one question, so that a retry is answered and not charged again",
+                instead="a request key of its own for each question, or request=None",
+            )
+        return [each for each in requested if each is not None]
+    same = [each.by_question for each in found]
+    if all(
+        each is not None and _is_the_question(each.link, own.part, asked) for each, own in zip(same, found, strict=True)
+    ):
+        charges = [each for each in same if each is not None]
+        return charges if len({(each.link.analyst, each.link.request) for each in charges}) == 1 else None
+    return None
+
+
+def _is_the_question(link: Link, part: Part, asked: Asking) -> bool:
+    """Whether an earlier charge was for this very question: the plan, the price, the version, the other datasets."""
+    same = (link.version, link.event, link.digest) == (part.version, part.text, asked.digest)
+    return same and link.detail == asked.detail().get("detail")
+
+
+def _is_same(link: Link, part: Part, asked: Asking) -> bool:
+    return link.question == asked.question and _is_the_question(link, part, asked)
+
+
+def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found]) -> Turn | Waiting:
+    first = max(earlier, key=lambda each: each.state is State.ANSWERED)
+    receipts = tuple(receipt_of(each.link) for each in earlier)
+    if any(each.state is State.FORFEITED for each in earlier):
+        raise Failure
+    if first.state is State.ANSWERED:
+        return Turn(receipts=receipts, attempt=first.attempt, payload=first.payload)
+    if not all(each.is_expired for each in earlier):
+        return Waiting()
+    for charge, own in zip(earlier, found, strict=True):
+        _resume(pen, asked, charge, own)
+    return Turn(receipts=receipts, attempt=first.attempt + 1)
+
+
+def _resume(pen: Pen, asked: Asking, charge: Charged, own: _Found) -> None:
+    """Take over a charge whose holder let the lease expire: the charge stands, and its holder's failure is counted."""
+    whose = charge.link.analyst or ""
+    share, _ = statements.share(pen, own.account.name, whose)
+    refusal = share.refusal(Cost(0, 0, 0)) if share.failures >= share.most_failures else None
+    if refusal is not None:
+        raise refusal
+    pen.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
+    statements.resume(pen, charge, asked.term)
+    statements.fail(pen, own.account.name, whose)
+
+
+def _refuse_unregistered(pen: Pen, each: _Found) -> None:
+    if each.registered is None:
+        raise registering.refuse_unknown_version(pen, each.account, each.part.version)
+    if each.part.registration not in (None, each.registered):
+        raise registration.replaced(each.account.name)
+
+
+def _refusal(each: _Found) -> BudgetError | None:
+    known, cost = each.account, each.part.cost
+    if not known.caps.admit(known.spent + cost):
+        return admission.refusal(known.name, known.budget, known.spent, cost)
+    return each.share.refusal(cost)
+
+
+def _reject(pen: Pen, asked: Asking, each: _Found) -> None:
+    cost = each.part.cost
+    detail = canonical({"asked": [cost.epsilon, cost.rho, cost.delta]})
+    pen.append(each.account, each.account.link(Kind.REJECTED, detail=detail, **asked.claim(each.part)))
+
+
+def _reserve(pen: Pen, asked: Asking, each: _Found) -> Link:
+    """The guarded update, the analyst's share, the chained event, the reservation."""
+    link = each.account.link(Kind.RESERVED, cost=each.part.cost, **asked.claim(each.part), **asked.detail())
+    asked.times.append(link.time)
+    pen.charge(each.account, link)
+    statements.spend(pen, each.share, each.part.cost, is_there=each.has_share)
+    pen.record(link)
+    statements.reserve(pen, link, asked.description, asked.term)
+    return link

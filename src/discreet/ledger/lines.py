@@ -1,0 +1,113 @@
+"""Text files to which many processes append whole lines, and which one reads from where one stopped.
+
+A batch of lines is one write to a file opened with O_APPEND, so on a local disk the lines of processes never mix. A
+line that a crash cut off has no end: readers leave it, and the next writer closes it with a mark, so that it swallows
+nothing that comes after it.
+"""
+
+import errno
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+MODE = 0o600
+MOST_LINES = 4_096
+
+_CUT = b" #cut off\n"
+_TAIL = 64
+
+
+@dataclass(frozen=True)
+class Place:
+    """How far a file was read, and enough of it to notice that it is no longer the same one."""
+
+    offset: int = 0
+    number: int = 0
+    file: tuple[int, int] | None = None
+    tail: bytes = b""
+
+
+BEGINNING = Place()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some lines with their numbers and the place after them; `is_anew` if the file was cut, replaced or deleted."""
+
+    lines: tuple[tuple[int, bytes], ...]
+    place: Place
+    is_anew: bool = False
+
+
+def append(path: Path, lines: Iterable[str], *, sync: bool = False) -> None:
+    """Append lines in one write; with `sync` they are on the disk when this returns."""
+    text = "".join(f"{line}\n" for line in lines).encode()
+    if not text:
+        return
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
+    try:
+        size = os.fstat(descriptor).st_size
+        is_cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        content = _CUT + text if is_cut else text
+        if os.write(descriptor, content) != len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if sync:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if sync or not size:
+        sync_directory(path.parent)
+
+
+def after(path: Path, place: Place = BEGINNING, *, most: int = MOST_LINES) -> Batch:
+    """The next whole lines after a place, at most so many; a cut-off end is left for later."""
+    try:
+        opened = path.open("rb")
+    except FileNotFoundError:
+        return Batch((), BEGINNING, is_anew=place != BEGINNING)
+    with opened:
+        found = os.fstat(opened.fileno())
+        file = (found.st_dev, found.st_ino)
+        is_same = place.file == file and found.st_size >= place.offset and _tail_stands(opened, place)
+        start = place if is_same else Place(file=file)
+        lines, end = _read(opened, start, most)
+    return Batch(lines, end, is_anew=not is_same and place != BEGINNING)
+
+
+def every(path: Path) -> list[tuple[int, bytes]]:
+    """All whole lines of a short file, with their numbers; none where there is no file."""
+    place = BEGINNING
+    lines: list[tuple[int, bytes]] = []
+    while (batch := after(path, place)).place != place:
+        place = batch.place
+        lines += batch.lines
+    return lines
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a new name in a directory survive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _tail_stands(opened: BinaryIO, place: Place) -> bool:
+    opened.seek(place.offset - len(place.tail))
+    return opened.read(len(place.tail)) == place.tail
+
+
+def _read(opened: BinaryIO, start: Place, most: int) -> tuple[tuple[tuple[int, bytes], ...], Place]:
+    opened.seek(start.offset)
+    offset, number, last, lines = start.offset, start.number, start.tail, []
+    for line in islice(opened, most):
+        if not line.endswith(b"\n"):
+            break
+        offset, number, last = offset + len(line), number + 1, line
+        if not line.endswith(_CUT):
+            lines.append((number, line[:-1]))
+    return tuple(lines), Place(offset, number, start.file, last[-_TAIL:])

@@ -1,0 +1,66 @@
+"""The ledger on PostgreSQL: for an organisation, its servers and its analysts."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.home import home
+from discreet.ledger import postgres_schema
+from discreet.ledger.book import LEASE, Ledger
+from discreet.ledger.postgres_store import PostgresStore, connect, sentences
+from discreet.ledger.signing import Signer
+from discreet.ledger.text import label
+from discreet.ledger.witness import Witness
+
+if TYPE_CHECKING:
+    import psycopg
+
+ANCHOR_EVERY = 100
+
+
+class PostgresLedger(Ledger):
+    """A ledger in a PostgreSQL database, reached by the role of its service.
+
+    The owner of the database makes or migrates it once, `PostgresLedger.create(owner_url, role="discreet_service")`;
+    the service's role can then add events and never change or delete one. Receipts are signed with the key in `key`,
+    and anchors are written to the directory `anchors`; both are at home (`DISCREET_HOME`) unless they are named.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        anchors: str | os.PathLike[str] | None = None,
+        lease: float = LEASE,
+    ) -> None:
+        signer = Signer.at(Path(key or home() / "signing.key"))
+        witness = Witness(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
+        super().__init__(PostgresStore(address), signer=signer, witness=witness, lease=lease)
+
+    @staticmethod
+    def create(address: str, *, role: str) -> None:
+        """Make the ledger's schema, or bring it to the newest version, and give the service's role its rights.
+
+        Run by the owner of the database; a second run changes nothing, and one that is killed half-way is run again.
+        """
+        label(role, "role")
+        with sentences(), connect(address) as connection:
+            if connection.info.user == role:
+                raise ParameterError(
+                    f"role={role!r} for the service of the ledger",
+                    because="it is the owner's own role, which may change and delete what it owns",
+                    instead='role="discreet_service", after CREATE ROLE discreet_service LOGIN',
+                )
+            _refuse_unknown(connection, role)
+            postgres_schema.migrate(connection, role)
+
+
+def _refuse_unknown(connection: "psycopg.Connection[Any]", role: str) -> None:
+    if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone() is None:
+        raise ParameterError(
+            f"role={role!r} for the service of the ledger",
+            because="the database server has no such role",
+            instead=f"CREATE ROLE {role} LOGIN PASSWORD '...', run by whoever may create roles, then again",
+        )

@@ -1,0 +1,85 @@
+"""A ledger of every version that was ever written opens, verifies and serves, on each store."""
+
+import shutil
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from discreet.accounting.filters import Cost
+from discreet.ledger import Kind, Ledger, Receipt, Slice, SQLiteLedger, State, open_ledger
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "ledger"
+
+
+def _check_the_first_part(ledger: Ledger, receipt: Receipt) -> None:
+    """What there is since version 1."""
+    assert receipt.verify()
+    report = ledger.verify(receipts=[receipt])
+    assert report, str(report)
+    assert ledger.spent("visits") == Cost(None, 12_300_000_000_000, 10_000_000)
+    assert ledger.spent("people").epsilon == 333_000_000_000
+    assert ledger.stored("visits", "cd") == b""
+    assert ledger.stored("visits", "ef") == b"0"
+    assert ledger.answer(receipt, b"another") == b'{"n": 12}'
+    assert ledger.share("visits", "bob").failures == 1
+
+
+def _check_the_second_part(ledger: Ledger, turn) -> None:
+    """What came with version 2."""
+    assert ledger.spent("persons") == ledger.spent("people")
+    assert (ledger.share("visits", "bob").most_failures, ledger.share("visits", "zoe").quota.epsilon) == (7, 12)
+    assert ledger.registered("stays 1").slice == Slice("stays", "2026-01-01", "2026-02-01")
+    assert ledger.stored("stays 1", "aa") == ledger.stored("stays 2", "aa") == b"together"
+    assert ledger.stored("stays 1", "ab") == b"taken over"
+    assert ledger.share("stays 1", "ann").failures == 1
+    states = {entry.question: entry.state for entry in ledger.history("stays 2") if entry.kind is Kind.RESERVED}
+    assert states == {"aa": State.ANSWERED, "bb": State.FORFEITED}
+    assert turn(ledger, name="stays 1", question="ab").payload == b"taken over"
+    assert [entry.state for entry in ledger.history("stays 1")][-1] is State.RESERVED
+
+
+def _check_that_it_goes_on(ledger: Ledger, turn) -> None:
+    answered = turn(ledger, question="0a", version=2, analyst="zoe")
+    assert ledger.answer(answered, b"new") == b"new"
+    assert turn(ledger, question="0a", version=2).payload == b"new"
+    assert ledger.verify(), str(ledger.verify())
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_file_of_every_released_version_opens_and_verifies(path, turn, version):
+    shutil.copy(GOLDEN / f"v{version}.sqlite", path)
+    receipt = Receipt.from_json((GOLDEN / f"v{version}.receipt.json").read_text())
+    with SQLiteLedger(path) as ledger:
+        _check_the_first_part(ledger, receipt)
+        if version >= 2:
+            _check_the_second_part(ledger, turn)
+            assert ledger.spent("stays 2").epsilon == 3 * 10**11
+            assert [entry.kind for entry in ledger.history("stays 2")][-1] is Kind.RECOVERED
+        _check_that_it_goes_on(ledger, turn)
+
+
+@pytest.fixture
+def restored(ledger_server):
+    """An empty database for a dump, and the address of the service in it."""
+    name = "golden"
+    with psycopg.connect(ledger_server.superuser_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}".encode())
+    owner, service = (
+        f"{url.rpartition('/')[0]}/{name}" for url in (ledger_server.superuser_url, ledger_server.service_url)
+    )
+    yield owner, service
+    with psycopg.connect(ledger_server.superuser_url, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+
+
+@pytest.mark.parametrize("version", [1])
+def test_a_dump_of_every_released_version_is_restored_and_verifies(restored, turn, version):
+    owner, service = restored
+    with psycopg.connect(owner) as connection:
+        connection.execute((GOLDEN / f"v{version}.postgres.sql").read_bytes())
+    receipt = Receipt.from_json((GOLDEN / f"v{version}.postgres.receipt.json").read_text())
+    with open_ledger(service) as ledger:
+        _check_the_first_part(ledger, receipt)
+        _check_the_second_part(ledger, turn)
+        _check_that_it_goes_on(ledger, turn)

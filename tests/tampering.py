@@ -1,0 +1,188 @@
+"""Whoever owns the database can change anything: a hand in the tables of a ledger, without rules in its way.
+
+    with tampering(address) as hand:                     # what is done is kept, and the rules are there again
+        hand.execute("UPDATE events SET cost_rho = 1 WHERE dataset = :name", name="visits")
+    with tampering(address, is_kept=False) as hand:      # what is done is undone at the end
+        with hand.undone():                              # or before
+            hand.execute(...)
+            hand.findings()
+
+An address is a path, or that of a superuser of a PostgreSQL database. SQL is the same for both: `:name` for values, and
+{row} for what tells a row of a table from all others.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from discreet.accounting.filters import NOTHING, Cost
+from discreet.ledger import postgres_store, sqlite_store
+from discreet.ledger.chain import Kind, State, link_of
+from discreet.ledger.recovering import evidence
+from discreet.ledger.statements import Pen
+from discreet.ledger.tally import cost_in, tallies
+from discreet.ledger.verification import Finding, verification
+from servers import DATABASE, OWNER, SERVICE, PostgresServer
+
+TABLES = ("ledger", "datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")
+ANY_CHECK = """SELECT conname AS name, conrelid::regclass::text AS of FROM pg_constraint
+WHERE connamespace = to_regnamespace('discreet') AND contype = 'c'"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One ledger: its address for the service, and for whoever tampers with it; the owner's on PostgreSQL."""
+
+    service: str
+    tamperer: str
+    owner: str = ""
+
+
+class Hand:
+    """One connection to the tables of a ledger, in a transaction, without triggers, references and checks."""
+
+    def __init__(self, connection: Any, work: Any, row: str) -> None:
+        self._connection = connection
+        self._work = work
+        self._row = row
+
+    def execute(self, statement: str, **values: object) -> list[dict[str, Any]]:
+        """Run SQL; the rows that it gives, if any."""
+        asked = statement.replace("{row}", self._row)
+        if isinstance(self._connection, psycopg.Connection):
+            asked = re.sub(r"(?<!:):(\w+)", r"%(\1)s", asked)
+        cursor = self._connection.execute(asked, values)
+        return [] if cursor.description is None else [dict(row) for row in cursor]
+
+    def findings(self, name: str | None = None) -> list[Finding]:
+        """What the rows as they are now show about one dataset or about all."""
+        return list(verification(list(evidence(Pen(self._work), name))).findings)
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table."""
+        return list(self.execute(f"SELECT * FROM {table}")[0])
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Undo what was done meanwhile."""
+        self._connection.execute("SAVEPOINT before")
+        yield
+        self._connection.execute("ROLLBACK TO before")
+
+
+@contextmanager
+def tampering(address: str, *, is_kept: bool = True) -> Iterator[Hand]:
+    """A hand in the tables of a ledger."""
+    opened = _on_postgres if address.startswith("postgresql:") else _on_sqlite
+    with opened(address, is_kept=is_kept) as hand:
+        yield hand
+
+
+@contextmanager
+def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
+    raw = sqlite3.connect(path, isolation_level=None)
+    raw.row_factory = sqlite3.Row
+    try:
+        raw.execute("PRAGMA ignore_check_constraints = ON")
+        raw.execute("PRAGMA synchronous = OFF")
+        raw.execute("BEGIN IMMEDIATE")
+        triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            raw.execute(f"DROP TRIGGER {name}")
+        yield Hand(raw, sqlite_store._Work(raw), "rowid")
+        for _, statement in triggers:
+            raw.execute(statement)
+        raw.execute("COMMIT" if is_kept else "ROLLBACK")
+    finally:
+        raw.close()
+
+
+@contextmanager
+def _on_postgres(address: str, *, is_kept: bool) -> Iterator[Hand]:
+    with psycopg.connect(address, row_factory=dict_row) as raw:
+        raw.execute("SET LOCAL session_replication_role = replica")
+        raw.execute("SET LOCAL search_path = discreet")
+        hand = Hand(raw, postgres_store._Work(raw), "ctid")
+        if not is_kept:
+            for check in raw.execute(ANY_CHECK).fetchall():
+                raw.execute(f"ALTER TABLE {check['of']} DROP CONSTRAINT {check['name']}".encode())
+        yield hand
+        if not is_kept:
+            raw.rollback()
+
+
+def rehash(hand: Hand, name: str) -> None:
+    """Give every event the hash of what it says now."""
+    for row in hand.execute("SELECT * FROM events WHERE dataset = :name", name=name):
+        _set(hand, "events", {"hash": link_of(row).hash}, dataset=name, sequence=row["sequence"])
+
+
+def roll_back(hand: Hand, name: str, kept: int) -> None:
+    """Put a dataset back to where it stood after an event, in every table: as an older copy would have it."""
+    events = hand.execute("SELECT * FROM events WHERE dataset = :name ORDER BY sequence", name=name)
+    left = [row for row in events if row["sequence"] <= kept]
+    for table, place in {"events": "sequence", "reservations": "sequence", "answers": "reservation"}.items():
+        hand.execute(f"DELETE FROM {table} WHERE dataset = :name AND {place} > :kept", name=name, kept=kept)
+    hand.execute("DELETE FROM versions WHERE dataset = :name AND registered > :kept", name=name, kept=kept)
+    for row in events[len(left) :]:
+        if row["kind"] == Kind.RENAMED:
+            hand.execute("DELETE FROM aliases WHERE alias = :alias", alias=json.loads(row["detail"])["alias"])
+    _put_back_the_row(hand, name, left)
+    _put_back_reservations(hand, name, left)
+    hand.execute("DELETE FROM analysts WHERE dataset = :name", name=name)
+    for analyst, own in tallies(left, {row["sequence"] for row in left}).items():
+        columns = own.row(name, analyst)
+        marks = ", ".join(f":{column}" for column in columns)
+        hand.execute(f"INSERT INTO analysts ({', '.join(columns)}) VALUES ({marks})", **columns)
+
+
+def _put_back_the_row(hand: Hand, name: str, left: list[dict[str, Any]]) -> None:
+    promising = [row for row in left if row["kind"] in (Kind.REGISTERED, Kind.CAPPED, Kind.RECOVERED)][-1]
+    detail = json.loads(promising["detail"])
+    promise = detail.get("new", detail)
+    before = [row for row in left if row["sequence"] <= promising["sequence"]]
+    columns = promise["budget"] | dict(zip(("cap_epsilon", "cap_rho", "cap_delta"), promise["caps"], strict=True))
+    columns |= {"sequence": left[-1]["sequence"], "head": left[-1]["hash"]}
+    for prefix, cost in {"spent": _total(left), "floor": _total(before)}.items():
+        columns |= {f"{prefix}_{part}": value for part, value in vars(cost).items()}
+    _set(hand, "datasets", columns, name=name)
+
+
+def _put_back_reservations(hand: Hand, name: str, left: list[dict[str, Any]]) -> None:
+    concluded = {row["reservation"] for row in left if row["kind"] in (Kind.ANSWERED, Kind.FORFEITED)}
+    for row in hand.execute("SELECT * FROM reservations WHERE dataset = :name", name=name):
+        place = {"dataset": name, "sequence": row["sequence"]}
+        resumed = sum(each["kind"] == Kind.RESUMED and each["reservation"] == row["sequence"] for each in left)
+        _set(hand, "reservations", {"attempt": 1 + resumed}, **place)
+        if row["sequence"] not in concluded:
+            _set(hand, "reservations", {"state": str(State.RESERVED)}, **place)
+            where = "WHERE dataset = :dataset AND reservation = :sequence"
+            hand.execute(f"DELETE FROM answers {where}", **place)
+
+
+def _total(events: list[dict[str, Any]]) -> Cost:
+    return sum((cost_in(row, "cost") for row in events), NOTHING)
+
+
+def _set(hand: Hand, table: str, columns: dict[str, object], **place: object) -> None:
+    changes = ", ".join(f"{column} = :{column}" for column in columns)
+    # A column may be both set and searched for, so what is searched for has a name of its own.
+    where = " AND ".join(f"{column} = :of_{column}" for column in place)
+    found = {f"of_{column}": value for column, value in place.items()}
+    hand.execute(f"UPDATE {table} SET {changes} WHERE {where}", **columns, **found)
+
+
+def new_database(server: PostgresServer, name: str) -> Place:
+    """One more database of a server, of the same roles, with nothing in it."""
+    with psycopg.connect(server.superuser_url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
+        connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}".encode())
+    addresses = (server.service_url, server.superuser_url, server.owner_url)
+    return Place(*(address.removesuffix(DATABASE) + name for address in addresses))
