@@ -17,13 +17,15 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
 
-from discreet.accounting.filters import NOTHING, Cost
-from discreet.ledger import postgres_store, sqlite_store
+from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Cost
+from discreet.ledger import Ledger, postgres_store, sqlite_store
 from discreet.ledger.chain import Kind, State, link_of
 from discreet.ledger.recovering import evidence
 from discreet.ledger.statements import Pen
@@ -31,6 +33,7 @@ from discreet.ledger.tally import cost_in, tallies
 from discreet.ledger.verification import Finding, verification
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
+TENTH = EPSILON_UNITS // 10
 TABLES = ("ledger", "datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")
 ANY_CHECK = """SELECT conname AS name, conrelid::regclass::text AS of FROM pg_constraint
 WHERE connamespace = to_regnamespace('discreet') AND contype = 'c'"""
@@ -52,11 +55,12 @@ class Hand:
         self._connection = connection
         self._work = work
         self._row = row
+        self.is_file = isinstance(connection, sqlite3.Connection)
 
     def execute(self, statement: str, **values: object) -> list[dict[str, Any]]:
         """Run SQL; the rows that it gives, if any."""
         asked = statement.replace("{row}", self._row)
-        if isinstance(self._connection, psycopg.Connection):
+        if not self.is_file:
             asked = re.sub(r"(?<!:):(\w+)", r"%(\1)s", asked)
         cursor = self._connection.execute(asked, values)
         return [] if cursor.description is None else [dict(row) for row in cursor]
@@ -186,3 +190,21 @@ def new_database(server: PostgresServer, name: str) -> Place:
         connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}".encode())
     addresses = (server.service_url, server.superuser_url, server.owner_url)
     return Place(*(address.removesuffix(DATABASE) + name for address in addresses))
+
+
+def tenths(ledger: Ledger) -> Fraction | None:
+    """What was spent of 'visits', in tenths of epsilon."""
+    spent = ledger.spent("visits").epsilon
+    return None if spent is None else Fraction(spent, TENTH)
+
+
+def anchor_file(ledger: Ledger) -> Path:
+    """Where its anchors are."""
+    return ledger._witness._directory / f"{ledger._witness._ledger}.jsonl"
+
+
+def clean(ledger: Ledger, **options: object) -> bool:
+    """Whether nothing is found, or else what."""
+    found = ledger.verify(**options)
+    assert found, str(found)
+    return True

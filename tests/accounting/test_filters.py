@@ -322,6 +322,14 @@ def test_a_fresh_pure_budget_has_all_of_it_left():
 # The promise itself ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("reason", [5, b"board", "a\0b", "a\ud800b", "two\nlines", "a\u2028b", "x" * 2_001])
+def test_a_reason_is_text_that_prints(reason):
+    """The ledger keeps it for ever, in every store, and an audit shows it as it is."""
+    with pytest.raises(ParameterError, match="text that prints"):
+        Budget(epsilon=1, reason=reason)
+    assert Budget(epsilon=1, reason="Beschluß № 5 🦄").reason == "Beschluß № 5 🦄"
+
+
 def test_an_epsilon_above_the_ceiling_needs_a_reason():
     with pytest.raises(BudgetError, match="ceiling"):
         Budget(epsilon=11)

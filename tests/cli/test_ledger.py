@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -270,8 +271,9 @@ def test_a_renamed_dataset_answers_to_both_names(run):
 
 
 def test_charges_that_were_left_are_forfeited_after_the_grace(run, path):
-    with SQLiteLedger(path, lease=0.001) as ledger:
+    with SQLiteLedger(path, lease=0.05) as ledger:
         left = charged(ledger, "dd44").receipt
+    time.sleep(0.1)
     assert said(run("expire")) == "0 charges forfeited"
     assert said(run("expire", "--grace", "0")) == "1 charge forfeited"
     with SQLiteLedger(path) as ledger:

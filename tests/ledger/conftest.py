@@ -20,6 +20,7 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, SQLiteLedger, Turn
 from servers import SERVICE, PostgresServer
+from tampering import roll_back, tampering
 
 FACTS = '{"columns": {"ward": "text", "cost": "integer"}}'
 QUESTION = hashlib.sha256(b"how many").hexdigest()
@@ -148,3 +149,47 @@ def at_once() -> Callable[..., list[Any]]:
             return list(threads.map(run, acts, timeout=60))
 
     return run_all
+
+
+@pytest.fixture
+def tamperer(address: str, request: pytest.FixtureRequest) -> str:
+    """Where whoever tampers with the ledger of this test connects."""
+    is_file = not address.startswith("postgresql:")
+    return address if is_file else request.getfixturevalue("ledger_server").superuser_url
+
+
+@pytest.fixture
+def tamper(tamperer: str) -> Callable[..., None]:
+    def changed(statement: str, **values: object) -> None:
+        with tampering(tamperer) as hand:
+            hand.execute(statement, **values)
+
+    return changed
+
+
+@pytest.fixture
+def put_back(tamperer: str) -> Callable[[int], None]:
+    """Put 'visits' back to where it stood after an event."""
+
+    def older(kept: int) -> None:
+        with tampering(tamperer) as hand:
+            roll_back(hand, "visits", kept)
+
+    return older
+
+
+@pytest.fixture
+def lost(
+    visits: Ledger, charge: Callable[..., Receipt], put_back: Callable[[int], None]
+) -> Callable[..., list[Receipt]]:
+    """Three charges stay, so many more are lost; their receipts."""
+
+    def older(more: int = 2, **changes: object) -> list[Receipt]:
+        for _ in range(3):
+            charge(visits)
+        receipts = [charge(visits, **changes) for _ in range(more)]
+        visits.close()
+        put_back(4)
+        return receipts
+
+    return older

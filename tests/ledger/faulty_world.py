@@ -132,6 +132,30 @@ def fork_amid_threads(path: str) -> None:
     print(ends == [0] * 5 and ledger.verify().ok)
 
 
+def fork_while_it_is_witnessed(path: str) -> None:
+    """Fork while another thread notes how far the chain has come, and charge in the child."""
+    ledger = registered(path)
+    charge(ledger)
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with ledger._witness._turn():
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        charge(ledger)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    done.set()
+    thread.join()
+
+
 def fork_in_memory() -> None:
     ledger = registered(":memory:")
     child = os.fork()

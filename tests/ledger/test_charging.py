@@ -3,6 +3,7 @@
 import threading
 import time
 from fractions import Fraction
+from functools import partial
 
 import pytest
 
@@ -17,7 +18,7 @@ from discreet.errors import (
     PendingError,
     SourceError,
 )
-from discreet.ledger import Kind, Part, State, SupersededError
+from discreet.ledger import Kind, Part, State, SupersededError, Turn, concluding
 from discreet.ledger.charging import Asking
 
 SHORT = 0.1
@@ -300,6 +301,31 @@ def test_a_lease_is_not_taken_over_from_an_analyst_who_may_fail_no_more(another,
     assert ledger.spent("visits").epsilon == 10**11
 
 
+@pytest.mark.parametrize("names", [("visits",), ("visits", "other")])
+def test_an_analyst_who_may_fail_no_more_and_never_came_back_blocks_nobody_else(another, dataset, names):
+    """Their expired charge is forfeited, and whoever asks the same is charged for themselves."""
+    ledger = another(lease=SHORT)
+    for name in ("visits", "other"):
+        ledger.register(dataset(name=name))
+    ledger.set_quota("visits", "ann", failures=1, reason="a test")
+    parts = [Part(name=name, version=1, event=TENTH) for name in names]
+
+    def asked(analyst: str) -> Turn:
+        return ledger.charge_together(parts, analyst=analyst, question="ab", description="{}", patience=0)
+
+    left = asked("ann")
+    for attempt in (2, 1):
+        _expire()
+        taken = asked("bob")
+        assert taken.attempt == attempt
+    assert [ledger.state(receipt) for receipt in left.receipts] == [State.FORFEITED] * len(names)
+    assert [receipt.analyst for receipt in taken.receipts] == ["bob"] * len(names)
+    assert ledger.answer(taken, b"answer") == b"answer"
+    assert [ledger.spent(name).epsilon for name in names] == [2 * 10**11] * len(names)
+    assert (ledger.share("visits", "ann").failures, ledger.share("visits", "bob").failures) == (2, 0)
+    assert ledger.verify(), str(ledger.verify())
+
+
 # Several datasets together
 
 
@@ -405,18 +431,14 @@ def test_an_expired_lease_over_several_datasets_is_taken_over_as_one(another, to
     assert slept.verify()
 
 
-def test_what_became_of_one_dataset_alone_damages_nothing(another, together):
-    """A receipt alone stands for its own dataset; the question is then failed, or answered, and never in between."""
+def test_a_question_that_failed_for_one_dataset_alone_failed(another, together):
+    """Expired charges are forfeited one by one: whoever is killed in between leaves a question that failed."""
     ledger = another(lease=SHORT)
     for place in (0, 1):
-        failed = together(on=ledger, request=f"f-{place}", question=f"a{place}")
-        ledger.forfeit(failed.receipts[place], "timeout")
-        answered = together(on=ledger, request=f"a-{place}", question=f"b{place}")
-        ledger.answer(answered.receipts[place], b"answer")
-    _expire()
-    for place in (0, 1):
-        assert together(on=ledger, request=f"a-{place}", question=f"b{place}").payload == b"answer"
-        assert together(on=ledger, question=f"b{place}").payload == b"answer"
+        failed = together(on=ledger, request=f"f-{place}", question=f"a{place}").receipts[place]
+        _expire()
+        forfeited = ledger._run(partial(concluding.forfeit_expired, place=(failed.dataset, failed.sequence)))
+        assert forfeited
         with pytest.raises(Failure):
             together(on=ledger, request=f"f-{place}", question=f"a{place}")
         assert together(on=ledger, question=f"a{place}").payload is None
@@ -451,6 +473,30 @@ def test_a_dataset_cannot_be_named_twice_by_its_other_name(ledger, together):
         together(names=("a", "z"))
     assert _spent(ledger) == [0, 0, 0]
     assert ledger.verify()
+
+
+def test_a_question_over_several_datasets_is_the_same_by_their_other_names(ledger, together):
+    ledger.rename("a", "z", reason="a test")
+    ledger.answer(together(request="r-1"), b"answer")
+    assert together(names=("z", "b"), request="r-1").payload == b"answer"
+    asked = together(names=("b", "z"))
+    assert asked.payload == b"answer"
+    assert [receipt.dataset for receipt in asked.receipts] == ["a", "b"]
+    assert {receipt.detail for receipt in asked.receipts} == {'{"together":["a","b"]}'}
+
+
+def test_crowds_that_name_datasets_by_their_other_names_never_block_each_other(ledger, another, together, at_once):
+    """Locks go by the datasets and not by what they are called: 'z' is 'a', and comes after 'b'."""
+    ledger.rename("a", "z", reason="a test")
+    other = another()
+
+    def spend(on, names, who: str) -> None:
+        for number in range(20):
+            together(on=on, names=names, question=f"{number:02x}", analyst=who, epsilon=Fraction(1, 1000), fresh=True)
+
+    outcomes = at_once(lambda: spend(ledger, ("a", "b"), "ann"), lambda: spend(other, ("b", "z"), "bob"))
+    assert outcomes == [None, None]
+    assert _spent(ledger) == [4 * 10**10, 4 * 10**10, 0]
 
 
 # What cannot be asked

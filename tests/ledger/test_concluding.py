@@ -4,13 +4,15 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from fractions import Fraction
 from functools import partial
 
 import psycopg
 import pytest
 
 from discreet.errors import Failure, LedgerError, PendingError
-from discreet.ledger import State, SupersededError, Turn
+from discreet.events import PureEvent
+from discreet.ledger import Part, State, SupersededError, Turn
 from discreet.ledger.concluding import EXPIRED
 
 SHORT = 0.1
@@ -69,6 +71,27 @@ def test_an_attempt_that_never_was_cannot_answer(visits, turn):
         visits.answer(ahead, b"answer")
     assert visits.forfeit(ahead, "timeout") is State.RESERVED
     assert visits.answer(asked, b"answer") == b"answer"
+
+
+@pytest.mark.guarantee("ledger")
+def test_one_dataset_of_a_charge_to_several_is_neither_answered_nor_failed_nor_renewed_alone(ledger, dataset):
+    """One charge pays for one answer: by two receipts, one by one, it would have two."""
+    for name in ("a", "b", "c"):
+        ledger.register(dataset(name=name))
+
+    def asked(names: str, question: str) -> Turn:
+        parts = [Part(name=name, version=1, event=PureEvent(Fraction(1, 10))) for name in names]
+        return ledger.charge_together(parts, analyst="ann", question=question, description="{}", patience=HELD)
+
+    whole, other = asked("ab", "ab"), asked("c", "cd")
+    mixed = Turn(receipts=(whole.receipts[0], asked("ab", "ef").receipts[1]))
+    for part in (*whole.receipts, Turn(receipts=whole.receipts + other.receipts), mixed):
+        with pytest.raises(LedgerError, match="not of this ledger"):
+            ledger.answer(part, b"answer")
+        with pytest.raises(LedgerError, match="not of this ledger"):
+            ledger.forfeit(part, "timeout")
+    assert ledger.answer(Turn(receipts=whole.receipts[::-1]), b"answer") == b"answer"
+    assert ledger.verify()
 
 
 def test_a_superseded_attempt_is_told_that_its_charge_stands():

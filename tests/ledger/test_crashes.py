@@ -31,7 +31,7 @@ def test_clients_are_killed_at_many_named_steps(steps):
 @pytest.mark.pitfall("B3")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("waves", [1, pytest.param(5, marks=pytest.mark.full)])
+@pytest.mark.parametrize("waves", [1, pytest.param(9, marks=pytest.mark.full)])
 def test_a_client_killed_at_any_step_is_charged_once_and_its_retries_are_answered_alike(address, another, waves):
     """Each retry is a process of its own, under the request key of the client that died."""
     cases = crashed_clients(address, waves=waves)
@@ -55,7 +55,7 @@ def harmed(durable_postgres: PostgresServer) -> PostgresServer:
 @pytest.mark.pitfall("B6")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize(("harm", "times"), [(killed, 8), (robbed_of_a_backend, 5)])
+@pytest.mark.parametrize(("harm", "times"), [(killed, 20), (robbed_of_a_backend, 10)])
 def test_a_server_killed_under_load_keeps_what_it_acknowledged_and_charges_nothing_twice(harmed, harm, times):
     """Eight spenders go on through every crash, each asking again under the same request key."""
     requests = asked_through(harmed, harm, times=times)

@@ -109,6 +109,14 @@ def test_sessions_that_slept_past_their_leases_all_give_one_release(address, led
     assert ledger.verify()
 
 
+# A fork
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_does_not_wait_for_a_thread_that_stayed_in_its_parent(path, started):
+    assert told(started("fork_while_it_is_witnessed", path)) == "0"
+
+
 # A disk that is full while an answer is stored
 
 

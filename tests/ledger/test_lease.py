@@ -8,8 +8,9 @@ import time
 
 import pytest
 
-from discreet.errors import LedgerError
-from discreet.ledger.lease import Lease
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger import SQLiteLedger
+from discreet.ledger.lease import Lease, term
 
 EVERY = 0.02
 
@@ -77,3 +78,15 @@ def test_a_lease_dies_with_its_process():
     """The thread that beats keeps no process alive whose work is over."""
     program = "from discreet.ledger.lease import Lease; Lease(lambda: True, 60).__enter__()"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+
+
+@pytest.mark.parametrize("lease", [0, -5, 0.01, 100_000, float("inf"), float("nan"), True, "30", None])
+def test_a_lease_that_ends_at_once_or_never_is_refused(path, lease):
+    """Beyond a day it would count as taken under another clock, and be taken over at once."""
+    with pytest.raises(ParameterError, match=r"from 0\.05 to 86,400"):
+        SQLiteLedger(path, lease=lease)
+
+
+@pytest.mark.parametrize("lease", [0.05, 1, 86_400])
+def test_a_lease_is_counted_in_milliseconds(lease):
+    assert term(lease) == 1000 * lease

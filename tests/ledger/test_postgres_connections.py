@@ -171,11 +171,9 @@ def cut_the_line(server: PostgresServer) -> None:
     pid = committing(server)
     HARMED.append(now())
     for descriptor in list(Path("/proc/self/fd").iterdir()):
-        try:
-            found = socket.socket(fileno=os.dup(int(descriptor.name)))
-        except OSError:
+        if not descriptor.is_socket():
             continue
-        with found:
+        with socket.socket(fileno=os.dup(int(descriptor.name))) as found:
             if is_line_of(server, found, pid):
                 found.shutdown(socket.SHUT_RDWR)
 

@@ -3,10 +3,13 @@
 The server is of these tests alone, as they change its settings and its roles.
 """
 
+import logging
 import re
 import signal
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +18,7 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import PostgresLedger, faults, postgres_schema
+from discreet.ledger import PostgresLedger, faults, postgres_schema, statements
 from processes import wait_for
 from servers import (
     ENGINE,
@@ -300,3 +303,51 @@ def test_an_address_that_cannot_be_read_is_not_repeated():
         PostgresLedger("postgresql://someone:secret@[nonsense/records")
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_a_client_that_stops_between_its_reads_and_its_writes_is_cut_off(postgres_address, dataset, charge):
+    """A laptop that sleeps with the lock of a dataset: without a Sync after the reads no timeout would run."""
+    with PostgresLedger(postgres_address) as sleeper, PostgresLedger(postgres_address) as ledger:
+        ledger.register(dataset())
+        is_locked, outcome = threading.Event(), []
+
+        def work(pen):
+            pen.rows("SELECT set_config('idle_in_transaction_session_timeout', '300ms', TRUE)")
+            statements.account(pen, "visits")
+            is_locked.set()
+            time.sleep(2)
+            pen.rows("SELECT 1")
+
+        def sleep() -> None:
+            try:
+                sleeper._run(work)
+            except LedgerError as error:
+                outcome.append(str(error))
+
+        thread = threading.Thread(target=sleep)
+        thread.start()
+        assert is_locked.wait(10)
+        began = time.monotonic()
+        charge(ledger)
+        assert time.monotonic() - began < 1.5
+        thread.join()
+        assert outcome in ([faults.BUSY], [faults.UNREACHABLE])
+        assert charge(sleeper).verify()
+        assert ledger.verify()
+
+
+def test_the_log_of_the_driver_tells_nothing_of_the_ledger_and_all_of_others(postgres_address, dataset, caplog):
+    caplog.set_level(logging.DEBUG, logger="psycopg")
+    log = logging.getLogger("psycopg")
+
+    def work(pen):
+        log.warning("of the ledger")
+        pen.rows("SELECT 1")
+
+    with PostgresLedger(postgres_address) as ledger:
+        ledger.register(dataset())
+        ledger._run(work)
+        log.warning("of others")
+    with pytest.raises(LedgerError):
+        PostgresLedger("postgresql://ann:s3cret@127.0.0.1:1/records")
+    assert [record.getMessage() for record in caplog.records if record.name == "psycopg"] == ["of others"]

@@ -46,7 +46,7 @@ def test_a_receipt_verifies_without_its_ledger(receipt):
     assert Receipt.from_json(receipt.to_json()).verify()
 
 
-HASHED = [f.name for f in fields(Receipt) if f.name not in ("cost", "key", "signature")]
+HASHED = [f.name for f in fields(Receipt) if f.name not in ("cost", "ledger", "key", "signature")]
 
 
 @pytest.mark.parametrize("name", HASHED)
@@ -85,6 +85,7 @@ def test_a_receipt_holds_a_digest_of_the_plan_and_not_the_plan(ledger, dataset, 
         {"key": "ab"},
         {"signature": "ab"},
         {"key": 1, "signature": 1},
+        {"ledger": 1},
         {"sequence": "2"},
         {"sequence": True},
         {"analyst": None},
@@ -105,7 +106,7 @@ def test_text_that_is_not_a_receipt_is_refused(receipt, change):
         Receipt.from_json(text)
 
 
-@pytest.mark.parametrize("name", ["key", "signature", "request", "hash", "cost", "format"])
+@pytest.mark.parametrize("name", ["ledger", "key", "signature", "request", "hash", "cost", "format"])
 def test_a_receipt_without_any_of_its_fields_is_refused(receipt, name):
     data = json.loads(receipt.to_json())
     del data[name]
@@ -148,6 +149,13 @@ class TestSignatures:
         assert signed.signed(SIGNER) == signed
         with pytest.raises(FrozenInstanceError):
             signed.key = None
+
+    def test_a_receipt_names_the_ledger_that_signed_it_and_goes_on_naming_it(self, receipt):
+        assert receipt.is_of("a")
+        signed = receipt.signed(SIGNER, "a")
+        assert (signed.ledger, signed.hash) == ("a", receipt.hash)
+        assert signed.signed(SIGNER) == signed
+        assert (signed.is_of("a"), signed.is_of("b")) == (True, False)
 
     @pytest.mark.parametrize("name", [f.name for f in fields(Receipt) if f.name != "cost"])
     def test_a_signed_receipt_with_any_field_changed_does_not_verify(self, receipt, name):

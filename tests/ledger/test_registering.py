@@ -340,6 +340,16 @@ def test_registering_under_the_new_name_shares_the_promise(visits, dataset, char
     assert visits.verify()
 
 
+def test_no_dataset_takes_the_name_of_a_table_that_has_slices(visits, dataset):
+    """It would be the whole table under a promise of its own, over rows that have theirs."""
+    visits.register(dataset(name="january", slice=Slice("stays", "2026-01-01", "2026-02-01")))
+    for name in ("visits", "january"):
+        with pytest.raises(BudgetError, match="'stays' as a whole"):
+            visits.rename(name, "stays", reason="a test")
+    assert visits.registered("stays") is None
+    assert visits.verify()
+
+
 def test_a_rename_is_an_event_with_its_reason(visits):
     visits.rename("visits", "stays", reason="the board's words")
     entry = visits.history("stays")[-1]

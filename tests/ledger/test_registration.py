@@ -165,3 +165,9 @@ def test_slices_overlap_where_they_share_a_moment(other, overlaps):
 @pytest.mark.parametrize("part", [None, Slice("visits", "2026-10-01", "2026-11-01")])
 def test_a_slice_comes_back_from_its_columns(part):
     assert slice_of(slice_columns(part)) == part
+
+
+def test_a_population_beyond_64_bits_is_refused(dataset):
+    assert dataset(population=2**63 - 1).population == 2**63 - 1
+    with pytest.raises(ParameterError, match="64-bit"):
+        dataset(population=2**63)

@@ -6,7 +6,8 @@ import pytest
 
 from discreet.accounting.filters import NOTHING, Cost
 from discreet.errors import LedgerError, NameNotFoundError
-from discreet.ledger import Kind, statements
+from discreet.ledger import Kind, SQLiteLedger, statements
+from tampering import tampering
 
 
 def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
@@ -73,3 +74,28 @@ def test_an_analyst_without_a_row_has_the_share_of_everyone(visits, charge):
     after, is_there = visits._look(lambda pen: statements.share(pen, "visits", "ann"))
     assert is_there
     assert replace(after, spent=NOTHING) == share
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("change", ["analyst = 'mallory'", "cost_epsilon = 9000000000000", "time = 'never'"])
+def test_a_charge_that_was_changed_is_neither_signed_nor_given_nor_answered(path, dataset, turn, change):
+    """What the service signs convicts the ledger, so it signs what its own chain says and nothing else."""
+    with SQLiteLedger(path) as ledger:
+        ledger.register(dataset())
+        answered, held = turn(ledger, request="r-1"), turn(ledger, question="ab")
+        ledger.answer(answered, b"answer")
+        with tampering(str(path)) as hand:
+            hand.execute(f"UPDATE events SET {change} WHERE kind = 'RESERVED'")
+        for act in (
+            lambda: turn(ledger),
+            lambda: turn(ledger, request="r-1"),
+            lambda: ledger.answer(held, b"answer"),
+            lambda: ledger.stored("visits", answered.receipt.question),
+        ):
+            with pytest.raises(LedgerError, match="damaged"):
+                act()
+
+
+def test_names_lead_to_datasets_in_the_order_asked(visits):
+    visits.rename("visits", "other", reason="a test")
+    assert visits._look(lambda pen: statements.true_names(pen, ["x", "other", "visits"])) == ["x", "visits", "visits"]

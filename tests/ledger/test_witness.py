@@ -13,13 +13,6 @@ from discreet.ledger.anchors import Anchor
 from tampering import roll_back, tampering
 
 
-@pytest.fixture
-def tamperer(address: str, request: pytest.FixtureRequest) -> str:
-    """Where whoever tampers with the ledger of this test connects."""
-    is_file = not address.startswith("postgresql:")
-    return address if is_file else request.getfixturevalue("ledger_server").superuser_url
-
-
 def file_of(ledger: Ledger) -> Path:
     return ledger._witness._directory / f"{ledger._witness._ledger}.jsonl"
 

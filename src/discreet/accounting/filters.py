@@ -21,6 +21,7 @@ References
 """
 
 import math
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +29,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.conversion import epsilon_of, pure_rho, rho_of
-from discreet.errors import BudgetError
+from discreet.errors import BudgetError, ParameterError
 from discreet.exact import Number, positive, probability, shown, sqrt_up, units_down, units_up, whole
 
 EPSILON_UNITS = 10**12
@@ -40,6 +41,7 @@ CEILING = Fraction(10)
 LARGEST_EPSILON = 1_000
 UNDECLARED_POPULATION = 10**6
 READABLE_DIGITS = 6
+LONGEST_REASON = 2_000
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Budget:
         object.__setattr__(self, "delta", probability(delta, "delta"))
         object.__setattr__(self, "reserved_delta", probability(reserved_delta, "reserved_delta"))
         object.__setattr__(self, "ceiling", positive(ceiling, "ceiling"))
-        object.__setattr__(self, "reason", reason)
+        object.__setattr__(self, "reason", _printed(reason))
         self._refuse_beyond_the_ceiling()
         self._refuse_what_the_ledger_cannot_hold()
         self._refuse_a_reserve_beyond_delta()
@@ -216,6 +218,23 @@ class Budget:
                 because=f"it is a part of the promise's delta, which is {shown(self.delta)}",
                 instead=f"reserved_delta={shown(self.delta / 10)}",
             )
+
+
+def _printed(reason: object) -> str | None:
+    """A reason that the ledger can keep and an audit can show as it is."""
+    if reason is None:
+        return None
+    if not isinstance(reason, str) or len(reason) > LONGEST_REASON or any(map(_is_hidden, reason)):
+        raise ParameterError(
+            "this reason of a budget",
+            because=f"a reason is text that prints, in one line of at most {LONGEST_REASON:,} characters",
+            instead='reason="decided by the board in May"',
+        )
+    return reason
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character).startswith(("C", "Zl", "Zp"))
 
 
 def cost(event: events.Event) -> Cost:

@@ -155,6 +155,14 @@ class AnchorFile:
             read = (_anchor(line) for _, line in batch.lines)
             yield from (anchor for anchor in read if anchor and self._is_ours(anchor))
 
+    def beside(self, ledger: str, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
+        """The signed anchors of a ledger that are not known, in the order of the file; only those are verified."""
+        found = []
+        for batch in self._batches(lines.BEGINNING):
+            read = [anchor for _, line in batch.lines if (anchor := _anchor(line)) and anchor.ledger == ledger]
+            found += [anchor for anchor in read if not is_known(anchor) and self._is_ours(anchor)]
+        return found
+
     def findings(self) -> list[str]:
         """What is wrong with the file: lines that no known key signed, and changes while this process used it."""
         with self._turn():

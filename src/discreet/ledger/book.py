@@ -20,7 +20,7 @@ from discreet.ledger import charging, concluding, faults, limiting, recovering, 
 from discreet.ledger.chain import State
 from discreet.ledger.charging import Asking, Part, Waiting
 from discreet.ledger.history import Entry
-from discreet.ledger.lease import Lease
+from discreet.ledger.lease import Lease, term
 from discreet.ledger.quota import EVERYONE, Kept, Share, checked_failures
 from discreet.ledger.receipt import Receipt, Reservation, receipt_of
 from discreet.ledger.registration import Dataset, Registration
@@ -52,9 +52,10 @@ class Ledger:
         self._store = store
         self._signer = signer
         self._witness = witness
-        self._term = round(lease * 1000)
         try:
+            self._term = term(lease)
             witness.open(self._look)
+            self._id = self._look(statements.ledger_id)
         except BaseException:
             store.close()
             raise
@@ -251,7 +252,7 @@ class Ledger:
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
         found = self._verified(None, given)
-        vouched = tuple(receipt for receipt in given if receipt.verify(self._publics()))
+        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(self._publics()))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
         anchors = self._witness.every_anchor()
         for name in [known.name for known in self._look(recovering.accounts)]:
@@ -354,7 +355,7 @@ class Ledger:
     def _signed(self, turn: Turn) -> Turn:
         if self._signer is None:
             return turn
-        receipts = tuple(receipt.signed(self._signer) for receipt in turn.receipts)
+        receipts = tuple(receipt.signed(self._signer, self._id) for receipt in turn.receipts)
         return Turn(receipts=receipts, attempt=turn.attempt, payload=turn.payload)
 
     def _verified(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
@@ -371,7 +372,7 @@ class Ledger:
             anchors = {each: anchor for each, anchor in anchors.items() if each in asked}
             receipts = tuple(receipt for receipt in receipts if receipt.dataset in asked)
         anchored = self._witness.findings(evidence, anchors)
-        return verification(evidence, (*findings, *anchored), receipts, self._publics())
+        return verification(evidence, (*findings, *anchored), receipts, self._publics(), self._id)
 
     def _publics(self) -> dict[str, str] | None:
         """The keys that may have signed a receipt; None where this ledger signs nothing."""

@@ -7,7 +7,7 @@ from typing import Any
 from discreet import events
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import admission, faults, registering, registration, statements
+from discreet.ledger import admission, concluding, faults, registering, registration, statements
 from discreet.ledger.account import Account
 from discreet.ledger.chain import GENESIS, Kind, Link, State, now
 from discreet.ledger.quota import Share
@@ -108,14 +108,17 @@ def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetErro
 
     `check` is told of each account under its lock, and refuses one that stands behind what is known of it.
     """
+    asked = _by_true_names(pen, asked)
     found = _read(pen, asked)
     for each in found:
         check(each.account)
         if each.account.is_halted:
             raise LedgerError(faults.HALTED)
     earlier = _earlier(found, asked)
-    if earlier is not None:
+    if earlier is not None and not _is_given_up(pen, asked, earlier):
         return _again(pen, asked, earlier, found)
+    if earlier is not None:
+        found = [_without(pen, charge, own) for charge, own in zip(earlier, found, strict=True)]
     for each in found:
         _refuse_unregistered(pen, each)
         if not admission.is_countable(each.account.spent + each.part.cost):
@@ -173,7 +176,7 @@ def placed(link: Link, row: Row) -> tuple[Link, Stood]:
 
 def resolve(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
     """What became of a T1 whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
-    ours = [each.by_request for each in _read(pen, asked)]
+    ours = [each.by_request for each in _read(pen, _by_true_names(pen, asked))]
     if all(each is not None and each.link.time in asked.times for each in ours):
         return Turn(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
     return charge(pen, asked, check)
@@ -202,14 +205,22 @@ def _questions(part: Part, asked: Asking) -> list[Statement]:
     ]
 
 
+def _by_true_names(pen: Pen, asked: Asking) -> Asking:
+    """The same question by the names of its datasets: several are locked in one order, whatever they are called."""
+    if len(asked.parts) == 1:
+        return asked
+    names = statements.true_names(pen, [part.name for part in asked.parts])
+    _refuse_twice([part.name for part in asked.parts], names)
+    parts = zip(asked.parts, names, strict=True)
+    return replace(asked, parts=tuple(part if part.name == name else replace(part, name=name) for part, name in parts))
+
+
 def _read(pen: Pen, asked: Asking) -> list[_Found]:
     """Everything, in one journey to the store; the rows of datasets are locked in the order of their names."""
     parts = sorted(asked.parts, key=lambda part: part.name)
     answers = pen.read(*(question for part in parts for question in _questions(part, asked)))
     each = len(answers) // len(parts)
-    found = [_found(pen, part, asked, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
-    _refuse_twice([part.name for part in parts], [own.account.name for own in found])
-    return found
+    return [_found(pen, part, asked, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
 
 
 def _refuse_twice(asked: list[str], names: list[str]) -> None:
@@ -280,6 +291,21 @@ def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found])
     for charge, own in zip(earlier, found, strict=True):
         _resume(pen, asked, charge, own)
     return Turn(receipts=receipts, attempt=first.attempt + 1)
+
+
+def _is_given_up(pen: Pen, asked: Asking, earlier: list[Charged]) -> bool:
+    """Whether an expired charge is of somebody else who may fail no more: taken over, it would be one more failure."""
+    if not all(each.state is State.RESERVED and each.is_expired for each in earlier):
+        return False
+    places = [(each.link.dataset, each.link.analyst or "") for each in earlier if each.link.analyst != asked.analyst]
+    shares = [statements.share(pen, dataset, analyst)[0] for dataset, analyst in places]
+    return any(share.failures >= share.most_failures for share in shares)
+
+
+def _without(pen: Pen, charge: Charged, own: _Found) -> _Found:
+    """What was found, once the charge of somebody who never came back is forfeited."""
+    after = concluding.forfeit_charge(pen, own.account, charge, concluding.EXPIRED)
+    return replace(own, account=after, by_question=None)
 
 
 def _resume(pen: Pen, asked: Asking, charge: Charged, own: _Found) -> None:

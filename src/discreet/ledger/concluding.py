@@ -1,19 +1,21 @@
 """T2 and what else becomes of a charge: answered once by whoever holds it, forfeited, or left until it expires."""
 
+import json
 from collections.abc import Callable
 
 from discreet.errors import Failure, LedgerError
 from discreet.ledger import faults, statements
 from discreet.ledger.account import Account
-from discreet.ledger.chain import Kind, State
+from discreet.ledger.chain import Kind, Link, State
 from discreet.ledger.statements import Charged, Pen
 from discreet.ledger.store import Row, Statement
 from discreet.ledger.text import canonical, digest
 from discreet.ledger.turn import Turn
 
 EXPIRED = "lease_expired"
-_EXPIRED = """SELECT dataset, sequence FROM reservations
-WHERE state = 'RESERVED' AND (lease <= {clock} - :grace OR lease > {clock} + :longest)"""
+_EXPIRED = """SELECT r.dataset, r.sequence FROM reservations AS r
+JOIN events ON events.dataset = r.dataset AND events.sequence = r.sequence
+WHERE r.state = 'RESERVED' AND (r.lease <= {clock} - :grace OR r.lease > {clock} + :longest)"""
 
 
 class SupersededError(LedgerError):
@@ -43,7 +45,7 @@ def forfeit(pen: Pen, turn: Turn, code: str) -> State:
     held = _held(pen, turn)
     ours = [each for each in held if _is_ours(each[1], turn)]
     for known, charge in ours:
-        _forfeit(pen, known, charge, code)
+        forfeit_charge(pen, known, charge, code)
     return State.FORFEITED if ours else held[0][1].state
 
 
@@ -69,7 +71,7 @@ def forfeit_expired(pen: Pen, place: tuple[str, int]) -> bool:
     charge = statements.charged(pen, place)
     if charge.state is not State.RESERVED or not charge.is_expired:
         return False
-    _forfeit(pen, known, charge, EXPIRED)
+    forfeit_charge(pen, known, charge, EXPIRED)
     return True
 
 
@@ -94,14 +96,27 @@ def _held(pen: Pen, turn: Turn) -> list[tuple[Account, Charged]]:
         for question in (statements.account_question(receipt.dataset, lock=True), statements.place_question(receipt))
     ]
     found = pen.read(*questions)
-    return [
+    held = [
         (statements.account_in(pen, receipt.dataset, accounts), statements.charged_by(receipt, charges))
         for receipt, accounts, charges in zip(receipts, found[::2], found[1::2], strict=True)
     ]
+    _refuse_a_part([charge.link for _, charge in held])
+    return held
 
 
-def _forfeit(pen: Pen, known: Account, charge: Charged, code: str) -> None:
+def _refuse_a_part(links: list[Link]) -> None:
+    """What was charged together has one outcome: a turn is all of one charge, and nothing else."""
+    names = [link.dataset for link in links]
+    for link in links:
+        together = [link.dataset] if link.detail is None else json.loads(link.detail)["together"]
+        if names != together or link.request != links[0].request or link.analyst != links[0].analyst:
+            raise LedgerError(faults.FOREIGN_RECEIPT)
+
+
+def forfeit_charge(pen: Pen, known: Account, charge: Charged, code: str) -> Account:
+    """Record that a charge failed and count it as a failure of its analyst; the account after it."""
     detail = canonical({"code": code})
-    pen.append(known, statements.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
+    after = pen.append(known, statements.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
     statements.conclude(pen, charge, State.FORFEITED)
     statements.fail(pen, charge.link.dataset, charge.link.analyst or "")
+    return after

@@ -6,9 +6,25 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 
 log = logging.getLogger("discreet")
+
+
+SHORTEST, LONGEST = 0.05, 86_400.0
+
+
+def term(lease: object) -> int:
+    """A lease of some seconds in milliseconds; one that ends at once or never is refused."""
+    is_number = isinstance(lease, int | float) and not isinstance(lease, bool)
+    if not is_number or not SHORTEST <= lease <= LONGEST:  # type: ignore[operator]
+        raise ParameterError(
+            f"lease={lease!r}",
+            because=f"a lease is a number of seconds from {SHORTEST} to {LONGEST:,.0f}: a shorter one is taken over "
+            "from who is at work, a longer one holds a question for ever",
+            instead="lease=30",
+        )
+    return round(lease * 1000)  # type: ignore[operator]
 
 
 class Lease:

@@ -3,15 +3,27 @@
 import os
 import re
 
+from discreet.errors import ParameterError
 from discreet.ledger.book import Ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SQLiteLedger
 
 _ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
+_SETTINGS = re.compile(
+    r"^\s*[a-z][a-z0-9+.-]*://|(^|\s)(host|hostaddr|port|dbname|user|password|passfile|service|sslmode)\s*=",
+    re.IGNORECASE,
+)
 
 
 def open_ledger(where: str | os.PathLike[str]) -> Ledger:
     """The ledger at a path, made if it is absent, or in a PostgreSQL database that has one."""
     if isinstance(where, str) and _ADDRESS.match(where):
         return PostgresLedger(_ADDRESS.sub("postgresql://", where, count=1))
+    if isinstance(where, str) and _SETTINGS.search(where):
+        raise ParameterError(
+            "this address of a ledger",
+            because="it is no path, and no address that begins with postgresql://; it is not shown, as it may hold a "
+            "password",
+            instead='ledger="postgresql://discreet_service@db.example.org/records", or a path',
+        )
     return SQLiteLedger(where)

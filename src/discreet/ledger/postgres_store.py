@@ -6,6 +6,7 @@ the work is run again on another; one that is lost after it is told as an unknow
 """
 
 import contextlib
+import logging
 import os
 import re
 import threading
@@ -67,18 +68,45 @@ _CLASSES = {
     "08": faults.UNREACHABLE,
 }
 _STATES = {"XX000": faults.FULL, "XX001": faults.DAMAGED, "XX002": faults.DAMAGED, "P0001": faults.BROKEN_RULE}
+_STATES |= {"25P03": faults.BUSY}  # it held its locks for too long and was cut off
 _STATES |= dict.fromkeys(("53300", "57P01", "57P02", "57P03", "57P04"), faults.UNREACHABLE)
+
+
+class _Quiet(logging.Filter):
+    """Drops what the driver logs of the ledger's own work: it quotes addresses, statements and values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_work = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - whatever it is
+        return not getattr(self.at_work, "depth", 0)
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        logging.getLogger("psycopg").addFilter(self)
+        self.at_work.depth = getattr(self.at_work, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self.at_work.depth -= 1
+
+
+_QUIETLY = _Quiet()
 
 
 class _Work:
     """The transaction of one piece of work; writes wait until its reads are done."""
 
-    def __init__(self, connection: "psycopg.Connection[Any]") -> None:
+    def __init__(self, connection: "psycopg.Connection[Any]", pipeline: "psycopg.Pipeline | None" = None) -> None:
         self._connection = connection
+        self._pipeline = pipeline
         self.writes: list[Statement] = []
 
     def read(self, *questions: Statement) -> list[list[Row]]:
         asked = [self._connection.execute(_postgres(text), values) for text, values in questions]
+        if self._pipeline is not None:  # without a Sync no timeout runs for a client that stops here, holding its locks
+            self._pipeline.sync()
         return [cursor.fetchall() for cursor in asked]
 
     def write(self, statement: str, values: Values) -> None:
@@ -187,7 +215,7 @@ def connect(address: str) -> "psycopg.Connection[Any]":
 
 @contextlib.contextmanager
 def sentences() -> Iterator[None]:
-    """Turn the driver's faults into constant sentences; its own text goes nowhere."""
+    """Turn the driver's faults into constant sentences; its own text goes nowhere, and neither does its log."""
     try:
         import psycopg  # noqa: PLC0415 - an optional driver
     except ImportError:
@@ -195,17 +223,18 @@ def sentences() -> Iterator[None]:
             "a ledger on PostgreSQL", because="psycopg is not installed", instead="pip install 'discreet[postgres]'"
         ) from None
     try:
-        yield
+        with _QUIETLY():
+            yield
     except psycopg.Error as error:
         state = error.sqlstate or "08000"
         raise LedgerError(_STATES.get(state, _CLASSES.get(state[:2], faults.DAMAGED))) from None
 
 
 def _ran(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
-    done = _Work(connection)
     sent = False
     try:
-        with connection.pipeline():
+        with connection.pipeline() as pipeline:
+            done = _Work(connection, pipeline)
             connection.execute("BEGIN")
             safe = connection.execute(_SAFE)
             result = work(done)
@@ -222,9 +251,9 @@ def _ran(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]
 
 
 def _looked(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
-    with connection.pipeline():
+    with connection.pipeline() as pipeline:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        result = work(_Work(connection))
+        result = work(_Work(connection, pipeline))
         connection.execute("COMMIT")
     return result
 

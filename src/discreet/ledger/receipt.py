@@ -19,7 +19,7 @@ FORMAT = "discreet.receipt/2"
 UNSIGNED_FORMAT = "discreet.receipt/1"
 
 _WHOLE = ("version", "sequence")
-_OPTIONAL = ("request", "detail", "key", "signature")
+_OPTIONAL = ("request", "detail", "ledger", "key", "signature")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,8 @@ class Receipt:
     """What was charged, by whom and when, with the hash that the dataset's chain holds for it.
 
     `event` is JSON (`events.canonical`), `description` the SHA-256 of the plan, `cost` whole units of both filters;
-    `detail` names the other datasets where several were charged together.
+    `detail` names the other datasets where several were charged together. `ledger` is the id of the ledger that signed
+    it: it is signed with the rest, and no part of the hash.
     """
 
     dataset: str
@@ -44,6 +45,7 @@ class Receipt:
     previous: str
     hash: str
     detail: str | None = None
+    ledger: str | None = None
     key: str | None = None
     signature: str | None = None
 
@@ -58,10 +60,14 @@ class Receipt:
             return False
         return public is None or signed_by(_statement(self), self.key, self.signature, public)
 
-    def signed(self, signer: Signer) -> "Receipt":
-        """The receipt with the signature of a ledger's key; another signature gives way."""
-        named = replace(self, key=signer.key, signature=None)
+    def signed(self, signer: Signer, ledger: str | None = None) -> "Receipt":
+        """The receipt with the id of a ledger and the signature of its key; another signature gives way."""
+        named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
         return replace(named, signature=signer.sign(_statement(named)))
+
+    def is_of(self, ledger: str) -> bool:
+        """Whether it may be a receipt of a ledger, by its id; one that names none may be of any."""
+        return self.ledger in (None, ledger)
 
     def to_json(self) -> str:
         """The receipt as JSON; costs as text, because they exceed what some JSON readers keep exactly."""
@@ -169,7 +175,7 @@ def _names(format_name: object) -> set[str]:
     if format_name == FORMAT:
         return names
     if format_name == UNSIGNED_FORMAT:
-        return names - {"detail", "key", "signature"}
+        return names - {"detail", "ledger", "key", "signature"}
     raise _unreadable()
 
 

@@ -62,6 +62,12 @@ class Proof:
         latest = max(self.anchors, key=lambda each: each.sequence)
         return replace(latest, spent=highest(NOTHING, (each.spent for each in self.anchors)))
 
+    def beside(self, held: Evidence) -> list[Anchor]:
+        """Anchors of histories that the chain does not hold and no recovery counted, in the order of their file."""
+        accounted = held.accounted()
+        unlike = (each for each in self.anchors if held.heads.get(each.sequence) != each.head)
+        return [each for each in unlike if each.sequence and each.head not in accounted]
+
     def missing(self, held: Evidence) -> list[Receipt]:
         """Receipts, each once, of charges that the chain does not hold and that no recovery counted."""
         ours = {receipt.hash: receipt for receipt in self.receipts if receipt.dataset == self.name}
@@ -75,7 +81,7 @@ def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verificatio
 
     def halt(pen: Pen) -> None:
         standing = {row["dataset"] for row in pen.rows(_STANDING)}
-        for name in sorted(texts.keys() - standing):
+        for name in sorted((texts.keys() - standing) & {"", *statements.names(pen)}):
             row = {"id": secrets.token_hex(16), "dataset": name, "time": now(), "finding": texts[name]}
             pen.insert("halts", row | {"cleared": None})
 
@@ -123,6 +129,7 @@ def recover(pen: Pen, proof: Proof) -> None:
         bool(found_in(held))
         or most != known.spent
         or _is_behind(known, held, proof.anchor)
+        or bool(proof.beside(held))
         or any(not held.is_covered(receipt.sequence) for receipt in missing)
     )
     if not is_lossy and not known.is_halted:
@@ -157,6 +164,7 @@ def _most(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) 
             _total(held.events),
             _total(held.intact(Kind.RESERVED)) + statements.total(lost),
             _anchored(known, held, missing, proof),
+            _with_forks(known, held, missing, proof),
         ],
     )
     epsilon = None if most.epsilon is None else min(most.epsilon, LARGEST_UNITS)
@@ -175,6 +183,53 @@ def _anchored(known: Account, held: Evidence, missing: list[Receipt], proof: Pro
     return spent + _total(row for row in held.intact(Kind.RESERVED) if row["sequence"] > shared)
 
 
+def _with_forks(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+    """What is spent here and, beside it, in histories that parted from this one: both were seen, so they add.
+
+    An older copy that nobody charged since is no fork: its chain is the beginning of the one that is lost.
+    """
+    lost = proof.beside(held)
+    if not lost:
+        return NOTHING
+    runs = [run for run in _runs(lost) if _is_fork(known, held, proof, run)]
+    parted = statements.total(_beyond(run, held, proof) for run in runs)
+    last = max(anchor.sequence for anchor in lost)
+    return known.spent + parted + _paid(receipt for receipt in missing if receipt.sequence > last)
+
+
+def _runs(lost: list[Anchor]) -> list[list[Anchor]]:
+    """Anchors by the history they are of: those of one key go on while the chain gets longer and more is spent."""
+    runs: list[list[Anchor]] = []
+    for anchor in lost:
+        last = next((run[-1] for run in reversed(runs) if run[-1].key == anchor.key), None)
+        if last and last.sequence < anchor.sequence and highest(anchor.spent, [last.spent]) == anchor.spent:
+            next(run for run in reversed(runs) if run[-1] is last).append(anchor)
+        else:
+            runs.append([anchor])
+    return runs
+
+
+def _shared(held: Evidence, proof: Proof, before: int) -> Anchor | None:
+    """The highest anchor that stands in the chain below a place."""
+    standing = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
+    return max(standing, key=lambda each: each.sequence, default=None)
+
+
+def _is_fork(known: Account, held: Evidence, proof: Proof, run: list[Anchor]) -> bool:
+    """Whether this chain went its own way: it is as long as a lost one, or was written after that was anchored."""
+    if run[0].sequence <= known.sequence:
+        return True
+    shared = _shared(held, proof, run[0].sequence)
+    tail = [row for row in held.events if row["sequence"] > (0 if shared is None else shared.sequence)]
+    return any(row["time"] > run[0].time for row in tail)
+
+
+def _beyond(run: list[Anchor], held: Evidence, proof: Proof) -> Cost:
+    """What a lost history spent after the last place that is known to be in both."""
+    shared = _shared(held, proof, run[0].sequence)
+    return _difference(highest(NOTHING, (each.spent for each in run)), NOTHING if shared is None else shared.spent)
+
+
 def _paid(receipts: Iterable[Receipt]) -> Cost:
     return statements.total(receipt.cost for receipt in receipts)
 
@@ -184,16 +239,15 @@ def _total(events: Iterable[dict[str, Any]]) -> Cost:
 
 
 def _promised(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
-    """The account as recovered; the promise is that of the anchor where it knows a later one.
+    """The account as recovered, under the smallest promise that the row, the chain or a later anchor shows.
 
-    Where the row and the chain do not agree, somebody changed one of them, and the smaller promise holds.
+    Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
+    told = promise_in(held)
+    every = [known.budget, *([] if told is None else [budget_of(told)])]
     if anchor is not None and anchor.sequence > known.sequence:
-        budget = budget_of(anchor.budget)
-    else:
-        told = promise_in(held)
-        both = [known.budget, *([] if told is None else [budget_of(told)])]
-        budget = min(both, key=lambda each: (each.epsilon, each.delta))
+        every.append(budget_of(anchor.budget))
+    budget = min(every, key=lambda each: (each.epsilon, each.delta))
     return replace(known, budget=budget, caps=_caps(known, budget), spent=most, floor=most)
 
 
@@ -288,6 +342,7 @@ class _Plan:
             "from": {"sequence": known.sequence, "head": known.head},
             "receipts": {each.hash: _units(each.cost) for each in self.missing},
             "anchor": None if anchor is None else anchor.sequence,
+            "anchors": [each.head for each in self.proof.beside(self.held)],
             "old": {"budget": budget_columns(known.budget), "spent": _units(known.spent)},
             "new": {
                 "budget": budget_columns(after.budget),

@@ -56,6 +56,7 @@ def rename(pen: Pen, name: str, to: str, reason: str) -> None:
             because="a dataset of that name has a promise of its own, or it is a name of this one already",
             instead="a name that the ledger does not know yet",
         )
+    registration.refuse_the_name_of_slices(to, [row["name"] for row in pen.rows(_OTHER_PARTS, table=to)])
     detail = canonical({"alias": to, "reason": reason})
     pen.append(known, known.link(Kind.RENAMED, version=statements.newest_number(pen, known.name), detail=detail))
     pen.insert("aliases", {"alias": to, "dataset": known.name})

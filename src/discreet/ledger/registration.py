@@ -12,7 +12,7 @@ from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
 from discreet.exact import whole
 from discreet.ledger.text import LONGEST_SOURCE, canonical, digest, document, label, same_document
@@ -81,7 +81,7 @@ class Dataset:
         object.__setattr__(self, "version", checked_version(self.version))
         object.__setattr__(self, "neighbours", _relation(self.neighbours))
         if self.population is not None:
-            object.__setattr__(self, "population", whole(self.population, "population"))
+            object.__setattr__(self, "population", _counted(self.population))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,16 +181,27 @@ def slice_of(columns: Mapping[str, object]) -> Slice | None:
     return Slice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
 
 
+def _counted(population: object) -> int:
+    number = whole(population, "population")
+    if number > LARGEST_UNITS:
+        raise ParameterError("this population", because="the ledger counts in 64-bit integers", instead="a smaller one")
+    return number
+
+
+def refuse_the_name_of_slices(name: str, parts: list[str]) -> None:
+    """The name of a table that has slices leads to no dataset: its rows have their promises."""
+    if parts:
+        raise BudgetError(
+            f"dataset {name!r} as a whole",
+            because=f"it has slices with promises of their own, such as {parts[0]!r}, and its rows are theirs",
+            instead="another slice for newer rows, or the slice's own name",
+        )
+
+
 def refuse_old_data(asked: Dataset, whole_table: bool, others: Iterable[tuple[str, Slice]]) -> None:
     """A new budget needs new rows: no slice of a table that has one promise, none that overlaps another."""
     if asked.slice is None:
-        parts = [name for name, _ in others]
-        if parts:
-            raise BudgetError(
-                f"dataset {asked.name!r} as a whole",
-                because=f"it has slices with promises of their own, such as {parts[0]!r}, and its rows are theirs",
-                instead="another slice for newer rows, or the slice's own name",
-            )
+        refuse_the_name_of_slices(asked.name, [name for name, _ in others])
         return
     if whole_table:
         raise BudgetError(

@@ -177,6 +177,14 @@ def account_in(pen: Pen, name: str, rows: list[Row]) -> Account:
     )
 
 
+def ledger_id(pen: Pen) -> str:
+    """The id of the ledger; there is exactly one."""
+    rows = pen.rows("SELECT id FROM ledger")
+    if len(rows) != 1:
+        raise LedgerError(faults.DAMAGED)
+    return str(rows[0]["id"])
+
+
 def names(pen: Pen) -> list[str]:
     """Every dataset that any table mentions."""
     return sorted(row["name"] for row in pen.rows(_NAMES))
@@ -187,6 +195,12 @@ def name_of(pen: Pen, name: str) -> str:
     row = pen.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
     found = name if row is None else str(row["dataset"])
     return found if found in names(pen) else account_in(pen, name, []).name
+
+
+def true_names(pen: Pen, names: list[str]) -> list[str]:
+    """The datasets that names lead to, in the order asked; a name that is no alias is its own."""
+    found = pen.read(*(("SELECT dataset FROM aliases WHERE alias = :name", {"name": name}) for name in names))
+    return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
 
 
 def shares_question(name: str, analyst: str) -> Statement:
@@ -291,6 +305,8 @@ class Charged:
 
     def __init__(self, row: Row, *, longest_lease: int) -> None:
         self.link = link_of(row)
+        if self.link.hash != row["hash"]:  # what is read here is signed, and answered from
+            raise LedgerError(faults.DAMAGED)
         self.state = State(row["state"])
         self.attempt = int(row["attempt"])
         left = row["lease"] - row["clock"]

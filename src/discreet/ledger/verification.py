@@ -106,6 +106,10 @@ class Evidence:
         """The costs of charges that the chain lost and that recoveries counted, by the hashes of their receipts."""
         return {name: Cost(*cost) for told in self.recoveries for name, cost in told["receipts"].items()}
 
+    def accounted(self) -> set[str]:
+        """The heads of anchors of lost histories that recoveries counted."""
+        return {head for told in self.recoveries for head in told.get("anchors", ())}
+
     def is_covered(self, sequence: int) -> bool:
         """Whether an event that the chain lost is among those that an anchor covered in a recovery."""
         return any(told["from"]["sequence"] < sequence <= (told["anchor"] or 0) for told in self.recoveries)
@@ -124,11 +128,12 @@ def verification(
     findings: tuple[Finding, ...] = (),
     receipts: tuple[Receipt, ...] = (),
     publics: Mapping[str, str] | None = None,
+    ledger: str = "",
 ) -> Verification:
-    """The report on all the evidence; `publics` are the keys that may have signed receipts."""
+    """The report on all the evidence; `publics` are the keys that may have signed receipts of this `ledger`."""
     every = list(evidence)
     found = [finding for each in every for finding in found_in(each)]
-    missing = list(_check_receipts(every, receipts, publics))
+    missing = list(_check_receipts(every, receipts, publics, ledger))
     return Verification(
         datasets=len(every), events=sum(len(e.events) for e in every), findings=(*findings, *found, *missing)
     )
@@ -343,23 +348,25 @@ _DECLARED = (_check_identity, _check_versions, _check_names)
 
 
 def _check_receipts(
-    evidence: list[Evidence], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None
+    evidence: list[Evidence], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None, ledger: str
 ) -> Iterator[Finding]:
-    """Receipts must be in the chain; one that no key of the ledger signed may be made up, and convicts nobody.
+    """Receipts must be in the chain; one that the ledger did not sign may be made up, and convicts nobody.
 
     A charge that the chain lost and that a recovery counted, or that an anchor covered in one, is accounted for.
     """
     held = {each.name: each for each in evidence}
     for receipt in receipts:
-        is_ours = receipt.verify(publics)
+        is_signed = receipt.verify(publics)
         if not receipt.verify():
             what = f"receipt {receipt.id} was changed"
         elif receipt.dataset in held and _holds(held[receipt.dataset], receipt):
             continue
         else:
             what = f"receipt {receipt.id} is not in the chain"
-        unsigned = "" if is_ours else ", and no key of this ledger signed it"
-        yield Finding(what + unsigned, receipt.dataset, receipt.sequence, is_ours)
+        whose = "" if is_signed else ", and no key of this ledger signed it"
+        if not receipt.is_of(ledger):
+            whose = ", and it names another ledger"
+        yield Finding(what + whose, receipt.dataset, receipt.sequence, is_ours=not whose)
 
 
 def _holds(evidence: Evidence, receipt: Receipt) -> bool:

@@ -6,10 +6,13 @@ anchored, so it cannot hide the other.
 """
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,12 +25,16 @@ from discreet.ledger.chain import now
 from discreet.ledger.registration import budget_columns
 from discreet.ledger.signing import Signer
 from discreet.ledger.statements import Pen
+from discreet.ledger.text import digest, parsed
 from discreet.ledger.verification import Evidence, Finding
 
 Look = Callable[[Callable[[Pen], Any]], Any]
 
+_PLAIN = re.compile("[0-9a-f]{32}")
 _HEAD_AT = "SELECT hash FROM events WHERE dataset = :name AND sequence = :sequence"
 _UNKNOWN = "it was anchored, and the store does not know it: an older copy was put back"
+_FORKED = "the chain does not hold the event that was anchored there: another history was charged, which is lost"
+_RECOVERIES = "SELECT detail FROM events WHERE dataset = :name AND kind = 'RECOVERED'"
 _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
@@ -73,9 +80,10 @@ class Witness:
     def open(self, look: Look) -> None:
         """Compare the store with its anchors."""
         self._look = look
-        self._ledger = look(_id)
+        self._ledger = look(statements.ledger_id)
         if self._directory is not None and self._signer is not None:
-            self._file = AnchorFile(_made(self._directory) / f"{self._ledger}.jsonl", self._signer)
+            name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
+            self._file = AnchorFile(_made(self._directory) / f"{name}.jsonl", self._signer)
         self._behind = _places(look(self._lost))
 
     def anchors(self) -> dict[str, Anchor]:
@@ -87,11 +95,11 @@ class Witness:
 
     def every_anchor(self) -> dict[str, tuple[Anchor, ...]]:
         """All anchors of every dataset."""
-        found: dict[str, tuple[Anchor, ...]] = {}
+        found: dict[str, list[Anchor]] = {}
         for anchor in () if self._file is None else self._file.every():
             if anchor.ledger == self._ledger:
-                found[anchor.dataset] = (*found.get(anchor.dataset, ()), anchor)
-        return found
+                found.setdefault(anchor.dataset, []).append(anchor)
+        return {name: tuple(told) for name, told in found.items()}
 
     def check(self, account: Account) -> None:
         """Refuse an account, read under its lock, that stands behind what was seen or anchored."""
@@ -150,14 +158,17 @@ class Witness:
             why = _UNKNOWN if each is None or each.dataset is None else _why_behind(anchor, each, each.dataset)
             if why is not None:
                 found.append(Finding(why, name, anchor.sequence))
-        return found
+        told = {finding.dataset for finding in found}
+        forks = [anchor for anchor in self._forks(held) if anchor.dataset not in told]
+        return [*found, *(Finding(_FORKED, anchor.dataset, anchor.sequence) for anchor in forks)]
 
     def close(self) -> None:
-        """Anchor what was seen since the last anchor."""
+        """Anchor what was seen since the last anchor, unless another history took its place."""
         with self._turn():
             last = {name: self._anchored.get(name, (0, 0.0))[0] for name in self._seen}
             rest = [account for name, account in self._seen.items() if account.sequence > last[name]]
-        self._append(rest)
+        with suppress(LedgerError):
+            self.write(rest, {account.name: account for account in rest})
 
     def _anchored_at(self, name: str) -> int:
         anchor = None if self._file is None else self._file.latest(self._ledger).get(name)
@@ -197,10 +208,24 @@ class Witness:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
         told = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
+        if seen is None and self._file is not None:
+            told += self._file.beside(self._ledger, partial(_is_in_the_chain, pen))
         for name, standing in (seen or {}).items():
             if standing is not None and (name not in anchors or standing.sequence > anchors[name].sequence):
                 told.append(self._anchor(standing))
         return [anchor for anchor in told if self._why(pen, anchor) is not None]
+
+    def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
+        """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
+        if self._file is None:
+            return []
+        heads = {name: (each.heads, each.accounted(), max(each.heads, default=0)) for name, each in held.items()}
+
+        def is_known(anchor: Anchor) -> bool:
+            events, accounted, last = heads.get(anchor.dataset, ({}, set(), 0))
+            return anchor.sequence > last or events.get(anchor.sequence) == anchor.head or anchor.head in accounted
+
+        return list({anchor.dataset: anchor for anchor in self._file.beside(self._ledger, is_known)}.values())
 
     def _why(self, pen: Pen, anchor: Anchor) -> str | None:
         def head_at(sequence: int) -> str | None:
@@ -235,11 +260,16 @@ class Witness:
         )
 
 
-def _id(pen: Pen) -> str:
-    rows = pen.rows("SELECT id FROM ledger")
-    if len(rows) != 1:
-        raise LedgerError(faults.DAMAGED)
-    return str(rows[0]["id"])
+def _is_in_the_chain(pen: Pen, anchor: Anchor) -> bool:
+    """Whether the chain holds what was anchored, or a recovery counted it; one that is too short is told by its end."""
+    row = pen.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
+    if row is not None and row["hash"] == anchor.head:
+        return True
+    last = pen.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
+    if last is None or last["sequence"] < anchor.sequence:
+        return True
+    told = [parsed(each["detail"]) for each in pen.rows(_RECOVERIES, name=anchor.dataset)]
+    return any(anchor.head in each.get("anchors", ()) for each in told)
 
 
 def _places(anchors: Iterable[Anchor]) -> dict[str, int]:
