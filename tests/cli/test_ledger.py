@@ -90,6 +90,22 @@ def real(*arguments: object, **environment: str) -> subprocess.CompletedProcess[
 # What was spent
 
 
+def test_a_stopped_dataset_is_told_beside_what_is_left_of_it(run, path):
+    with sqlite3.connect(path) as raw:
+        raw.execute("DROP TRIGGER halts_are_written_once")
+        raw.execute("INSERT INTO halts VALUES ('1', 'visits', 'now', 'it was edited', NULL)")
+    result = run("show", "visits")
+    assert said(result).startswith("visits")
+    assert "'visits' is stopped: it was edited" in result.stderr
+
+
+def test_a_verification_without_anchors_says_what_it_cannot_see(run, tmp_path):
+    assert run("verify").stderr == ""
+    result = run("verify", "--anchors", str(tmp_path / "anchrs"))
+    assert result.exit_code == 0
+    assert "no anchors to compare with" in result.stderr
+
+
 def test_a_report_of_one_dataset_is_printed_as_the_library_prints_it(run, path):
     with SQLiteLedger(path) as ledger:
         assert said(run("show", "visits")) == str(ledger.report("visits")).strip()

@@ -47,6 +47,15 @@ def visits(tmp_path: Path) -> Path:
     return _write(tmp_path / "visits", "ward=A/part-0.parquet", "ward=A/part-1.parquet", "ward=B/part-0.pq")
 
 
+def test_a_file_has_one_name_however_its_path_is_spelled(visits, tmp_path):
+    """Two names for one file would be two promises about the same people without a word."""
+    table = tmp_path / "visits.csv"
+    table.write_text("id,cost\na,1\n")
+    (tmp_path / "other").mkdir()
+    for path in (table, visits):
+        assert source_of(f"{tmp_path}/other/../{path.name}").identity == source_of(str(path)).identity
+
+
 # directories
 
 

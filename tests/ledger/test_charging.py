@@ -190,6 +190,13 @@ def test_patience_ends_in_a_refusal_that_charges_nothing(visits, turn):
     assert visits.answer(first, b"answer") == b"answer"
 
 
+def test_whoever_waits_longer_is_told_so_once(visits, turn, caplog):
+    turn(visits)
+    with pytest.raises(PendingError):
+        turn(visits, analyst="bob", patience=2.5)
+    assert [record.getMessage()[:31] for record in caplog.records] == ["the same question is being answ"]
+
+
 def test_a_retry_of_a_request_in_flight_waits_too(visits, turn):
     turn(visits, request="r-1")
     with pytest.raises(PendingError):

@@ -90,6 +90,9 @@ def show(
     with opened(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
         reports = [ledger.report(name, **asked) for name in names]
+        stopped = {name: why for name, why in ledger.stopped().items() if name in ("", *names)}
+    for name, why in stopped.items():
+        typer.echo(f"{repr(name) if name else 'every dataset'} is stopped: {why}", err=True)
     told = Overview(reports) if dataset is None else reports[0]
     print(_json(told.to_dict()) if as_json else told)
 
@@ -122,6 +125,9 @@ def verify(
     given = _read(receipts)
     with opened(where, key, anchors) as ledger, _waiting("verifying ..."):
         found = ledger.verify(dataset, receipts=given)
+        anchored = ledger.anchors()
+    if not anchored:
+        typer.echo("there were no anchors to compare with, so an older copy would look like this one", err=True)
     _conclude(found)
 
 

@@ -183,7 +183,8 @@ def _resolved(uri: re.Match[str]) -> tuple[fs.FileSystem, str]:
 
 def _on_disk(pattern: str, disk: fs.LocalFileSystem) -> Files:
     """What a path or a glob names; folders count as columns from the first part of a glob that is a pattern."""
-    fixed = Path(pattern).absolute()
+    whole = os.path.abspath(pattern)  # noqa: PTH100 - without '..', so that one file has one name; links stay
+    fixed = Path(whole)
     matches = [fixed]
     if glob.has_magic(pattern):
         matches = [Path(match).absolute() for match in glob.glob(pattern, recursive=True)]  # noqa: PTH207 - absolute too
@@ -196,7 +197,7 @@ def _on_disk(pattern: str, disk: fs.LocalFileSystem) -> Files:
             because="a link leads to a file or a folder that is read anyway, and its rows would count twice",
             instead="files without links among them",
         )
-    return Files(str(Path(pattern).absolute()), tuple(files[path] for path in sorted(files)), disk)
+    return Files(whole, tuple(files[path] for path in sorted(files)), disk)
 
 
 def _below(filesystem: fs.FileSystem, path: str, root: str) -> list[File]:

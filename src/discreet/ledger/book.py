@@ -5,6 +5,7 @@ reservation. The data is read after it has committed. T2 (`answer`) stores the a
 fencing token of whose turn it is, and the reply is read from the store.
 """
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +18,7 @@ from discreet.accounting.filters import Budget, Cost
 from discreet.errors import BudgetError, LedgerError, PendingError
 from discreet.exact import Number
 from discreet.ledger import charging, concluding, faults, limiting, recovering, registering, statements
+from discreet.ledger.anchors import Anchor
 from discreet.ledger.chain import State
 from discreet.ledger.charging import Asking, Part, Waiting
 from discreet.ledger.history import Entry
@@ -34,7 +36,9 @@ from discreet.ledger.verification import Finding, Verification, verification
 from discreet.ledger.witness import Witness
 
 T = TypeVar("T")
+log = logging.getLogger("discreet")
 
+WAITING = "the same question is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LONGEST_REASON = 2_000
 LEASE = 30.0
 PATIENCE = 600.0
@@ -264,6 +268,16 @@ class Ledger:
         self._witness.open(self._look)
         return self._verified(None, given)
 
+    def anchors(self) -> dict[str, Anchor]:
+        """The highest anchor of every dataset that was ever anchored where this ledger looks."""
+        return self._witness.anchors()
+
+    def stopped(self) -> dict[str, str]:
+        """The datasets that are not served, and why; '' stands for all of them."""
+        found = self._look(recovering.halted)
+        behind = dict.fromkeys(self._witness.behind(), faults.BEHIND)
+        return behind | found
+
     def anchor(self) -> None:
         """Write down outside the store where every chain stands now."""
         self._witness.write(self._look(recovering.accounts))
@@ -331,7 +345,7 @@ class Ledger:
         return Turn(receipts=(receipt_of(placed),))
 
     def _waited_for(self, asked: Asking, patience: float) -> Turn:
-        end, nap = time.monotonic() + patience, SHORTEST_NAP
+        end, nap, told = time.monotonic() + patience, SHORTEST_NAP, False
         while True:
             outcome = self._charged(asked)
             if isinstance(outcome, Turn):
@@ -339,6 +353,9 @@ class Ledger:
             if isinstance(outcome, Waiting):
                 if time.monotonic() >= end:
                     raise _pending()
+                if nap == LONGEST_NAP and not told:
+                    log.warning(WAITING, self._term // 1000)
+                    told = True
                 time.sleep(nap)
                 nap = min(2 * nap, LONGEST_NAP)
                 continue

@@ -30,6 +30,7 @@ CODE = "recovered"
 
 _OF = "SELECT * FROM {} WHERE dataset = :name ORDER BY {}"
 _STANDING = "SELECT id, dataset FROM halts WHERE cleared IS NULL"
+_HALTED = "SELECT dataset, finding FROM halts WHERE cleared IS NULL ORDER BY id"
 _CLEAR = "UPDATE halts SET cleared = :sequence WHERE id = :id"
 _MEND = """UPDATE analysts SET quota = :quota, is_own = :is_own,
   cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
@@ -87,6 +88,11 @@ def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verificatio
 
     with suppress(LedgerError):
         run(halt)
+
+
+def halted(pen: Pen) -> dict[str, str]:
+    """What was found of the datasets that do not serve; '' stands for all of them."""
+    return {row["dataset"]: row["finding"] for row in pen.rows(_HALTED)}
 
 
 def accounts(pen: Pen) -> list[Account]:

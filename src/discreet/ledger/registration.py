@@ -332,7 +332,7 @@ def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
         return BudgetError(
             f"dataset {asked.name!r} with a budget of {asked.budget}",
             because=f"it is registered with {stored.budget}, and a changed cap is a new promise",
-            instead="the budget as registered, or "
+            instead=f"budget=dp.{stored.budget!r} as registered, or "
             f'session.ledger.set_cap({asked.name!r}, dp.Budget(...), reason="...")',
         )
     return None

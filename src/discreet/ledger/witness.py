@@ -112,6 +112,10 @@ class Witness:
             self._behind = _places(self._look(self._lost))
         return name in self._behind
 
+    def behind(self) -> list[str]:
+        """The datasets that stand behind their anchors."""
+        return [name for name in list(self._behind) if self.is_behind(name)]
+
     def least(self, name: str) -> int:
         """The sequence number that a dataset's chain must have reached, by what was seen or anchored."""
         seen = self._seen.get(name)
