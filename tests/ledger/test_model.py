@@ -82,8 +82,11 @@ class Reference:
             return answered[-1].answer
         if requested and requested[0].question != question:
             return ParameterError
-        if requested or asked:
-            return self._again((requested or asked)[-1])
+        earlier = (requested or asked or [None])[-1]
+        if earlier is not None and not self._is_given_up(earlier, analyst):
+            return self._again(earlier)
+        if earlier is not None:
+            self.forfeit(self.charges.index(earlier), earlier.attempt)
         share = self.share(analyst)
         is_over = share.quota is not None and share.spent + cost > share.quota
         if self.spent + cost > self.cap or share.failures >= share.most or is_over:
@@ -92,6 +95,18 @@ class Reference:
         self.shares[analyst] = replace(share, spent=share.spent + cost)
         self.charges.append(Charge(analyst, question, request, cost))
         return len(self.charges) - 1, 1
+
+    def _is_given_up(self, charge: Charge, analyst: str) -> bool:
+        """Expired, and of somebody else who may fail no more."""
+        share = self.share(charge.analyst)
+        is_lost = charge.state == State.RESERVED and not charge.is_held
+        return is_lost and charge.analyst != analyst and share.failures >= share.most
+
+    def _is_given_up(self, charge: Charge, analyst: str) -> bool:
+        """Another one's, who let it expire and may fail no more."""
+        share = self.share(charge.analyst)
+        is_lost = charge.state == State.RESERVED and not charge.is_held and charge.analyst != analyst
+        return is_lost and share.failures >= share.most
 
     def _again(self, charge: Charge) -> Any:
         if charge.state != State.RESERVED:
@@ -119,8 +134,7 @@ class Reference:
 
     def forfeit(self, place: int, attempt: int) -> State:
         if self.is_ours(place, attempt):
-            self.charges[place].state = State.FORFEITED
-            self._fail(self.charges[place])
+            self._forfeit(self.charges[place])
         return self.charges[place].state
 
     def forfeit_expired(self) -> int:
@@ -132,6 +146,10 @@ class Reference:
         followers = [name for name, share in self.shares.items() if analyst == EVERYONE and not share.is_own]
         for name in {analyst, *followers}:
             self.shares[name] = replace(self.share(name), quota=quota, most=most, is_own=analyst != EVERYONE)
+
+    def _forfeit(self, charge: Charge) -> None:
+        charge.state = State.FORFEITED
+        self._fail(charge)
 
     def _fail(self, charge: Charge) -> None:
         share = self.share(charge.analyst)
@@ -190,11 +208,12 @@ class Beside(RuleBasedStateMachine):
         self.names = [next(_NAMES)]
         self.version = 1
         self.receipts: list[Any] = []
-        self.ledger, self.hasty = self._opened(3600.0), self._opened(0.0)
+        self.ledger, self.hasty = self._opened(), self._opened()
+        self.hasty._term = 0  # shorter than anybody may ask for: what it renews has expired
 
-    def _opened(self, lease: float) -> Ledger:
+    def _opened(self) -> Ledger:
         kind = PostgresLedger if self.address.startswith("postgresql:") else SQLiteLedger
-        return kind(self.address, lease=lease)
+        return kind(self.address, lease=3600.0)
 
     def _dataset(self) -> Dataset:
         facts = {"source": "memory", "unit": "one row", "facts": "{}", "budget": budget(self.reference.cap)}
@@ -296,7 +315,7 @@ class Beside(RuleBasedStateMachine):
 
     def _reopen(self) -> None:
         self.ledger.close()
-        self.ledger = self._opened(3600.0)
+        self.ledger = self._opened()
 
     @invariant()
     def everything_agrees(self) -> None:
