@@ -353,7 +353,7 @@ def compare(address: Callable[[], str], examples: int, steps: int) -> None:
 
 
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("examples", [15, pytest.param(300, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [15, pytest.param(150, marks=pytest.mark.full)])
 def test_the_ledger_on_sqlite_is_its_reference(path, examples):
     numbers = itertools.count()
     compare(lambda: f"{path}.{next(numbers)}", examples, steps=30)
