@@ -2,7 +2,7 @@
 
 The golden files of a schema version are made once, when that version is released, and never again:
     python tests/ledger/make_golden.py tests/golden/ledger/v2.sqlite
-    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v1.postgres.sql
+    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v3.postgres.sql
 """
 
 import os

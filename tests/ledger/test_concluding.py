@@ -201,3 +201,12 @@ def test_charges_of_every_dataset_are_forfeited_by_several_at_once_and_counted_o
     assert sum(at_once(lambda: brief.forfeit_expired(grace=0), lambda: other.forfeit_expired(grace=0))) == 6
     assert [brief.share(name, "ann").failures for name in ("visits", "other")] == [3, 3]
     assert brief.verify()
+
+
+@pytest.mark.pitfall("D")
+@pytest.mark.parametrize("change", ["cost_epsilon = 1", "cost_rho = 1", "event = '{}'", "analyst = 'bob'"])
+def test_a_charge_that_was_changed_since_is_not_answered(visits, turn, tamper, change):
+    asked = turn(visits)
+    tamper(f"UPDATE events SET {change} WHERE dataset = 'visits' AND kind = 'RESERVED'")
+    with pytest.raises(LedgerError, match="damaged"):
+        visits.answer(asked, b"answer")

@@ -113,6 +113,7 @@ def test_a_connection_lost_at_any_step_is_made_again_and_the_outcome_looked_up(
 ):
     cut = cutting(Cut(step))
     with PostgresLedger(postgres_address, lease=0.3) as ledger:
+        cut.watch(ledger)
         ledger.register(dataset())
         if not step.is_new:
             ledger.set_quota("visits", "ann", failures=9, reason="known")
@@ -138,6 +139,7 @@ def test_an_outcome_that_cannot_be_looked_up_is_told_as_unknown_and_found_later(
             setting_up.set_quota("visits", "ann", failures=9, reason="known")
     cut = cutting(CutByTheServer(step, harmed))
     with PostgresLedger(harmed.service_url, lease=0.3) as ledger:
+        cut.watch(ledger)
         with pytest.raises(LedgerError) as lost:
             _ask_and_answer(ledger, turn, cut)
         harmed.restart()

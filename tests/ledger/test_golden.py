@@ -7,7 +7,19 @@ import psycopg
 import pytest
 
 from discreet.accounting.filters import Cost
-from discreet.ledger import Kind, Ledger, Receipt, Slice, SQLiteLedger, State, open_ledger
+from discreet.errors import LedgerError
+from discreet.ledger import (
+    Kind,
+    Ledger,
+    PostgresLedger,
+    Receipt,
+    Slice,
+    SQLiteLedger,
+    State,
+    open_ledger,
+    postgres_schema,
+)
+from servers import SERVICE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger"
 
@@ -73,11 +85,15 @@ def restored(ledger_server):
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
-@pytest.mark.parametrize("version", [1])
-def test_a_dump_of_every_released_version_is_restored_and_verifies(restored, turn, version):
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_dump_of_every_released_version_is_restored_migrated_and_verifies(restored, turn, version):
     owner, service = restored
     with psycopg.connect(owner) as connection:
         connection.execute((GOLDEN / f"v{version}.postgres.sql").read_bytes())
+    if version < postgres_schema.VERSION:
+        with pytest.raises(LedgerError, match="older"):
+            open_ledger(service)
+    PostgresLedger.create(owner, role=SERVICE)
     receipt = Receipt.from_json((GOLDEN / f"v{version}.postgres.receipt.json").read_text())
     with open_ledger(service) as ledger:
         _check_the_first_part(ledger, receipt)

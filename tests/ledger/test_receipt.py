@@ -167,7 +167,7 @@ class TestSignatures:
     def test_a_forger_who_mends_the_hash_is_found_by_the_signature(self, receipt):
         signed = receipt.signed(SIGNER)
         cheaper = replace(signed, cost=Cost(1, 1, 0))
-        mended = replace(cheaper, hash=cheaper._link().hash)
+        mended = replace(cheaper, hash=cheaper.link().hash)
         assert mended.verify()
         assert not mended.verify(SIGNER.public)
 
@@ -218,7 +218,7 @@ OPTIONAL = st.one_of(st.none(), TEXT)
 )
 def test_any_receipt_is_read_back_as_it_was_written_signed_or_not(receipt):
     assert Receipt.from_json(receipt.to_json()) == receipt
-    signed = replace(receipt, hash=receipt._link().hash).signed(SIGNER)
+    signed = replace(receipt, hash=receipt.link().hash).signed(SIGNER)
     assert Receipt.from_json(signed.to_json()) == signed
     assert Receipt.from_json(json.dumps(json.loads(signed.to_json()), indent=1)).verify(SIGNER.public)
 

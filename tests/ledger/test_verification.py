@@ -339,7 +339,7 @@ def test_a_receipt_that_was_changed_is_found_and_stops_nobody(visits, charge):
 def test_a_receipt_that_no_key_of_the_ledger_signed_is_told_and_stops_nobody(visits, charge, tmp_path):
     """Anybody can compute a hash."""
     receipt = charge(visits)
-    forged = receipt_of(replace(receipt._link(), sequence=99)).signed(Signer.at(tmp_path / "a key of theirs"))
+    forged = receipt_of(replace(receipt.link(), sequence=99)).signed(Signer.at(tmp_path / "a key of theirs"))
     assert forged.verify()
     assert not forged.verify(visits._publics())
     for made_up in (forged, replace(forged, key=None, signature=None), replace(forged, key=receipt.key)):
@@ -365,7 +365,7 @@ def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(
 
 def test_a_finding_about_a_dataset_that_the_ledger_does_not_know_halts_nothing(visits, charge):
     """A halt of a name that is not there would stop whoever registers it first."""
-    lost = receipt_of(replace(charge(visits)._link(), dataset="later")).signed(visits._signer)
+    lost = receipt_of(replace(charge(visits).link(), dataset="later")).signed(visits._signer)
     (finding,) = visits.verify(receipts=[lost]).findings
     assert finding.is_ours
     assert visits._look(lambda pen: pen.rows("SELECT * FROM halts")) == []

@@ -17,7 +17,7 @@ from discreet import events
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import BudgetError, LedgerError, PendingError
 from discreet.exact import Number
-from discreet.ledger import charging, concluding, faults, limiting, recovering, registering, statements
+from discreet.ledger import at_once, charging, concluding, faults, limiting, recovering, registering, statements
 from discreet.ledger.anchors import Anchor
 from discreet.ledger.chain import State
 from discreet.ledger.charging import Asking, Part, Waiting
@@ -162,8 +162,13 @@ class Ledger:
         if not isinstance(payload, bytes):
             raise TypeError("an answer is bytes")
         ours = turn_of(turn)
-        self._insist(lambda pen: concluding.answer(pen, ours, payload))
-        return concluding.stored(ours, self._store.ask)
+        try:
+            stored = self._answered_at_once(ours, payload)
+            if stored is None:
+                self._run(lambda pen: concluding.answer(pen, ours, payload))
+        except UnknownOutcomeError:
+            stored = self._resolved(lambda pen: concluding.answer(pen, ours, payload))
+        return concluding.stored(ours, self._store.ask) if stored is None else stored
 
     def forfeit(self, turn: Turn | Receipt, code: str) -> State:
         """Record that a charge failed after data was read; the charge stays, and a stored answer stays too."""
@@ -333,16 +338,28 @@ class Ledger:
 
     def _charged_at_once(self, asked: Asking) -> Turn | None:
         """T1 in one journey, where the store can and the case is plain."""
-        name = asked.parts[0].name
-        if any(self._witness.is_behind(part.name) for part in asked.parts) or len(asked.parts) > 1:
+        if len(asked.parts) > 1 or self._witness.is_behind(asked.parts[0].name):
             return None
-        link, claim = charging.plain_claim(asked, self._witness.least(name))
+        link, claim = at_once.charge_claim(asked, self._witness.least(asked.parts[0].name))
         row = self._store.charge_at_once(claim)
         if row is None:
             return None
-        placed, standing = charging.placed(link, row)
+        placed, standing = at_once.placed(link, row)
         self._witness.see([standing])
         return Turn(receipts=(receipt_of(placed),))
+
+    def _answered_at_once(self, turn: Turn, payload: bytes) -> bytes | None:
+        """T2 in one journey, where the store can and the case is plain."""
+        name = turn.receipt.dataset
+        if len(turn.receipts) > 1 or turn.receipt.detail is not None or self._witness.is_behind(name):
+            return None
+        link, claim = at_once.answer_claim(turn, payload, self._witness.least(name))
+        row = self._store.answer_at_once(claim)
+        if row is None:
+            return None
+        _, standing = at_once.placed(link, row)
+        self._witness.see([standing])
+        return bytes(row["stored"])
 
     def _waited_for(self, asked: Asking, patience: float) -> Turn:
         end, nap, told = time.monotonic() + patience, SHORTEST_NAP, False

@@ -5,19 +5,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet import events
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.filters import Cost
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
 from discreet.ledger import admission, concluding, faults, registering, registration, statements
 from discreet.ledger.account import Account
-from discreet.ledger.chain import GENESIS, Kind, Link, State, now
+from discreet.ledger.chain import Kind, Link, State
 from discreet.ledger.quota import Share
 from discreet.ledger.receipt import receipt_of
-from discreet.ledger.registration import budget_of, checked_version
+from discreet.ledger.registration import checked_version
 from discreet.ledger.statements import Charged, Pen
 from discreet.ledger.store import Row, Statement
 from discreet.ledger.text import canonical, digest, document, key, label
 from discreet.ledger.turn import Turn
-from discreet.version import __version__
 
 Check = Callable[[Account], None]
 
@@ -129,49 +128,6 @@ def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetErro
             _reject(pen, asked, each)
             return refusal
     return Turn(receipts=tuple(receipt_of(_reserve(pen, asked, each)) for each in found))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stood:
-    """Where a dataset's chain stands after T1 in one journey."""
-
-    name: str
-    sequence: int
-    head: str
-    spent: Cost
-    budget: Budget
-
-
-def plain_claim(asked: Asking, least: int) -> tuple[Link, dict[str, object]]:
-    """The link of a charge to one dataset but for its place in the chain, and what T1 in one journey is told."""
-    (part,) = asked.parts
-    link = Link(
-        dataset=part.name,
-        sequence=0,
-        kind=Kind.RESERVED,
-        time=now(),
-        previous=GENESIS,
-        library=__version__,
-        cost=part.cost,
-        **asked.claim(part),
-    )
-    asked.times.append(link.time)
-    before, between, after = link.around()
-    text = {"before": before, "between": between, "after": after, "description": asked.description}
-    place = {"name": part.name, "registration": part.registration, "is_fresh": asked.fresh, "least": least}
-    told = {"time": link.time, "library": link.library, "format": link.format, "term": asked.term}
-    return link, asked.claim(part) | vars(part.cost) | text | place | told
-
-
-def placed(link: Link, row: Row) -> tuple[Link, Stood]:
-    """The link in the place that the store gave it; one whose hash is not ours was not made from what we said."""
-    told = replace(link, sequence=row["new_sequence"], previous=row["previous_head"])
-    if told.hash != row["new_head"]:
-        raise LedgerError(faults.DAMAGED)
-    names = {"epsilon": "epsilon", "delta": "delta", "reserved_delta": "reserve", "ceiling": "ceiling"}
-    budget = budget_of({name: row[f"promised_{word}"] for name, word in (names | {"reason": "reason"}).items()})
-    spent = Cost(row["total_epsilon"], row["total_rho"], row["total_delta"])
-    return told, Stood(name=link.dataset, sequence=told.sequence, head=told.hash, spent=spent, budget=budget)
 
 
 def resolve(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:

@@ -11,12 +11,13 @@ import os
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import LedgerError, SourceError
-from discreet.ledger import faults, postgres_schema
+from discreet.ledger import at_once, faults, postgres_schema
+from discreet.ledger.gathering import Gathering
 from discreet.ledger.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
 if TYPE_CHECKING:
@@ -49,12 +50,6 @@ _RIGHTS = """SELECT
 _THERE = """SELECT CASE WHEN to_regnamespace('discreet') IS NULL THEN FALSE
   WHEN NOT has_schema_privilege('discreet', 'USAGE') THEN FALSE
   ELSE to_regclass('discreet.schema_versions') IS NOT NULL END AS there"""
-_CLAIM = (
-    *("name", "version", "registration", "analyst", "question", "request", "is_fresh", "event"),
-    *("epsilon", "rho", "delta", "digest", "description", "time", "library", "format", "term", "least"),
-    *("before", "between", "after"),
-)
-_CHARGE_AT_ONCE = f"SELECT * FROM discreet.charge({', '.join(f'%({name})s' for name in _CLAIM)})".encode()
 _CLASSES = {
     "23": faults.BROKEN_RULE,
     "25": faults.REPLICA,
@@ -137,13 +132,13 @@ class PostgresStore:
 
     def charge_at_once(self, claim: Values) -> Row | None:
         """T1 in one journey, by the function `discreet.charge`; None where the case is not plain."""
-        with sentences(), self._borrowed() as connection:
-            try:
-                return connection.execute(_CHARGE_AT_ONCE, claim).fetchone()
-            except _lost():
-                if connection.closed:
-                    raise UnknownOutcomeError from None
-                raise
+        self._refuse_use()
+        return self._charges.go(str(claim["name"]), claim)
+
+    def answer_at_once(self, claim: Values) -> Row | None:
+        """T2 in one journey, by the function `discreet.answer`; None where the case is not plain."""
+        self._refuse_use()
+        return self._answers.go(str(claim["name"]), claim)
 
     def findings(self) -> list[str]:
         """What is wrong with the rules of the database."""
@@ -172,6 +167,8 @@ class PostgresStore:
         raise LedgerError(faults.UNREACHABLE)
 
     def _start(self) -> None:
+        self._charges = Gathering(partial(self._carry, _at_once("charge", at_once.CHARGE)))
+        self._answers = Gathering(partial(self._carry, _at_once("answer", at_once.ANSWER)))
         self._pid = os.getpid()
         self._idle: deque[psycopg.Connection[Any]] = deque()
         self._places = threading.BoundedSemaphore(CONNECTIONS)
@@ -182,16 +179,31 @@ class PostgresStore:
         except IndexError:
             return None
 
+    def _refuse_use(self) -> None:
+        if self._is_closed:
+            raise LedgerError(faults.CLOSED)
+        if self._pid != os.getpid():
+            self._start()
+
+    def _carry(self, statement: bytes, claims: Sequence[Values]) -> list[Row | None]:
+        """Several claims on one dataset in one statement, which is one transaction."""
+        with sentences(), self._borrowed() as connection:
+            try:
+                told = {name: [claim[name] for claim in claims] for name in claims[0]}
+                done = {row["place"]: row for row in connection.execute(statement, told)}
+            except _lost():
+                if connection.closed:
+                    raise UnknownOutcomeError from None
+                raise
+        return [done.get(place) for place in range(1, len(claims) + 1)]
+
     def _is_over(self) -> bool:
         return self._is_closed or self._pid != os.getpid()
 
     @contextlib.contextmanager
     def _borrowed(self) -> Iterator["psycopg.Connection[Any]"]:
         """A connection of this process; one inherited over a fork belongs to the parent and is left alone."""
-        if self._is_closed:
-            raise LedgerError(faults.CLOSED)
-        if self._pid != os.getpid():
-            self._start()
+        self._refuse_use()
         with self._places:
             connection = self._taken() or _opened(self._address)
             try:
@@ -321,6 +333,16 @@ def _lost() -> type[Exception]:
     from psycopg import OperationalError  # noqa: PLC0415 - an optional driver
 
     return OperationalError
+
+
+def _at_once(function: str, types: Mapping[str, str]) -> bytes:
+    """Call a function of the schema for each of several claims, in their order."""
+    given = ", ".join(f"given{number}" for number in range(len(types)))
+    arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in types.items())
+    return (
+        f"SELECT place, done.* FROM unnest({arrays}) WITH ORDINALITY AS claims({given}, place), "
+        f"LATERAL discreet.{function}({given}) AS done"
+    ).encode()
 
 
 @lru_cache(maxsize=256)

@@ -56,7 +56,7 @@ class Receipt:
 
     def verify(self, public: Publics | None = None) -> bool:
         """Whether the hash is that of the other fields and, given public keys, one of them signed; needs no ledger."""
-        if self._link().hash != self.hash:
+        if self.link().hash != self.hash:
             return False
         return public is None or signed_by(_statement(self), self.key, self.signature, public)
 
@@ -88,7 +88,8 @@ class Receipt:
             raise _unreadable()
         return receipt
 
-    def _link(self) -> Link:
+    def link(self) -> Link:
+        """The link of the chain that it tells of."""
         return Link(
             dataset=self.dataset,
             sequence=self.sequence,

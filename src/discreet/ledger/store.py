@@ -49,6 +49,9 @@ class Store(Protocol):
     def charge_at_once(self, claim: Values) -> Row | None:
         """T1 in one journey where the store can and the case is plain: the dataset's row after it; None to go on."""
 
+    def answer_at_once(self, claim: Values) -> Row | None:
+        """T2 in one journey where the store can and the case is plain, with the answer as it is stored."""
+
     def findings(self) -> list[str]:
         """What is wrong with the database itself: its pages, its rules, its schema's version."""
 

@@ -1,0 +1,59 @@
+"""One journey: what the store is told is the link but for its place, and a place that is not ours is refused."""
+
+import hashlib
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.events import PureEvent
+from discreet.ledger import Part, Turn, at_once
+from discreet.ledger.charging import Asking
+from discreet.ledger.receipt import receipt_of
+from discreet.ledger.text import parsed
+
+PART = Part(name='na"me', version=1, event=PureEvent(Fraction(1, 10)))
+ASKING = Asking(
+    parts=(PART,), analyst='an","sequence":0,n', question="5f", request="r-1", description="{}", fresh=False, term=9
+)
+PROMISE = {"epsilon": "1", "delta": "0", "reserve": "0", "ceiling": "1", "reason": None}
+
+
+def reply(claim, sequence, head):
+    text = f"{claim['before']}{head}{claim['between']}{sequence}{claim['after']}"
+    made = {"previous_head": head, "new_sequence": sequence, "new_head": hashlib.sha256(text.encode()).hexdigest()}
+    totals = {"total_epsilon": 1, "total_rho": 2, "total_delta": 0}
+    return made | totals | {f"promised_{word}": value for word, value in PROMISE.items()}
+
+
+def claims():
+    link, claim = at_once.charge_claim(ASKING, 0)
+    charged = at_once.placed(link, reply(claim, 7, "f" * 64))[0]
+    turn = Turn(receipts=(receipt_of(charged),), attempt=2)
+    return {"charge": (link, claim), "answer": at_once.answer_claim(turn, b"12", 7)}
+
+
+@pytest.mark.parametrize("act", ["charge", "answer"])
+class TestClaims:
+    def test_the_hash_that_the_store_makes_is_that_of_the_placed_link(self, act):
+        link, claim = claims()[act]
+        placed, standing = at_once.placed(link, reply(claim, 8, "e" * 64))
+        assert (placed.sequence, placed.previous, standing.head) == (8, "e" * 64, placed.hash)
+        assert (standing.spent.epsilon, standing.spent.rho, standing.budget.epsilon) == (1, 2, 1)
+
+    def test_a_hash_of_something_else_is_refused(self, act):
+        link, claim = claims()[act]
+        with pytest.raises(LedgerError, match="damaged"):
+            at_once.placed(replace(link, version=2), reply(claim, 8, "e" * 64))
+
+    def test_every_parameter_of_the_function_is_told(self, act):
+        _, claim = claims()[act]
+        assert claim.keys() == {"charge": at_once.CHARGE, "answer": at_once.ANSWER}[act].keys()
+
+
+def test_an_answer_names_the_event_of_its_charge_column_by_column():
+    _, claim = claims()["answer"]
+    told = parsed(claim["charge"])
+    assert (told["dataset"], told["sequence"], told["kind"], told["cost_epsilon"]) == ('na"me', 7, "RESERVED", 10**11)
+    assert claim["attempt"] == 2
