@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import accounting, datasets, errors, events, mechanisms, plots, testing
+    from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, testing
     from discreet.accounting.filters import Budget
     from discreet.catalog import Catalog
     from discreet.errors import Failure, LedgerError, Refusal
@@ -49,7 +49,7 @@ _HOMES = {
     "sum": "frame",
     "table": "frame",
 }
-_MODULES = ("accounting", "datasets", "errors", "events", "mechanisms", "plots", "testing")
+_MODULES = ("accounting", "attacks", "auditing", "datasets", "errors", "events", "mechanisms", "plots", "testing")
 
 __all__ = [
     "ROW",
@@ -67,6 +67,8 @@ __all__ = [
     "Slice",
     "__version__",
     "accounting",
+    "attacks",
+    "auditing",
     "count",
     "count_distinct",
     "count_units",

@@ -70,7 +70,7 @@ class _Answer:
         if self.value is None:
             return "no answer"
         if self.margin is None:
-            return f"{self.value:,.0f} (no margin)" if self.is_whole else f"{_plain(self.value)} (no margin)"
+            return f"{self.value:,.0f} (no margin)" if self.is_whole else f"{plain(self.value)} (no margin)"
         places = 0 if self.is_whole else _places(self.margin)
         return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
@@ -100,7 +100,7 @@ def error_bars(
     notes = [[str(answer) for answer in answers] for answers in panels]
     below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence)]
     below += [_wrapped(caption, 6)] if caption else []
-    with _lines(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
+    with listing(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
         for axes, answers, said in zip(drawn, panels, words, strict=True):
             _draw_answers(axes, answers)
             axes.grid(axis="y", color=FAINT, linewidth=0.7)
@@ -121,7 +121,7 @@ def accuracy_curve(
 ) -> "Figure":
     """The margin of error against epsilon, with what each direction means on the axes; one line for each series."""
     curves = _curves(table, epsilon, margin, series)
-    with _canvas(7.0, 4.8, title) as (figure, (axes,)):
+    with canvas(7.0, 4.8, title) as (figure, (axes,)):
         for place, (name, points) in enumerate(curves.items()):
             _draw_curve(axes, name, points, place)
         if len(curves) == 1:
@@ -149,7 +149,7 @@ def budget_bars(
     left = [number or 0.0 for number in _numbers(table, remaining)]
     _refuse_unreadable(len(names))
     notes = [_budget_words(*pair) for pair in zip(used, left, strict=True)]
-    with _lines(names, [notes], title, height=0.36) as (figure, (axes,)):
+    with listing(names, [notes], title, height=0.36) as (figure, (axes,)):
         lines = range(len(names))
         shown = [max(0.0, number) for number in left]
         axes.barh(lines, used, height=0.62, color=BLUE, edgecolor=INK, label="spent")
@@ -172,7 +172,7 @@ def html(figure: "Figure") -> str:
 
 
 @contextmanager
-def _canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
+def canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
     """A figure without a window, and its axes from the top; the style holds while it is being drawn."""
     kind = _figure_class()
     import matplotlib as mpl  # noqa: PLC0415 - optional
@@ -231,13 +231,13 @@ def _is_near_zero(answers: list[_Answer]) -> bool:
 
 
 @contextmanager
-def _lines(
+def listing(
     names: list[str], notes: list[list[str]], title: str | None, *, height: float
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
     """One line for each name, read from the top, with its numbers at the right end; as large as the text needs."""
     width = 6.0 + 0.075 * (max(map(len, names)) + max(len(note) for panel in notes for note in panel))
     tall = 0.8 + len(notes) * (0.8 + height * len(names))
-    with _canvas(width, tall, title, len(notes)) as (figure, drawn):
+    with canvas(width, tall, title, len(notes)) as (figure, drawn):
         yield figure, drawn
         for axes, panel in zip(drawn, notes, strict=True):
             axes.set_yticks(range(len(names)), names)
@@ -267,7 +267,7 @@ def _annotate(axes: "Axes", points: list[tuple[float, float]]) -> None:
     if len(points) > 12:
         return
     for x, y in points:
-        axes.annotate(f"±{_plain(y)}", (x, y), xytext=(6, 5), textcoords="offset points")
+        axes.annotate(f"±{plain(y)}", (x, y), xytext=(6, 5), textcoords="offset points")
 
 
 def _scale(axis: Any, numbers: list[float]) -> None:
@@ -278,7 +278,7 @@ def _scale(axis: Any, numbers: list[float]) -> None:
         axis.axes.set(**{f"{axis.axis_name}scale": "log"})
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_minor_locator(NullLocator())
-        axis.set_major_formatter(lambda number, _: _plain(number))
+        axis.set_major_formatter(lambda number, _: plain(number))
     else:
         axis.set_major_formatter(_tick_format(axis))
 
@@ -389,7 +389,7 @@ def _whisker_words(answers: list[_Answer], confidence: float | None) -> str:
     margins = [answer.margin for answer in answers if answer.value is not None]
     if not any(margin is not None for margin in margins):
         return "no margin is published"
-    share = "" if confidence is None else f" in {_plain(float(confidence) * 100)}% of releases"
+    share = "" if confidence is None else f" in {plain(float(confidence) * 100)}% of releases"
     words = "whiskers: the margin of the noise" if not share else f"whiskers: the noise stays within them{share}"
     return words + ("\nhollow dots: no margin is published" if None in margins else "")
 
@@ -416,12 +416,12 @@ def _wrapped(text: str, inches: float) -> str:
 
 def _budget_words(spent: float, remaining: float) -> str:
     if remaining < 0:
-        return f"{_plain(spent)} spent, {_plain(-remaining)} over"
-    return f"{_plain(spent)} spent, {_plain(remaining)} left"
+        return f"{plain(spent)} spent, {plain(-remaining)} over"
+    return f"{plain(spent)} spent, {plain(remaining)} left"
 
 
 def _told(points: list[tuple[float, float]]) -> str:
-    return ", ".join(f"±{_plain(y)} at epsilon {_plain(x)}" for x, y in points)
+    return ", ".join(f"±{plain(y)} at epsilon {plain(x)}" for x, y in points)
 
 
 def _places(margin: float) -> int:
@@ -429,7 +429,7 @@ def _places(margin: float) -> int:
     return 0 if margin <= 0 else min(12, max(0, 1 - math.floor(math.log10(margin))))
 
 
-def _plain(number: float | Real) -> str:
+def plain(number: float | Real) -> str:
     """A number as people write it: thousands set apart, no powers of ten, at most four digits after a leading zero."""
     size = float(number)
     if size == 0 or abs(size) >= 1000:

@@ -25,7 +25,7 @@ import corpus as corpus_module
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus import DECLARED, PUBLIC, Author, Row, Whose, answers, arranged, corpus, separate_answers, stack
+from corpus import DECLARED, PUBLIC, Row, Whose, answers, arranged, corpus, neighbours_of, separate_answers, stack
 
 from discreet import frame
 from discreet.accounting.filters import Budget
@@ -328,7 +328,7 @@ def test_neighbours_differ_by_at_most_the_sensitivity_on_every_engine(case, how,
 
 def _answer_alike(case: Case, how: str, seed: int, place: Path, opened: Opener) -> None:
     question = case.private(how).pushdown
-    pairs = Author(seed).pairs(case.whose, how, SEPARATE_PAIRS)
+    pairs = neighbours_of(case.whose, how, SEPARATE_PAIRS, seed)
     apart = separate_answers(question, [world for pair in pairs for world in pair], place, opened)
     together = answers(question, stack(pairs), 2 * SEPARATE_PAIRS, place, opened)
     for one, other in zip(apart, together, strict=True):

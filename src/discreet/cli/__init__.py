@@ -16,8 +16,8 @@ from discreet.cli import doctor, version
 from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError
 
-FAMILIES = ("ledger", "receipt")
-"""Commands with commands of their own, loaded when they are named: `discreet version` should not wait for Arrow."""
+LATER = ("audit", "ledger", "receipt")
+"""Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 
 
 class Commands(TyperGroup):
@@ -25,11 +25,11 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, in order."""
-        return sorted([*super().list_commands(ctx), *FAMILIES])
+        return sorted([*super().list_commands(ctx), *LATER])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name, or None."""
-        if cmd_name in FAMILIES:
+        if cmd_name in LATER:
             return typer.main.get_command(import_module(f"discreet.cli.{cmd_name}").app)
         return super().get_command(ctx, cmd_name)
 

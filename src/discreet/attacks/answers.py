@@ -1,0 +1,53 @@
+"""One number asked of a session, and the deviation of the noise on it, as anyone can compute it from the release."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from discreet import frame
+from discreet.exact import Number
+from discreet.expression import Expr
+from discreet.frame import Query
+from discreet.mechanisms import Laplace
+from discreet.release import Measured, Release
+from discreet.session import Session
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer and the standard deviation of its noise: 0 where it is exact."""
+
+    value: float
+    deviation: float
+    is_private: bool = True
+
+
+def asked(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:
+    """Ask a question whose answer is one number: a count or a sum."""
+    release = session.release(query, epsilon=epsilon, fresh=fresh)
+    return Answer(release.value(), deviation(release), release.private)
+
+
+def deviation(release: Release) -> float:
+    """The standard deviation of the noise on a release of counts, or of one sum."""
+    return noise_of(release.measured[0]) if release.private else 0.0
+
+
+def noise_of(measured: Measured) -> float:
+    """The standard deviation of noise that was drawn, in the terms of the answer."""
+    steps = measured.scale
+    if measured.mechanism == "discrete Laplace":
+        steps = Laplace.with_scale(scale=measured.scale, sensitivity=1).standard_deviation
+    return steps * float(measured.grid)
+
+
+def is_anybody_else(table: str, person: Mapping[str, Any]) -> Expr:
+    """The condition that leaves out whoever has all these values; None stands for a missing one."""
+    columns = frame.table(table)
+    parts = [
+        columns[name].is_present() if known is None else (columns[name] != known) | columns[name].is_missing()
+        for name, known in person.items()
+    ]
+    return reduce(or_, parts)

@@ -1,0 +1,285 @@
+"""Averaging: the same question many times, until the noise averages out.
+
+Fresh noise for every answer hides nothing from whoever may ask without limit: after m answers the mean of them has a
+deviation smaller by the root of m. A session answers a repeated question from the ledger, at no cost and without fresh
+noise; `fresh=True` is charged each time, and the budget ends it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from discreet import plots
+from discreet.attacks import pictures
+from discreet.attacks.answers import Answer, asked
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
+from discreet.errors import BudgetError, ParameterError, short_traceback
+from discreet.exact import Number, positive, probability, whole
+from discreet.frame import Query
+from discreet.mechanisms import Laplace
+from discreet.session import Session, table_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CONFIDENCE = 0.99
+_MOST_DRAWS = 50_000
+
+
+@dataclass(frozen=True, repr=False)
+class Averaging(Outcome):
+    """Telling a count from the next one by the mean of many answers with fresh noise.
+
+    `needed` is the number of answers at which the guess is right with the wanted `confidence`. `curve` has for several
+    numbers of answers the chance of a right guess, and the share of `trials` in which it was.
+    """
+
+    attack = "averaging"
+
+    epsilon: float
+    deviation: float
+    gap: int
+    confidence: float
+    needed: int
+    trials: int
+    curve: tuple[tuple[int, float, float], ...]
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        noise = f"noise of deviation {plots.plain(self.deviation)}"
+        return f"as many answers as wanted, each with fresh {noise} (epsilon {plots.plain(self.epsilon)} an answer)"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return f"averages them, and guesses which of two counts {self.gap} apart is the true one"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        answers, _, share = self.curve[-1]
+        return (
+            f"the true one in {percent(share)} of {counted(self.trials, 'trial')}, from {counted(answers, 'answer')} "
+            f"each; {percent(self.confidence)} takes {self.needed:,} by the formula"
+        )
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        total = self.epsilon * self.needed
+        return (
+            f"{self.needed:,} answers at epsilon {plots.plain(self.epsilon)} cost epsilon {plots.plain(total)}; a "
+            f"promise of epsilon 1 ends after {int(1 / self.epsilon):,}, where no guess is right in more than "
+            f"{percent(best_guess(1))}"
+        )
+
+    def plot(self) -> "Figure":
+        """How often the guess is right, by the number of answers."""
+        return _drawn(
+            [
+                pictures.Curve(
+                    "guessed from their mean, measured", tuple((float(m), share) for m, _, share in self.curve)
+                ),
+                _formula(self.deviation, self.gap, self.curve[-1][0]),
+            ],
+            title=f"Averaging: one question, asked again at epsilon {plots.plain(self.epsilon)}",
+            stop=None,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class StoppedAveraging(Outcome):
+    """The same question asked of a session: how many different answers repeats gave, and when the ledger refused.
+
+    `repeats` askings gave `different` answers and cost nothing after the first. Then `answers` answers in all were
+    bought with `fresh=True`, until `refusal`. `estimate` is their mean, `guess` how often the best guess from so many
+    is right (by the formula), and `bound` the most that any guess can be under the promise.
+    """
+
+    attack = "averaging, through a session"
+
+    epsilon: float
+    budget: str
+    repeats: int
+    different: int
+    answers: int
+    refusal: str | None
+    estimate: float
+    deviation: float
+    gap: int
+    needed: int
+    bound: float
+    truth: float | None
+    is_private: bool
+
+    @property
+    def guess(self) -> float:
+        """How often a guess between two counts is right from so many answers, by the formula."""
+        return min(self.bound, chance(self.deviation, self.answers, self.gap))
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        return f"a session with a promise of {self.budget}, and one question at epsilon {plots.plain(self.epsilon)}"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return f"asks it {self.repeats:,} times, then with fresh=True for as long as it is answered, and averages"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        repeats = f"{self.repeats:,} askings gave {counted(self.different, 'answer')}"
+        end = "then the ledger refused" if self.refusal else "and was not refused"
+        off = "" if self.truth is None else f", off by {plots.plain(abs(self.estimate - self.truth))}"
+        return (
+            f"{repeats}; fresh=True gave {counted(self.answers, 'answer')}, {end}; their mean is "
+            f"{plots.plain(self.estimate)}{off}; a guess between two counts is right in {percent(self.guess)}"
+        )
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        if not self.is_private:
+            return NOT_PRIVATE
+        return (
+            f"telling a count from the next at {percent(_CONFIDENCE)} would take {counted(self.needed, 'answer')}; "
+            f"under {self.budget} no guess is right in more than {percent(self.bound)}, whatever is asked"
+        )
+
+    def plot(self) -> "Figure":
+        """How often the guess would be right by the number of answers, and where the ledger refuses."""
+        most = max(self.needed, self.answers)
+        return _drawn(
+            [
+                _formula(self.deviation, self.gap, most),
+                pictures.Curve(
+                    f"the most that {self.budget} allows", ((1.0, self.bound), (float(most), self.bound)), False
+                ),
+            ],
+            title=f"Averaging through a session: {counted(self.answers, 'answer')}, then a refusal",
+            stop=float(self.answers) if self.refusal else None,
+        )
+
+
+def repeats_needed(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
+    """How many answers tell two counts apart with a confidence: their mean is then this far within half the gap."""
+    level = float(probability(confidence, "confidence", example="0.99"))
+    return max(1, ceil((2 * float(ndtri(level)) * deviation / gap) ** 2))
+
+
+def chance(deviation: float, answers: int, gap: int = 1) -> float:
+    """How often the nearer of two counts is the true one, by the mean of so many answers."""
+    return 1.0 if deviation == 0 else float(ndtr(gap * sqrt(answers) / (2 * deviation)))
+
+
+@short_traceback
+def against_mechanism(
+    mechanism: Laplace,
+    *,
+    truth: int = 0,
+    gap: int = 1,
+    trials: int = 20,
+    answers: int | None = None,
+    confidence: Number = _CONFIDENCE,
+) -> Averaging:
+    """Average answers of a mechanism that nobody counts: `answers` of them a trial, or as many as are needed."""
+    spread = mechanism.standard_deviation
+    step = whole(gap, "gap")
+    needed = repeats_needed(spread, gap=step, confidence=confidence)
+    most, rounds = whole(needed if answers is None else answers, "answers"), whole(trials, "trials")
+    places = np.unique(np.geomspace(1, most, num=min(most, 12)).astype(np.int64))
+    right = np.zeros(len(places))
+    for _ in range(rounds):
+        means = np.cumsum(_drawn_answers(mechanism, truth, most))[places - 1] / places
+        right += np.where(means == truth + step / 2, 0.5, np.abs(means - truth) < np.abs(means - truth - step))
+    shares = (right / rounds).tolist()
+    return Averaging(
+        epsilon=float(mechanism.epsilon),
+        deviation=spread,
+        gap=step,
+        confidence=float(confidence),
+        needed=needed,
+        trials=rounds,
+        curve=tuple((m, chance(spread, m, step), s) for m, s in zip(places.tolist(), shares, strict=True)),
+    )
+
+
+@short_traceback
+def against_session(
+    session: Session,
+    query: Query,
+    *,
+    epsilon: Number,
+    gap: int = 1,
+    repeats: int = 5,
+    most: int = 1_000,
+    truth: float | None = None,
+) -> StoppedAveraging:
+    """Ask a session the same question again and again, then pay for fresh answers until it refuses, or `most`."""
+    budget = session.ledger.budget(table_name(query))
+    stored = [asked(session, query, epsilon=epsilon) for _ in range(whole(repeats, "repeats"))]
+    paid, refusal = _paid(session, query, stored[0], epsilon=epsilon, most=whole(most, "most"))
+    return StoppedAveraging(
+        epsilon=float(positive(epsilon, "epsilon")),
+        budget=str(budget),
+        repeats=repeats,
+        different=len({answer.value for answer in stored}),
+        answers=len(paid),
+        refusal=refusal,
+        estimate=sum(answer.value for answer in paid) / len(paid),
+        deviation=stored[0].deviation,
+        gap=whole(gap, "gap"),
+        needed=repeats_needed(stored[0].deviation, gap=gap),
+        bound=best_guess(float(budget.epsilon), float(budget.delta)) if stored[0].is_private else 1.0,
+        truth=truth,
+        is_private=stored[0].is_private,
+    )
+
+
+def _paid(
+    session: Session, query: Query, first: Answer, *, epsilon: Number, most: int
+) -> tuple[list[Answer], str | None]:
+    """Fresh answers until the ledger refuses, and what it said."""
+    paid = [first]
+    while len(paid) < most:
+        try:
+            paid.append(asked(session, query, epsilon=epsilon, fresh=True))
+        except BudgetError as refused:
+            return paid, str(refused)
+    return paid, None
+
+
+def _drawn_answers(mechanism: Laplace, truth: int, count: int) -> NDArray[np.float64]:
+    if count > _MOST_DRAWS:
+        raise ParameterError(
+            f"{count:,} answers in one trial",
+            because=f"noise is drawn exactly, one number at a time, and {_MOST_DRAWS:,} take half a second",
+            instead=f"answers={_MOST_DRAWS}, or a larger epsilon",
+        )
+    return np.asarray(mechanism.release([truth] * count), dtype=np.float64)
+
+
+def _formula(deviation: float, gap: int, most: int) -> pictures.Curve:
+    places = np.unique(np.geomspace(1, max(2, most), num=60).astype(np.int64)).tolist()
+    return pictures.Curve(
+        "guessed from their mean, by the formula", tuple((float(m), chance(deviation, m, gap)) for m in places), False
+    )
+
+
+def _drawn(curves: Sequence[pictures.Curve], *, title: str, stop: float | None) -> "Figure":
+    return pictures.curves(
+        curves,
+        title=title,
+        x=pictures.Axis("answers averaged", scale="log"),
+        y=pictures.Axis("share of right guesses between two counts", limits=(0.45, 1.02), is_share=True),
+        caption="a guess without any answer is right half of the time",
+        stop=stop,
+    )

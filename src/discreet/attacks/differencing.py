@@ -1,0 +1,229 @@
+"""Differencing: two sums that differ by one person give that person's value.
+
+Nothing in either sum is about one person, and a rule such as "no answer about fewer than 10 people" lets both through.
+The noise of a session is drawn anew for each sum and is as large as the whole range that a value may lie in, so that
+the difference says little about anybody.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import hypot
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet import frame, plots
+from discreet.attacks.answers import Answer, asked, is_anybody_else
+from discreet.attacks.outcome import Outcome
+from discreet.attacks.tables import as_arrow, classes
+from discreet.errors import ParameterError, TypeMismatchError, short_traceback
+from discreet.exact import Number, positive
+from discreet.frame import checked_bounds
+from discreet.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MARGIN = 1.96
+_PICTURED = (10.0, 1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Differencing(Outcome):
+    """The difference of two sums, and how far it is from the truth where that is known.
+
+    `people` is how many the sums differ by, `deviation` that of the noise on the difference. `epsilon` is the price of
+    each sum: the one paid, or the one that `with_epsilon` speaks of.
+    """
+
+    attack = "differencing"
+
+    value: str
+    everyone: float
+    without: float
+    deviation: float
+    truth: float | None
+    people: int | None
+    epsilon: float
+    bounds: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """What the attacker computes."""
+        return self.everyone - self.without
+
+    @property
+    def error(self) -> float | None:
+        """How far the difference is from the truth."""
+        return None if self.truth is None else abs(self.difference - self.truth)
+
+    @property
+    def noise_at_epsilon(self) -> float:
+        """The deviation of the difference of two sums that cost epsilon each, with Laplace noise."""
+        return _noise(self.bounds, self.epsilon)
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        sums = f"{_figure(self.everyone)} and {_figure(self.without)}"
+        return f"the sum of {self.value!r} over everyone and over everyone but one: {sums}"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return "subtracts the second from the first"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        whose = "the one person's value" if self.people in (None, 1) else f"the sum over {self.people:,} people"
+        if not self.deviation:
+            return f"{_figure(self.difference)}: {whose}, exactly, from two answers"
+        said = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
+        return said if self.error is None else f"{said}; {whose} is missed by {_figure(self.error)}"
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        low, high = self.bounds
+        noise = self.deviation or self.noise_at_epsilon
+        return (
+            f"at epsilon {plots.plain(self.epsilon)} a sum, with values in {_figure(low)} to {_figure(high)}, the "
+            f"difference has noise of deviation {_figure(noise)}: {_times(noise, high - low)} the whole range of values"
+        )
+
+    def plot(self) -> "Figure":
+        """What the difference says of the value, without noise and with that of a session."""
+        shown = self.truth if self.truth is not None else self.difference
+        rows = [("exact sums", shown, 0.0)]
+        if self.deviation:
+            rows.append((f"this session, epsilon {plots.plain(self.epsilon)}", self.difference, self.deviation))
+        else:
+            rows += [(f"epsilon {plots.plain(e)} for each sum", shown, _noise(self.bounds, e)) for e in _PICTURED]
+        names, values, noise = zip(*rows, strict=True)
+        drawn = {"sums": names, "difference": values, "margin": [_MARGIN * each for each in noise]}
+        figure = plots.error_bars(
+            pa.table(drawn),
+            key="sums",
+            value="difference",
+            margin="margin",
+            title=f"Differencing: what two sums of {self.value!r} say about one person",
+            label=f"difference of the two sums of {self.value!r}",
+            whiskers="whiskers: where the difference lies in 95% of attempts",
+            caption=f"shaded: every value that there may be, {_figure(self.bounds[0])} to {_figure(self.bounds[1])}",
+        )
+        figure.axes[0].axvspan(*self.bounds, color=plots.FAINT, zorder=0)
+        return figure
+
+
+@short_traceback
+def against_table(
+    rows: object, *, value: str, person: Mapping[str, Any], bounds: tuple[Number, Number], epsilon: Number = 1
+) -> Differencing:
+    """Two exact sums, with and without whoever has the values of `person`, and what epsilon would have done."""
+    table = as_arrow(rows, value, *(name for name in person if name != value))
+    cells = _numbers(table, value)
+    chosen = _matching(table, person)
+    theirs = pc.sum(cells.filter(chosen)).as_py() or 0
+    everyone = pc.sum(cells).as_py() or 0
+    low, high = _limits(bounds)
+    return Differencing(
+        value=value,
+        everyone=everyone,
+        without=pc.sum(cells.filter(pc.invert(chosen))).as_py() or 0,
+        deviation=0.0,
+        truth=theirs,
+        people=_some(pc.sum(chosen).as_py(), person),
+        epsilon=float(positive(epsilon, "epsilon")),
+        bounds=(low, high),
+    )
+
+
+@short_traceback
+def against_session(
+    session: Session,
+    *,
+    table: str,
+    value: str,
+    person: Mapping[str, Any],
+    bounds: tuple[Number, Number],
+    epsilon: Number,
+    truth: float | None = None,
+) -> Differencing:
+    """The same two questions asked of a session, each for epsilon; `truth` is only compared with."""
+    _known(person)
+    everyone = frame.table(table)
+    others = everyone.where(is_anybody_else(table, person))
+    total = frame.sum(value, bounds=bounds)
+    first, second = (asked(session, asking.agg(total=total), epsilon=epsilon) for asking in (everyone, others))
+    return Differencing(
+        value=value,
+        everyone=first.value,
+        without=second.value,
+        deviation=_together(first, second),
+        truth=truth,
+        people=None,
+        epsilon=float(positive(epsilon, "epsilon")),
+        bounds=_limits(bounds),
+    )
+
+
+def _noise(bounds: tuple[float, float], epsilon: float) -> float:
+    """The deviation of the difference of two draws of Laplace noise: the root of two times that of each."""
+    return 2 * max(map(abs, bounds)) / epsilon
+
+
+def _together(first: Answer, second: Answer) -> float:
+    return hypot(first.deviation, second.deviation)
+
+
+def _limits(bounds: tuple[Number, Number]) -> tuple[float, float]:
+    low, high = checked_bounds(bounds) or (0, 0)
+    return float(low), float(high)
+
+
+def _known(person: Mapping[str, Any]) -> None:
+    if not person:
+        raise ParameterError(
+            "a person of whom nothing is known",
+            because="the two sums differ by whoever has certain values",
+            instead='person={"name": "Ada"}',
+        )
+
+
+def _matching(table: pa.Table, person: Mapping[str, Any]) -> pa.ChunkedArray:
+    """Which rows have all the values that are known of the person."""
+    _known(person)
+    wanted = pa.table({name: pa.array([known]) for name, known in person.items()})
+    *_, (here, there) = classes([table, wanted], list(person))
+    return pa.chunked_array([pa.array(here == there[0])])
+
+
+def _some(people: int, person: Mapping[str, Any]) -> int:
+    if not people:
+        raise ParameterError(
+            f"a person known by {', '.join(map(repr, person))}",
+            because="nobody in the table has these values",
+            instead="the values of somebody who is there",
+        )
+    return people
+
+
+def _numbers(table: pa.Table, value: str) -> pa.ChunkedArray:
+    kind = table.schema.field(value).type
+    if pa.types.is_integer(kind):
+        return table[value].cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
+        return table[value].cast(pa.float64() if not pa.types.is_boolean(kind) else pa.int64())
+    raise TypeMismatchError(
+        f"column {value!r} of type {kind}", because="only numbers have a sum", instead="a column of numbers"
+    )
+
+
+def _figure(number: float) -> str:
+    return plots.plain(round(number, 9))
+
+
+def _times(noise: float, span: float) -> str:
+    return "many times" if not span else f"{plots.plain(round(noise / span, 1))} times"

@@ -1,0 +1,311 @@
+"""Linkage: names come back by joining what is known of people to a table from which names were taken out.
+
+Birth date, sex and ZIP code are in many lists, and together they are unique for almost everyone. Who has one candidate
+in the published table is found; where all candidates share a value, the value is learned even without finding anyone.
+A session hands out no rows. It can be asked how many people fit a description, and the noise on such a count hides
+whether anybody does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet import frame, plots
+from discreet.attacks import pictures
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
+from discreet.attacks.tables import Codes, as_arrow, classes, coded, sizes
+from discreet.catalog import Value
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, positive
+from discreet.release import Release
+from discreet.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COUNT = "n"
+_CERTAIN = 1e6
+
+
+@dataclass(frozen=True, repr=False)
+class Linkage(Outcome):
+    """How many candidates each known person has in a published table, and whose value is learned.
+
+    `candidates` are pairs of a number of candidates and how many people have it. `unique_by` says for each column, as
+    one after the other becomes known, which share of people has one candidate. `learned_values` counts people all of
+    whose candidates share the value of `learn`, and `right` those of them for whom it is the true one.
+    """
+
+    attack = "linkage"
+
+    rows: int
+    people: int
+    on: tuple[str, ...]
+    learn: str | None
+    found: int
+    unique: int
+    candidates: tuple[tuple[int, int], ...]
+    unique_by: tuple[tuple[str, float], ...]
+    learned_values: int | None
+    right: int | None
+    epsilon: float
+
+    @property
+    def unique_share(self) -> float:
+        """The share of known people who have one candidate."""
+        return self.unique / self.people if self.people else 0.0
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        known = " and ".join(map(repr, self.on))
+        whose = counted(self.people, "person", "people")
+        return f"{counted(self.rows, 'published row')} without names, and {known} of {whose}"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return f"joins the two on {counted(len(self.on), 'column')}, and looks for whoever has one candidate"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        said = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
+        if self.learned_values is None:
+            return said
+        said += f"; {self.learn!r} of {counted(self.learned_values, 'person', 'people')} is learned"
+        return said if self.right is None else f"{said}, and {self.right:,} times it is right"
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        return (
+            f"no row leaves a session; from counts of who fits, at epsilon {plots.plain(self.epsilon)}, the best guess "
+            f"between two values of somebody who is alone is right in {percent(best_guess(self.epsilon))}"
+        )
+
+    def plot(self) -> "Figure":
+        """The share of people with one candidate as more columns become known."""
+        names = list(accumulate((name for name, _ in self.unique_by), lambda before, name: f"{before} + {name}"))
+        shares = [share for _, share in self.unique_by]
+        return pictures.bars(
+            names,
+            shares,
+            [f"{percent(share)} unique" for share in shares],
+            title=f"Linkage: who is unique among {self.rows:,} rows without names",
+            label="share of known people with one candidate",
+            is_share=True,
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class LinkageByCounts(Outcome):
+    """The same through a session: counts of who fits each description and has each value, and the guess from them.
+
+    `right` of `people` values were guessed, and `baseline` by always saying the value most common in the answers.
+    """
+
+    attack = "linkage, through a session"
+
+    people: int
+    on: tuple[str, ...]
+    learn: str
+    values: int
+    right: int
+    baseline: int
+    epsilon: float
+    is_private: bool
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        known = " and ".join(map(repr, self.on))
+        return f"a session, and {known} of {counted(self.people, 'person', 'people')}"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return (
+            f"asks how many fit each description and have each of {self.values:,} values of {self.learn!r}, in one "
+            "question, and takes the value that the counts make likeliest"
+        )
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        return (
+            f"{self.right:,} of {self.people:,} values ({percent(self.right / self.people)}) are guessed right; the "
+            f"most common value alone gives {percent(self.baseline / self.people)}"
+        )
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        if not self.is_private:
+            return NOT_PRIVATE
+        price = plots.plain(self.epsilon)
+        return (
+            f"from counts at epsilon {price} the best guess between two values of somebody who is alone is right in "
+            f"{percent(best_guess(self.epsilon))}; from no answer at that price in more than "
+            f"{percent(best_guess(2 * self.epsilon))}, since another value is a row removed and a row added"
+        )
+
+    def plot(self) -> "Figure":
+        """The guesses from counts beside those without any answer."""
+        shares = [self.right / self.people, self.baseline / self.people]
+        return pictures.bars(
+            [f"from counts at epsilon {plots.plain(self.epsilon)}", "always the most common value"],
+            shares,
+            [f"{percent(share)} right" for share in shares],
+            title=f"Linkage through a session: guesses of {self.learn!r}",
+            label="share of right guesses",
+            exposed=[True, False],
+            is_share=True,
+        )
+
+
+@short_traceback
+def against_table(
+    published: object,
+    known: object,
+    *,
+    on: Sequence[str],
+    learn: str | None = None,
+    truth: str | None = None,
+    epsilon: Number = 1,
+) -> Linkage:
+    """Join what is known of people to a published table; `truth`, a column of `known`, is only compared with."""
+    columns = _listed(on)
+    table = as_arrow(published, *columns, *([learn] if learn and learn not in columns else []))
+    people = as_arrow(known, *columns, *([truth] if truth and truth not in columns else []))
+    unique_by, counts = [], np.zeros(people.num_rows, dtype=np.int64)
+    theirs = ours = counts
+    for name, (theirs, ours) in zip(columns, classes([table, people], columns), strict=True):
+        counts = sizes(theirs, _count(theirs, ours))[ours]
+        unique_by.append((name, float(np.mean(counts == 1)) if len(counts) else 0.0))
+    numbers, times = np.unique(counts, return_counts=True)
+    known_values, right = _learned(table, people, theirs, ours, learn, truth)
+    return Linkage(
+        rows=table.num_rows,
+        people=people.num_rows,
+        on=tuple(columns),
+        learn=learn,
+        found=int((counts > 0).sum()),
+        unique=int((counts == 1).sum()),
+        candidates=tuple(zip(numbers.tolist(), times.tolist(), strict=True)),
+        unique_by=tuple(unique_by),
+        learned_values=known_values,
+        right=right,
+        epsilon=float(positive(epsilon, "epsilon")),
+    )
+
+
+@short_traceback
+def against_session(
+    session: Session,
+    known: object,
+    *,
+    table: str,
+    on: Sequence[str],
+    learn: str,
+    values: Sequence[Value],
+    truth: str,
+    epsilon: Number,
+) -> LinkageByCounts:
+    """Ask a session how many fit each description and have each value, in one question, and guess values from that."""
+    columns, choices = _listed(on), list(values)
+    people = as_arrow(known, *columns, *([truth] if truth not in columns else []))
+    if not people.num_rows or not choices:
+        raise ParameterError(
+            "nobody known, or no values",
+            because="each known person is asked about with each value",
+            instead='known=a table with rows, values=["A", "B"]',
+        )
+    keys = _keys(people.select(columns), learn, choices)
+    query = frame.table(table).group_by(*columns, learn, keys=keys).agg(**{_COUNT: frame.count()})
+    release = session.release(query, epsilon=epsilon)
+    *_, (asked, ours) = classes([release.to_arrow(), people], columns)
+    shape = (_count(asked, ours), len(choices))
+    place = {choice: number for number, choice in enumerate(choices)}
+    answered = np.array([place[choice] for choice in release.to_arrow()[learn].to_pylist()])
+    counts, likelier = np.zeros(shape), np.zeros(shape)
+    counts[asked, answered] = release[_COUNT]
+    likelier[asked, answered] = _likelier(release)
+    right, baseline = _guesses(counts, likelier, ours, people[truth].to_pylist(), choices)
+    return LinkageByCounts(
+        people=people.num_rows,
+        on=tuple(columns),
+        learn=learn,
+        values=len(choices),
+        right=right,
+        baseline=baseline,
+        epsilon=float(positive(epsilon, "epsilon")),
+        is_private=release.private,
+    )
+
+
+def _learned(
+    table: pa.Table, people: pa.Table, theirs: Codes, ours: Codes, learn: str | None, truth: str | None
+) -> tuple[int | None, int | None]:
+    """How many people's candidates all share one value, and how many of these are the true one."""
+    if learn is None:
+        return None, None
+    columns = [table[learn], *([people[truth]] if truth else [])]
+    cells = coded(columns, learn)
+    values = cells[: table.num_rows]
+    pairs = np.unique(theirs * (cells.max(initial=0) + 1) + values)
+    count = _count(theirs, ours)
+    alone = sizes(pairs // (cells.max(initial=0) + 1), count) == 1
+    settled = alone[ours]
+    if truth is None:
+        return int(settled.sum()), None
+    one = np.zeros(count, dtype=np.int64)
+    one[theirs] = values
+    return int(settled.sum()), int((settled & (one[ours] == cells[table.num_rows :])).sum())
+
+
+def _likelier(release: Release) -> NDArray[np.float64]:
+    """For each count the logarithm of how much likelier it is with one person there than with none."""
+    counts = np.asarray(release[_COUNT], dtype=float)
+    if not release.private:
+        return counts * _CERTAIN
+    noise = release.measured[0]
+    ratios: NDArray[np.float64] = (counts - 0.5) / noise.scale**2
+    if noise.mechanism == "discrete Laplace":
+        ratios = (np.abs(counts) - np.abs(counts - 1)) / noise.scale
+    return ratios
+
+
+def _guesses(
+    counts: NDArray[np.float64], likelier: NDArray[np.float64], ours: Codes, truth: list[Any], choices: list[Value]
+) -> tuple[int, int]:
+    """How many guesses are right: by the likeliest value, given how common each is; and by what is common alone."""
+    common = np.maximum(counts.sum(axis=0), 1)
+    guessed = np.argmax(likelier + np.log(common / common.sum()), axis=1)[ours]
+    usual = choices[int(np.argmax(common))]
+    right = sum(choices[guess] == true for guess, true in zip(guessed, truth, strict=True))
+    return right, sum(true == usual for true in truth)
+
+
+def _keys(people: pa.Table, learn: str, values: list[Value]) -> pa.Table:
+    """Every description with every value."""
+    times = len(values)
+    lines = np.repeat(np.arange(people.num_rows), times)
+    return people.take(pa.array(lines)).append_column(learn, pa.array(values * people.num_rows))
+
+
+def _count(one: Codes, other: Codes) -> int:
+    return int(max(one.max(initial=-1), other.max(initial=-1))) + 1
+
+
+def _listed(on: Sequence[str]) -> list[str]:
+    if isinstance(on, str) or not on:
+        raise ParameterError(
+            f"on={on!r}", because="rows are joined by a list of columns", instead='on=["birth_date", "zip_code"]'
+        )
+    return list(on)

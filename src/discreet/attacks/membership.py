@@ -1,0 +1,361 @@
+"""Membership inference: was this person among those whom the published figures are about?
+
+A score says how much likelier the figures are if the person is in. Over many people who are in and many who are not,
+scores make a curve: how many members are called members (the true positive rate), when so many others are called
+members too (the false positive rate). Under (epsilon, delta) no curve rises above e^epsilon times the second, plus
+delta: so a curve is a lower bound on epsilon, stated here with a confidence.
+
+`evaluate` takes scores of any origin, from figures, models or synthetic tables. The scores of this module are
+logarithms of likelihood ratios against counts (Homer et al., PLoS Genetics 2008; Sankararaman et al., Nature Genetics
+2009; Carlini et al., Membership Inference Attacks From First Principles, IEEE S&P 2022).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+from discreet import frame, plots
+from discreet.attacks import answers, pictures
+from discreet.attacks.outcome import Outcome, counted, percent
+from discreet.attacks.tables import as_arrow, coded
+from discreet.catalog import Value
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, positive, probability, whole
+from discreet.mechanisms import Laplace
+from discreet.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Scores = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FALSE_POSITIVES = (0.001, 0.01, 0.1)
+_MOST_POINTS = 200
+_MOST_THRESHOLDS = 400
+_CERTAIN = 1e6
+_FEW = 20
+
+
+@dataclass(frozen=True, repr=False)
+class Membership(Outcome):
+    """How well members are told from others by a score.
+
+    `rates` are the true positive rates at a false positive rate of at most 0.1%, 1% and 10%; `curve` are pairs of both
+    rates. `found` is the epsilon that the scores show at `confidence`, or None where they are not independent;
+    `epsilon` and `delta` are those promised, or None.
+    """
+
+    attack = "membership inference"
+
+    publisher: str
+    inside: int
+    outside: int
+    area: float
+    advantage: float
+    rates: tuple[tuple[float, float], ...]
+    curve: tuple[tuple[float, float], ...]
+    found: float | None
+    confidence: float
+    epsilon: float | None
+    delta: float
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the scores show more than was promised."""
+        return self.found is not None and self.epsilon is not None and self.found > self.epsilon
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        return f"{self.publisher}, and scores of {self.inside:,} who are in and {self.outside:,} who are not"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return "calls whoever scores high a member: the figures are likelier with them in"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        rates = ", ".join(f"{percent(true)} at {percent(false)}" for false, true in self.rates)
+        said = f"members called members, at others called so: {rates}; area under the curve {self.area:.3f}"
+        if self.found is None:
+            return said
+        least = plots.plain(round(self.found, 3))
+        return f"{said}; that takes an epsilon of at least {least} (at {percent(self.confidence)} confidence)"
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        epsilon = 1.0 if self.epsilon is None else self.epsilon
+        most = ", ".join(
+            f"{percent(allowed(false, epsilon, self.delta))} at {percent(false)}" for false, _ in self.rates
+        )
+        return f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
+
+    def plot(self, *others: "Membership") -> "Figure":
+        """Both rates against each other on logarithmic axes, with other outcomes, and with what epsilon allows."""
+        drawn = (self, *others)
+        least = max(min(0.1, _FEW / each.outside) for each in drawn)
+        promised = [(each.epsilon, each.delta) for each in drawn if each.epsilon is not None]
+        epsilon, delta = max(promised, default=(1.0, 0.0))
+        places = np.geomspace(least, 1, 80).tolist()
+        bound = tuple((place, allowed(place, epsilon, delta)) for place in places)
+        return pictures.curves(
+            [
+                *(pictures.Curve(each.publisher, _raised(each.curve, least), is_stepped=True) for each in drawn),
+                pictures.Curve(f"the most that epsilon {plots.plain(epsilon)} allows", bound, is_measured=False),
+                pictures.Curve("guessing", ((least, least), (1.0, 1.0)), is_measured=False),
+            ],
+            title="Membership inference: who was in the data",
+            x=pictures.Axis("others called members", scale="log", limits=(least, 1), is_share=True),
+            y=pictures.Axis("members called members", scale="log", limits=(least, 1.1), is_share=True),
+            caption=_caution(drawn),
+        )
+
+
+def allowed(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
+    """The most members that any score finds under (epsilon, delta) while it calls so many others members."""
+    by_members = exp(epsilon) * false_positives + delta
+    by_others = 1 - exp(-epsilon) * (1 - false_positives - delta)
+    return min(1.0, by_members, by_others)
+
+
+@short_traceback
+def evaluate(
+    scores_in: ArrayLike,
+    scores_out: ArrayLike,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    confidence: Number = 0.95,
+    are_independent: bool = True,
+    publisher: str = "figures about a group",
+) -> Membership:
+    """How well scores tell members from others, and the least epsilon that allows it.
+
+    Scores of either kind are independent of one another where each comes from a run of its own; one release that is
+    scored for many people gives scores that are not, and then no epsilon is found.
+    """
+    inside, outside = _checked(scores_in, "scores_in"), _checked(scores_out, "scores_out")
+    small, level = float(probability(delta, "delta")), float(probability(confidence, "confidence", example="0.95"))
+    false, true = _rates(inside, outside)
+    return Membership(
+        publisher=publisher,
+        inside=len(inside),
+        outside=len(outside),
+        area=float(np.sum(np.diff(false) * (true[1:] + true[:-1]) / 2)),
+        advantage=float(np.max(true - false)),
+        rates=tuple((place, float(true[false <= place].max())) for place in FALSE_POSITIVES),
+        curve=_thinned(false, true),
+        found=_found(inside, outside, small, level) if are_independent else None,
+        confidence=level,
+        epsilon=None if epsilon is None else float(positive(epsilon, "epsilon")),
+        delta=small,
+    )
+
+
+def likelihood_ratios(counts: ArrayLike, *, people: int, frequencies: ArrayLike, deviation: float = 0.0) -> Scores:
+    """The logarithm of how much likelier each count is with a person of that value in than without.
+
+    A score is the sum over the counts that a person is in; the others are as likely either way. The `people` others
+    have a value with its frequency, independently; noise of the deviation is taken for Gaussian.
+    """
+    seen, often = np.asarray(counts, dtype=float), np.asarray(frequencies, dtype=float)
+    if deviation:
+        ratios: Scores = (seen - people * often - 0.5) / (people * often * (1 - often) + deviation**2)
+        return ratios
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.log(seen * (1 - often)) - np.log((people - seen + 1) * often)
+    return np.nan_to_num(ratios, nan=0.0, posinf=_CERTAIN, neginf=-_CERTAIN)
+
+
+@short_traceback
+def against_table(
+    rows: object,
+    *,
+    columns: Sequence[str],
+    people: int = 100,
+    epsilon: Number | None = None,
+    runs: int = 10_000,
+    confidence: Number = 0.95,
+    generator: np.random.Generator | None = None,
+) -> Membership:
+    """Counts of every value of each column over a random group, exact or with noise for a total epsilon.
+
+    Each run draws a group and one more person, publishes with that person in and without, and scores them both times.
+    The noise is for a sensitivity of one count in each column.
+    """
+    cells, frequencies = _cells(as_arrow(rows, *columns), columns)
+    size, chosen = whole(people, "people"), np.random.default_rng() if generator is None else generator
+    if len(cells) <= size:
+        raise ParameterError(
+            f"people={size}", because=f"the table has {len(cells):,} rows", instead=f"people={max(1, len(cells) // 2)}"
+        )
+    noise = None if epsilon is None else Laplace(sensitivity=len(columns), epsilon=epsilon)
+    spread = noise.standard_deviation if noise else 0.0
+    targets, counts = _groups(cells, size, whole(runs, "runs"), len(frequencies), chosen)
+    # in, then out; noise on counts that the target is not in plays no part in the score, so none is drawn
+    shown = np.stack([counts + 1, counts])
+    if noise:
+        shown = np.asarray(noise.release(shown.ravel()), dtype=float).reshape(shown.shape)
+    ratios = likelihood_ratios(shown, people=size, frequencies=frequencies[targets], deviation=spread)
+    kind = "exact counts" if epsilon is None else f"counts at a total epsilon of {plots.plain(float(epsilon))}"
+    said = f"{kind}, {counted(len(columns), 'column')} of {counted(size, 'person', 'people')}"
+    return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=said)
+
+
+@short_traceback
+def against_session(
+    session: Session,
+    members: object,
+    others: object,
+    *,
+    table: str,
+    keys: Mapping[str, Sequence[Value]],
+    epsilon: Number,
+) -> Membership:
+    """Ask a session how many people have each public value of each column, for a total epsilon, and score everybody.
+
+    `members` are the people in the session, `others` are not; how often values are in general is taken from `others`.
+    """
+    if not keys:
+        raise ParameterError("keys={}", because="nothing is asked for", instead='keys={"ward": ["A", "B"]}')
+    columns, price, is_private = list(keys), positive(epsilon, "epsilon") / len(keys), True
+    inside, outside = as_arrow(members, *columns), as_arrow(others, *columns)
+    total_in, total_out = np.zeros(inside.num_rows), np.zeros(outside.num_rows)
+    for name in columns:
+        query = frame.table(table).group_by(name, keys={name: keys[name]}).agg(n=frame.count())
+        release = session.release(query, epsilon=price)
+        is_private = release.private
+        ratios = _session_ratios(release.to_arrow(), name, inside, outside, answers.deviation(release))
+        total_in, total_out = total_in + ratios[: inside.num_rows], total_out + ratios[inside.num_rows :]
+    budget, people = session.ledger.budget(table), counted(inside.num_rows, "person", "people")
+    return evaluate(
+        total_in,
+        total_out,
+        epsilon=epsilon if is_private else None,
+        delta=budget.delta,
+        are_independent=False,
+        publisher=f"a session's {'' if is_private else 'exact '}counts, {counted(len(columns), 'column')} of {people}",
+    )
+
+
+def _session_ratios(release: pa.Table, name: str, inside: pa.Table, outside: pa.Table, deviation: float) -> Scores:
+    """The part of everybody's score that the counts of one column make; a value that was not asked for says nothing."""
+    codes = coded([release[name], inside[name], outside[name]], name)
+    asked, targets = codes[: release.num_rows], codes[release.num_rows :]
+    counts = np.zeros(codes.max(initial=0) + 1)
+    counts[asked] = release["n"].to_numpy()
+    often = np.bincount(targets[inside.num_rows :], minlength=len(counts)) / max(1, outside.num_rows)
+    often = np.clip(often, 0.5 / max(1, outside.num_rows), 1 - 0.5 / max(1, outside.num_rows))
+    ratios = likelihood_ratios(counts, people=inside.num_rows - 1, frequencies=often, deviation=deviation)
+    scores: Scores = np.where(np.isin(targets, asked), ratios[targets], 0.0)
+    return scores
+
+
+def _cells(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, Scores]:
+    """For every row the places of its values in one long list of counts, and how often each value is."""
+    if not columns or not table.num_rows:
+        raise ParameterError(
+            "a table without rows or columns", because="nothing can be counted", instead='columns=["ward", "sex"]'
+        )
+    codes, start = [], 0
+    for name in columns:
+        column = coded([table[name]], name)
+        codes.append(column + start)
+        start += int(column.max()) + 1
+    cells = np.stack(codes, axis=1)
+    frequencies: Scores = np.bincount(cells.ravel(), minlength=start) / len(cells)
+    return cells, frequencies
+
+
+def _groups(
+    cells: Integers, size: int, runs: int, values: int, generator: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """For each run the cells of one person, and how many of a random group of others are in each of these."""
+    targets = np.empty((runs, cells.shape[1]), dtype=np.int64)
+    counts = np.empty_like(targets)
+    for run in range(runs):
+        drawn = generator.choice(len(cells), size + 1, replace=False, shuffle=False)
+        place = generator.integers(size + 1)
+        targets[run] = cells[drawn[place]]
+        counts[run] = np.bincount(cells[np.delete(drawn, place)].ravel(), minlength=values)[targets[run]]
+    return targets, counts
+
+
+def _raised(curve: Sequence[tuple[float, float]], least: float) -> tuple[tuple[float, float], ...]:
+    """A curve on axes that have no zero."""
+    return tuple((max(false, least / 100), max(true, least / 100)) for false, true in curve)
+
+
+def _caution(drawn: Sequence[Membership]) -> str:
+    """What a reader must know of the curves before holding them against the bound."""
+    words = f"drawn from where {_FEW} others are called members"
+    if all(each.found is not None for each in drawn):
+        return words
+    return f"{words}; the scores of one release lean on each other, and may cross the bound by chance"
+
+
+def _checked(scores: ArrayLike, name: str) -> Scores:
+    found = np.asarray(scores, dtype=np.float64)
+    if found.ndim != 1 or not len(found) or np.isnan(found).any():
+        raise ParameterError(
+            f"{name} of shape {found.shape}",
+            because="there is one number for each person, at least one, and none is NaN",
+            instead=f"{name}=[0.3, 1.7, -0.2]",
+        )
+    return found
+
+
+def _rates(inside: Scores, outside: Scores) -> tuple[Scores, Scores]:
+    """False and true positive rates for every threshold, from none called members to all."""
+    thresholds = np.unique(np.concatenate([inside, outside]))
+    called_in = len(inside) - np.searchsorted(np.sort(inside), thresholds, side="left")
+    called_out = len(outside) - np.searchsorted(np.sort(outside), thresholds, side="left")
+    false = np.concatenate([[0.0], called_out[::-1] / len(outside)])
+    true = np.concatenate([[0.0], called_in[::-1] / len(inside)])
+    return false, true
+
+
+def _thinned(false: Scores, true: Scores) -> tuple[tuple[float, float], ...]:
+    """The corners of the curve, or so many of them as a picture needs, more where few others are called."""
+    if len(false) > _MOST_POINTS:
+        places = np.unique(np.geomspace(1, len(false), _MOST_POINTS).astype(np.int64) - 1)
+        false, true = false[places], true[places]
+    return tuple(zip(false.tolist(), true.tolist(), strict=True))
+
+
+def _found(inside: Scores, outside: Scores, delta: float, confidence: float) -> float:
+    """An epsilon below the true one with the confidence: half of the scores chooses a threshold, half judges."""
+    if min(len(inside), len(outside)) < 4:
+        return 0.0
+    choosing = np.unique(np.concatenate([inside[::2], outside[::2]]))
+    thresholds = choosing[:: max(1, len(choosing) // _MOST_THRESHOLDS)]
+    guesses = np.stack([_bounds(inside[::2], outside[::2], t, delta, confidence) for t in thresholds])
+    line, direction = np.unravel_index(np.argmax(guesses), guesses.shape)
+    judged = _bounds(inside[1::2], outside[1::2], float(thresholds[line]), delta, confidence)
+    return max(0.0, float(judged[direction]))
+
+
+def _bounds(inside: Scores, outside: Scores, threshold: float, delta: float, confidence: float) -> tuple[float, float]:
+    """The epsilon that calling above the threshold shows, and the one that calling below it shows."""
+    called_in, called_out = int((inside >= threshold).sum()), int((outside >= threshold).sum())
+    above = _ratio(called_in, len(inside), called_out, len(outside), delta, confidence)
+    rest_in, rest_out = len(inside) - called_in, len(outside) - called_out
+    return above, _ratio(rest_out, len(outside), rest_in, len(inside), delta, confidence)
+
+
+def _ratio(many: int, of_many: int, few: int, of_few: int, delta: float, confidence: float) -> float:
+    """ln((p - delta)/q) with p bounded from below and q from above (Clopper and Pearson), both at once."""
+    half = (1 - confidence) / 2
+    least = float(betaincinv(many, of_many - many + 1, half)) if many else 0.0
+    most = float(betaincinv(few + 1, of_few - few, 1 - half)) if few < of_few else 1.0
+    return log((least - delta) / most) if least > delta else -np.inf

@@ -1,0 +1,106 @@
+"""What an attack gave: one shape for all of them, so that one report tells them all.
+
+The four sentences are made from the numbers, which are the fields of each kind of outcome. `to_json` writes both.
+"""
+
+import datetime as dt
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from fractions import Fraction
+from math import exp
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCHEMA = "discreet.attack/1"
+NOT_PRIVATE = "nothing here: the session is one of dp.testing, and its answers are exact"
+
+
+class Outcome(ABC):
+    """What an attacker has, does and learned, and what epsilon does about it."""
+
+    attack: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def has(self) -> str:
+        """What the attacker starts from."""
+
+    @property
+    @abstractmethod
+    def does(self) -> str:
+        """What the attacker does with it."""
+
+    @property
+    @abstractmethod
+    def learned(self) -> str:
+        """What came out, and from how much."""
+
+    @property
+    @abstractmethod
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+
+    @abstractmethod
+    def plot(self) -> "Figure":
+        """The outcome as a picture (needs pip install "discreet[plots]")."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The sentences, and the numbers that they are made from, as plain data."""
+        numbers = {field.name: plain_data(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {"schema": SCHEMA, "attack": self.attack, **dict(self._sentences()), "figures": numbers}
+
+    def __str__(self) -> str:
+        return "\n".join([self.attack, *(f"  {name:<12}  {said}" for name, said in self._sentences())])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def _sentences(self) -> list[tuple[str, str]]:
+        names = ("has", "does", "learned", "with_epsilon")
+        return [(name.replace("_", " "), getattr(self, name)) for name in names]
+
+
+def plain_data(value: Any) -> Any:
+    """A value in terms that JSON has: no tuples, fractions, dates or numbers of numpy."""
+    if isinstance(value, Mapping):
+        return {str(key): plain_data(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain_data(part) for part in value]
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, dt.date | dt.datetime):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value
+
+
+def percent(share: float) -> str:
+    """A share as people say it, with more digits near nothing and near everything."""
+    nearest = min(share, 1 - share)
+    if 0 < nearest < 5e-5:
+        return "under 0.01%" if share < 0.5 else "over 99.99%"
+    text = f"{100 * share:.{0 if nearest >= 0.1 else 1 if nearest >= 0.001 else 2}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text}%"
+
+
+def few_digits(number: float) -> str:
+    """A number of which only the size matters."""
+    return plots.plain(float(f"{number:.2g}"))
+
+
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number with the word that goes with it."""
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def best_guess(epsilon: float, delta: float = 0.0) -> float:
+    """The most that any guess between two neighbours can be right, whatever is done with the answers."""
+    odds = exp(-epsilon)
+    return min(1.0, (1 + delta * odds) / (1 + odds))

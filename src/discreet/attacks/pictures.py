@@ -1,0 +1,136 @@
+"""Pictures of attacks, in the style of discreet.plots: bars with their numbers, and curves with their bounds.
+
+A bound is drawn as a line without marks, what was measured as marks. Every figure carries its numbers as text.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+from discreet import plots
+from discreet.attacks.outcome import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Scale = Literal["linear", "log"]
+
+_CAPTION = 78
+_MOST_MARKS = 40
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line to be drawn; measured points have marks, bounds and formulas have none, and rates go in steps."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    is_measured: bool = True
+    is_stepped: bool = False
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis says and how it is spaced."""
+
+    label: str
+    scale: Scale = "linear"
+    limits: tuple[float, float] | None = None
+    is_share: bool = False
+
+
+def bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    notes: Sequence[str],
+    *,
+    title: str,
+    label: str,
+    exposed: Sequence[bool] | None = None,
+    legend: tuple[str, str] | None = None,
+    is_share: bool = False,
+) -> "Figure":
+    """A bar for each name with its numbers beside it; those that are exposed are dark, the others light and hatched."""
+    dark = list(exposed) if exposed is not None else [True] * len(names)
+    with plots.listing(list(names), [list(notes)], title, height=0.36) as (figure, (axes,)):
+        for is_dark, words in zip((True, False), legend or (None, None), strict=True):
+            lines = [line for line, flag in enumerate(dark) if flag == is_dark]
+            if lines:
+                colour, hatch = (plots.VERMILION, None) if is_dark else ("#f0f0f0", "///")
+                lengths = [values[line] for line in lines]
+                axes.barh(lines, lengths, height=0.62, color=colour, edgecolor=plots.INK, hatch=hatch, label=words)
+        if legend:
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, borderaxespad=0.2)
+        axes.set_xlabel(label)
+        if is_share:
+            axes.set_xlim(0, 1.004)
+        figure.set_label(f"{title}: " + "; ".join(f"{n} {note}" for n, note in zip(names, notes, strict=True)))
+    if is_share:
+        axes.xaxis.set_major_formatter(lambda share, _: percent(share))
+    return figure
+
+
+def curves(
+    drawn: Sequence[Curve], *, title: str, x: Axis, y: Axis, caption: str | None = None, stop: float | None = None
+) -> "Figure":
+    """Curves over one another, told apart by line and mark; `stop` is where a ledger refuses."""
+    with plots.canvas(7.0, 5.0, title) as (figure, (axes,)):
+        for place, curve in enumerate(drawn):
+            _draw(axes, curve, place)
+        if stop is not None:
+            axes.axvline(stop, color=plots.INK, linewidth=1.4, linestyle=(0, (2, 2)), label="the ledger refuses more")
+        _settle(axes, x, "x")
+        _settle(axes, y, "y")
+        axes.grid(color=plots.FAINT, linewidth=0.7)
+        axes.set_axisbelow(True)
+        axes.set_xlabel("\n".join([x.label, *([textwrap.fill(caption, _CAPTION)] if caption else [])]))
+        axes.set_ylabel(y.label)
+        figure.legend(loc="outside lower center", frameon=False, handlelength=4, ncols=1)
+        figure.set_label(f"{title}: " + "; ".join(_told(curve, x, y) for curve in drawn))
+    return figure
+
+
+def _draw(axes: "Axes", curve: Curve, place: int) -> None:
+    xs, ys = zip(*curve.points, strict=True) if curve.points else ((), ())
+    is_marked = curve.is_measured and not curve.is_stepped and len(xs) <= _MOST_MARKS
+    axes.plot(
+        xs,
+        ys,
+        label=curve.name,
+        color=plots.COLOURS[place % len(plots.COLOURS)],
+        linestyle=plots.LINES[place % len(plots.LINES)],
+        linewidth=1.8,
+        marker=plots.MARKERS[place % len(plots.MARKERS)] if is_marked else None,
+        drawstyle="steps-post" if curve.is_stepped else "default",
+        markersize=6.5,
+        markeredgecolor="white",
+    )
+
+
+def _settle(axes: "Axes", axis: Axis, which: Literal["x", "y"]) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator  # noqa: PLC0415 - optional
+
+    direction = axes.xaxis if which == "x" else axes.yaxis
+    if axis.scale == "log":
+        axes.set(**{f"{which}scale": "log"})
+        direction.set_major_locator(LogLocator(subs=(1.0,)))
+        direction.set_minor_locator(NullLocator())
+    if axis.limits is not None:
+        axes.set(**{f"{which}lim": axis.limits})
+    shown = percent if axis.is_share else plots.plain
+    direction.set_major_formatter(lambda number, _: shown(round(number, 9)))
+
+
+def _told(curve: Curve, x: Axis, y: Axis) -> str:
+    """A curve in words: its points, or its ends and middle where they are many."""
+    points = curve.points if len(curve.points) <= 12 else curve.points[:: max(1, len(curve.points) // 6)]
+    said = [f"{_said(b, y)} at {_said(a, x)}" for a, b in points]
+    kept = [word for word, after in pairwise([*said, ""]) if word != after]
+    return f"{curve.name} {', '.join(kept)}"
+
+
+def _said(number: float, axis: Axis) -> str:
+    return percent(number) if axis.is_share else plots.plain(number)

@@ -1,0 +1,343 @@
+"""Small groups: a table of exact counts and means by group gives away whoever is alone in one.
+
+The mean of a group of one is a person's value; in a group of two, each learns the other's. Leaving small groups out
+says where they are, and what was left out follows from the totals. A session answers for every public key, with noise
+that is as large for a group of one as for a group of a million, so that small groups cannot be told from empty ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, tanh
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from discreet import frame, plots
+from discreet.attacks import pictures
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, few_digits, percent
+from discreet.attacks.tables import as_arrow, classes
+from discreet.catalog import Value
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, positive, whole
+from discreet.release import Release
+from discreet.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COUNT, MEAN = "n", "mean"
+_EXAMPLES = 3
+_LARGEST_SHOWN = 12
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class SmallGroups(Outcome):
+    """What a table of exact figures gives away: groups of one, and groups with fewer people than `fewer_than`.
+
+    `given_away` counts the people whose value stands in the table; `sizes` are pairs of a size and how many groups have
+    it; `examples` are groups of one in words. `epsilon` is the one that `with_epsilon` speaks of.
+    """
+
+    attack = "small groups"
+
+    groups: int
+    people: int
+    fewer_than: int
+    of_one: int
+    small: int
+    people_in_small: int
+    given_away: int | None
+    sizes: tuple[tuple[int, int], ...]
+    examples: tuple[str, ...]
+    epsilon: float
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        what = "counts" if self.given_away is None else "counts and means"
+        return f"exact {what} of {counted(self.groups, 'group')}, {counted(self.people, 'person', 'people')} in all"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return f"looks for groups of one, and of fewer than {self.fewer_than}"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        small = counted(self.people_in_small, "person is", "people are")
+        said = f"{counted(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
+        said += str(self.fewer_than)
+        if self.given_away is not None:
+            said += f"; {counted(self.given_away, 'value is', 'values are')} given away"
+        return said + (f", such as {self.examples[0]}" if self.examples else "")
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        same = tanh(self.epsilon / 2)
+        return (
+            f"at epsilon {plots.plain(self.epsilon)} a group of one shows a count of 1 in {percent(same)} of releases, "
+            f"an empty one in {percent(same * exp(-self.epsilon))}: no count moves the odds that somebody is there by "
+            f"more than {few_digits(exp(self.epsilon))} times"
+        )
+
+    def plot(self) -> "Figure":
+        """How many groups there are of each size."""
+        names, numbers, notes = _binned(self.sizes, self.fewer_than)
+        return pictures.bars(
+            names,
+            numbers,
+            notes,
+            title=f"Small groups: {self.of_one:,} of {self.people:,} people are alone in theirs",
+            label="groups of that size",
+            exposed=[line < self.fewer_than - 1 for line in range(len(names))],
+            legend=(f"fewer than {self.fewer_than} people", "others"),
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ToldGroups(Outcome):
+    """How well small groups are told from a release: those that look small against those that are.
+
+    A group is called small where the released count is at least 1 and below `fewer_than`. `by_size` are triples of a
+    true size, how many groups have it, and how many of them were called small; the last is `fewer_than` or more.
+    `value_error` is the median error of the released mean in groups of one.
+    """
+
+    attack = "small groups, from a release"
+
+    groups: int
+    fewer_than: int
+    small: int
+    called: int
+    right: int
+    of_one: int
+    called_one: int
+    right_one: int
+    by_size: tuple[tuple[int, int, int], ...]
+    value_error: float | None
+    epsilon: float
+    is_private: bool
+
+    @property
+    def precision(self) -> float:
+        """The share of groups called small that are."""
+        return self.right / self.called if self.called else 0.0
+
+    @property
+    def has(self) -> str:
+        """What the attacker starts from."""
+        kind = "a private release" if self.is_private else "an exact release"
+        return f"{kind} of counts for {counted(self.groups, 'public key')}"
+
+    @property
+    def does(self) -> str:
+        """What the attacker does with it."""
+        return f"calls a group small where the count is from 1 to {self.fewer_than - 1}, and alone where it is 1"
+
+    @property
+    def learned(self) -> str:
+        """What came out, and from how much."""
+        said = (
+            f"{self.called:,} groups are called small and {percent(self.precision)} of them are (of all groups "
+            f"{percent(self.small / self.groups)} are); {self.called_one:,} are called a group of one, "
+            f"{self.right_one:,} of them are, of {self.of_one:,} that there are"
+        )
+        if self.value_error is None:
+            return said
+        return f"{said}; the mean of a group of one is off by {plots.plain(round(self.value_error, 6))} in the median"
+
+    @property
+    def with_epsilon(self) -> str:
+        """What epsilon does about it."""
+        if not self.is_private:
+            return NOT_PRIVATE
+        return (
+            f"at epsilon {plots.plain(self.epsilon)} every key is answered, whether or not anybody is there, and no "
+            f"count moves the odds that somebody is there by more than {few_digits(exp(self.epsilon))} times"
+        )
+
+    def plot(self) -> "Figure":
+        """The share of groups that were called small, by how large they really are."""
+        drawn = [each for each in self.by_size if each[1]]
+        names = [
+            f"{size} or more" if size == self.fewer_than else "empty" if not size else str(size) for size, *_ in drawn
+        ]
+        shares = [called / groups for _, groups, called in drawn]
+        notes = [f"{called:,} of {groups:,} called small" for _, groups, called in drawn]
+        kind = f"a release at epsilon {plots.plain(self.epsilon)}" if self.is_private else "an exact release"
+        return pictures.bars(
+            [f"true size {name}" if name != "empty" else name for name in names],
+            shares,
+            notes,
+            title=f"Small groups: which groups look small in {kind}",
+            label="share of the groups of that size that look small",
+            exposed=[0 < size < self.fewer_than for size, *_ in drawn],
+            legend=("are small", "are not"),
+            is_share=True,
+        )
+
+
+@short_traceback
+def published(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
+    """The exact table of a careless publisher: the count `n`, and the `mean` of a value, for each group there is."""
+    columns = _listed(by)
+    table = as_arrow(rows, *columns, *([value] if value is not None and value not in columns else []))
+    *_, (codes,) = classes([table], columns)
+    asked = [("row", "min"), ("row", "count"), *([("value", "mean")] if value else [])]
+    coded = {"class": codes, "row": np.arange(len(codes)), **({"value": table[value]} if value else {})}
+    found = pa.table(coded).group_by("class").aggregate(asked).sort_by("row_min")
+    made = table.select(columns).take(found["row_min"]).append_column(COUNT, found["row_count"])
+    return made.append_column(MEAN, found["value_mean"]) if value else made
+
+
+@short_traceback
+def against_table(
+    figures: object, *, count: str = COUNT, value: str | None = None, fewer_than: int = 5, epsilon: Number = 1
+) -> SmallGroups:
+    """What a table of exact counts, and means if `value` names them, gives away. `published` makes one from rows."""
+    table = as_arrow(figures)
+    numbers = _whole(as_arrow(table, count)[count])
+    alone = numbers == 1
+    small = (numbers > 0) & (numbers < whole(fewer_than, "fewer_than", least=2))
+    given = None if value is None else pc.is_valid(as_arrow(table, value)[value]).to_numpy(zero_copy_only=False) & alone
+    found, times = np.unique(numbers[numbers > 0], return_counts=True)
+    return SmallGroups(
+        groups=int((numbers > 0).sum()),
+        people=int(numbers.sum()),
+        fewer_than=fewer_than,
+        of_one=int(alone.sum()),
+        small=int(small.sum()),
+        people_in_small=int(numbers[small].sum()),
+        given_away=None if given is None else int(given.sum()),
+        sizes=tuple(zip(found.tolist(), times.tolist(), strict=True)),
+        examples=_examples(table, alone if given is None else given, {count}),
+        epsilon=float(positive(epsilon, "epsilon")),
+    )
+
+
+@short_traceback
+def against_release(
+    release: Release,
+    truth: object,
+    *,
+    epsilon: Number,
+    count: str = COUNT,
+    value: str | None = None,
+    fewer_than: int = 5,
+) -> ToldGroups:
+    """How well small groups are told from a release that cost epsilon; `truth` is the table that `published` makes."""
+    exact = as_arrow(truth)
+    columns = [key.name for key in release.keys]
+    shown, sizes, places = _beside(release, exact, columns)
+    noisy = np.round(np.asarray(release[count], dtype=float)).astype(np.int64)
+    least = whole(fewer_than, "fewer_than", least=2)
+    small, called = (sizes > 0) & (sizes < least), (noisy > 0) & (noisy < least)
+    capped = np.minimum(sizes, least)
+    return ToldGroups(
+        groups=shown,
+        fewer_than=least,
+        small=int(small.sum()),
+        called=int(called.sum()),
+        right=int((small & called).sum()),
+        of_one=int((sizes == 1).sum()),
+        called_one=int((noisy == 1).sum()),
+        right_one=int(((noisy == 1) & (sizes == 1)).sum()),
+        by_size=tuple((s, int((capped == s).sum()), int((called & (capped == s)).sum())) for s in range(least + 1)),
+        value_error=None if value is None else _value_error(release[value], exact, sizes, places),
+        epsilon=float(positive(epsilon, "epsilon")),
+        is_private=release.private,
+    )
+
+
+@short_traceback
+def against_session(
+    session: Session,
+    truth: object,
+    *,
+    table: str,
+    by: Sequence[str],
+    epsilon: Number,
+    keys: Mapping[str, Sequence[Value]] | None = None,
+    value: str | None = None,
+    bounds: tuple[Number, Number] | None = None,
+    fewer_than: int = 5,
+) -> ToldGroups:
+    """Ask a session for the same table, for every public key, and tell small groups from the answers."""
+    asked = {COUNT: frame.count()} | ({MEAN: frame.mean(value, bounds=bounds)} if value else {})
+    query = frame.table(table).group_by(*_listed(by), keys=keys).agg(**asked)
+    release = session.release(query, epsilon=epsilon)
+    return against_release(release, truth, epsilon=epsilon, value=MEAN if value else None, fewer_than=fewer_than)
+
+
+def _beside(release: Release, exact: pa.Table, columns: list[str]) -> tuple[int, Counts, Counts]:
+    """How many keys were answered, the true size of each, and where the exact table has it (-1 where it has not)."""
+    if not columns:
+        raise ParameterError(
+            "a release without groups",
+            because="small groups are told by their keys",
+            instead='table.group_by("ward").agg(n=dp.count())',
+        )
+    *_, (here, there) = classes([release.to_arrow(), as_arrow(exact, *columns)], columns)
+    place = np.full(max(here.max(initial=0), there.max(initial=0)) + 1, -1, dtype=np.int64)
+    place[there] = np.arange(len(there))
+    places = place[here]
+    sizes = np.where(places >= 0, np.append(_whole(as_arrow(exact, COUNT)[COUNT]), 0)[places], 0)
+    return len(here), sizes, places
+
+
+def _value_error(noisy: Sequence[float], exact: pa.Table, sizes: Counts, places: Counts) -> float | None:
+    truth = as_arrow(exact, MEAN)[MEAN].to_pylist()
+    pairs = ((noisy[line], truth[places[line]]) for line in np.flatnonzero(sizes == 1).tolist())
+    errors = [abs(shown - true) for shown, true in pairs if true is not None]
+    return median(errors) if errors else None
+
+
+def _listed(by: Sequence[str]) -> list[str]:
+    if isinstance(by, str) or not by:
+        raise ParameterError(f"by={by!r}", because="groups are made by a list of columns", instead='by=["ward", "sex"]')
+    return list(by)
+
+
+def _whole(column: pa.ChunkedArray) -> Counts:
+    return np.asarray(pc.fill_null(column, 0).to_numpy()).astype(np.int64)
+
+
+def _examples(table: pa.Table, chosen: NDArray[np.bool_], hidden: set[str]) -> tuple[str, ...]:
+    rows = table.drop_columns(list(hidden)).take(pa.array(np.flatnonzero(chosen)[:_EXAMPLES]))
+    return tuple(", ".join(f"{name} {_cell(cell)}" for name, cell in row.items()) for row in rows.to_pylist())
+
+
+def _cell(cell: Any) -> str:
+    if cell is None:
+        return "(missing)"
+    return plots.plain(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else repr(str(cell))
+
+
+def _binned(sizes: Sequence[tuple[int, int]], least: int) -> tuple[list[str], list[float], list[str]]:
+    """One line for each small size, then decades."""
+    ends = [*range(1, least), *(end for end in (10, 100, 1_000, 10_000) if end > least), None]
+    names, numbers, notes, low = [], [], [], 1
+    for end in ends:
+        high = end if end is None or end < least else end - 1
+        number = sum(times for size, times in sizes if size >= low and (high is None or size <= high))
+        name = (
+            f"{low:,} or more"
+            if high is None
+            else counted(low, "person", "people")
+            if low == high
+            else f"{low:,} to {high:,}"
+        )
+        if number or low < least:
+            names.append(name)
+            numbers.append(float(number))
+            notes.append(counted(number, "group"))
+        low = (high or 0) + 1
+    return names, numbers, notes

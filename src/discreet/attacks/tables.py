@@ -1,0 +1,130 @@
+"""Tables as attackers get them: Arrow, pandas, Polars, releases and files, and the classes that their rows fall into.
+
+A class is what a person with certain values cannot be told apart within. Missing cells are alike (a missing value is
+something to be known by, and dropping it would hide people); NaN is missing, and -0.0 is 0.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import csv, parquet
+
+from discreet.errors import NameNotFoundError, SourceError, TypeMismatchError, suggestion
+from discreet.release import Release
+
+Codes = NDArray[np.int64]
+
+_TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+
+
+def as_arrow(table: object, *columns: str) -> pa.Table:
+    """The table in Arrow, with these columns alone where any are named."""
+    found = _opened(table)
+    for name in columns:
+        if found.column_names.count(name) != 1:
+            raise NameNotFoundError(
+                f"column {name!r}",
+                because="the table does not have it exactly once",
+                instead=suggestion(name, found.column_names),
+            )
+    return found.select(list(columns)) if columns else found
+
+
+def classes(tables: Sequence[pa.Table], columns: Sequence[str]) -> Iterator[list[Codes]]:
+    """After each further column, the class of every row of each table: alike in all columns so far, alike in number."""
+    ends = np.cumsum([table.num_rows for table in tables])[:-1]
+    known = np.zeros(sum(table.num_rows for table in tables), dtype=np.int64)
+    for name in columns:
+        cells = coded([table[name] for table in tables], name)
+        # a class and a cell are both below the number of rows, so that their pair fits 64 bits
+        known = _numbered(pa.array(known * (cells.max(initial=0) + 1) + cells))
+        yield np.split(known, ends)
+
+
+def coded(columns: Sequence[pa.ChunkedArray], name: str) -> Codes:
+    """The cells of one column of several tables as numbers: alike in value, alike in number."""
+    arrays = [_plain(column) for column in columns]
+    kind = _shared_type([array.type for array in arrays], name)
+    cells = pa.chunked_array([array.cast(kind) for array in arrays], type=kind).combine_chunks()
+    return _numbered(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
+
+
+def sizes(codes: Codes, count: int) -> Codes:
+    """How many rows are in each class."""
+    return np.bincount(codes, minlength=count).astype(np.int64)
+
+
+def _numbered(cells: pa.Array) -> Codes:
+    numbers: Codes = cells.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
+    return numbers
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    """A column with one form for each value."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if any(is_text(kind) for is_text in _TEXT):
+        column = column.cast(pa.large_string())
+    elif pa.types.is_floating(kind):
+        column = pc.add(column.cast(pa.float64()), 0.0)
+        column = pc.if_else(pc.is_nan(column), None, column)
+    elif pa.types.is_integer(kind) and kind != pa.uint64():
+        column = column.cast(pa.int64())
+    return column.combine_chunks()
+
+
+def _shared_type(kinds: Sequence[pa.DataType], name: str) -> pa.DataType:
+    """The one type that the same column of several tables is compared in."""
+    known = {kind for kind in kinds if kind != pa.null()} or {pa.null()}
+    if len(known) == 1:
+        return known.pop()
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in known):
+        return pa.float64()
+    if all(_is_bare_time(kind) for kind in known):
+        return pa.timestamp("us")
+    raise TypeMismatchError(
+        f"column {name!r} of types {' and '.join(sorted(map(str, known)))}",
+        because="rows are compared by it, and values of different types are never alike",
+        instead=f"{name!r} cast to one type in both tables",
+    )
+
+
+def _is_bare_time(kind: pa.DataType) -> bool:
+    return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
+
+
+def _opened(table: Any) -> pa.Table:
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(table, str | Path):
+        return _read(Path(table))
+    if isinstance(table, Release) or hasattr(table, "to_arrow"):
+        found = table.to_arrow()
+        return found.read_all() if isinstance(found, pa.RecordBatchReader) else found
+    try:
+        return pa.Table.from_pandas(table, preserve_index=False)
+    except (AttributeError, pa.ArrowException):
+        raise SourceError(
+            f"a table of type {type(table).__name__}",
+            because="rows come from an Arrow, pandas or Polars table, or from the path of a CSV or Parquet file",
+            instead="pyarrow.table({...}), or a frame whose columns hold one type each",
+        ) from None
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return parquet.read_table(path)
+        return csv.read_csv(path, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    except (OSError, pa.ArrowException):
+        raise SourceError(
+            f"a table at {str(path)!r}",
+            because="no CSV or Parquet file that can be read is there",
+            instead='"people.csv", "people.parquet", or a table in memory',
+        ) from None

@@ -1,0 +1,53 @@
+"""Audits: tools that would catch us, for our own mechanisms, your pipelines and other libraries.
+
+    from discreet import auditing
+
+    print(auditing.audit(my_mechanism, one, other, epsilon=1))
+    auditing.require(auditing.check_mechanism(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)))
+    auditing.require(auditing.check_session(session, query))
+
+The layers, from the surest to the widest; each returns findings, and one report tells them all:
+
+    1  audit_plan, audit_function   exact answers on adversarial neighbours, against the stated sensitivity
+    2  check_masses, compare_masses exact probabilities of discrete mechanisms, against the claim
+    3  audit                        any callable, sampled: value, bits, NaN, length, keys, errors, run time
+    4  one_run                      canaries, for whole pipelines that run once
+    5  compare_calls                everything that can be seen beside the numbers
+
+A finding says what was found, never that something is private: an audit can refute a claim and cannot prove one. An
+audit whose controls (`auditing.controls`) are not all caught is void.
+"""
+
+from discreet.auditing.canaries import one_run, session_canaries
+from discreet.auditing.claims import Claim, claim
+from discreet.auditing.contract import check_mechanism, check_session, require
+from discreet.auditing.finding import Finding, Verdict
+from discreet.auditing.lists import neighbouring_lists
+from discreet.auditing.masses import check_masses, compare_masses
+from discreet.auditing.report import Report
+from discreet.auditing.sensitivity import audit_function, audit_plan
+from discreet.auditing.side_channels import compare_calls
+from discreet.auditing.statistical import audit
+from discreet.auditing.suite import audit_everything, run_controls
+
+__all__ = [
+    "Claim",
+    "Finding",
+    "Report",
+    "Verdict",
+    "audit",
+    "audit_everything",
+    "audit_function",
+    "audit_plan",
+    "check_masses",
+    "check_mechanism",
+    "check_session",
+    "claim",
+    "compare_calls",
+    "compare_masses",
+    "neighbouring_lists",
+    "one_run",
+    "require",
+    "run_controls",
+    "session_canaries",
+]

@@ -1,0 +1,116 @@
+"""Run any callable on two datasets and keep whatever comes: a value, an exception, and the time it took.
+
+An exception is an outcome like any other, because a mechanism that fails on one dataset alone has told them apart.
+The two datasets take turns, and who goes first changes with every pair, so that a machine that grows slower, a counter
+that grows larger or a cache that grows warm is seen by both alike. Where many outcomes come at once, the batches do.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+Floats = NDArray[np.float64]
+Mechanism = Callable[..., Any]
+
+_LONGEST_TEXT = 200
+
+
+class Raised(NamedTuple):
+    """An exception that came instead of a value."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What came of many runs on one dataset, in order; `seconds` is None where the runs were not timed one by one."""
+
+    values: Sequence[Any] | NDArray[Any]
+    seconds: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Pair(NamedTuple):
+    """The outcomes on the one dataset and on the other."""
+
+    one: Outcomes
+    other: Outcomes
+
+
+@dataclass
+class Runs:
+    """A mechanism and two datasets: a callable of the dataset, or of the dataset and a count where `many`."""
+
+    mechanism: Mechanism
+    one: Any
+    other: Any
+    many: bool = False
+    calls: int = field(default=0, init=False)
+
+    def run(self, count: int) -> Pair:
+        """As many independent outcomes on each dataset."""
+        self.calls += 1
+        return self._many(count) if self.many else self._in_turns(count)
+
+    def _in_turns(self, count: int) -> Pair:
+        of_one: list[Any] = []
+        of_other: list[Any] = []
+        times_of_one, times_of_other = np.empty(count), np.empty(count)
+        first = (self.one, of_one, times_of_one)
+        second = (self.other, of_other, times_of_other)
+        for place in range(count):
+            for data, kept, times in (first, second):
+                started = perf_counter()
+                came = _outcome(self.mechanism, data)
+                times[place] = perf_counter() - started
+                kept.append(came)
+            first, second = second, first
+        return Pair(Outcomes(of_one, times_of_one), Outcomes(of_other, times_of_other))
+
+    def _many(self, count: int) -> Pair:
+        if self.calls % 2:
+            one = self._batch(self.one, count)
+            return Pair(Outcomes(one), Outcomes(self._batch(self.other, count)))
+        other = self._batch(self.other, count)
+        return Pair(Outcomes(self._batch(self.one, count)), Outcomes(other))
+
+    def _batch(self, data: Any, count: int) -> Sequence[Any] | NDArray[Any]:
+        try:
+            came = self.mechanism(data, count)
+        except Exception as error:
+            raise ParameterError(
+                f"a mechanism for many outcomes that raised {type(error).__name__}",
+                because="one exception cannot be counted as many independent outcomes",
+                instead="audit(mechanism, one, other, many=False) with a mechanism of one argument",
+            ) from error
+        kept = came if isinstance(came, np.ndarray) else list(came) if isinstance(came, Iterable) else []
+        if len(kept) != count:
+            raise ParameterError(
+                f"a mechanism for many outcomes that did not return {count} of them",
+                because="with many=True it is called as mechanism(dataset, count) and returns a list or an array",
+                instead="return [mechanism(dataset) for _ in range(count)]",
+            )
+        return kept
+
+
+def _outcome(mechanism: Mechanism, data: Any) -> Any:
+    try:
+        return mechanism(data)
+    except Exception as error:  # noqa: BLE001 - every exception is an outcome
+        return Raised(type(error).__name__, _text(error))
+
+
+def _text(error: Exception) -> str:
+    try:
+        return str(error)[:_LONGEST_TEXT]
+    except Exception:  # noqa: BLE001 - an exception that cannot be printed is still an outcome
+        return ""

@@ -1,0 +1,101 @@
+"""Averaging works on fresh noise that nobody counts, and ends at the ledger."""
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.attacks import averaging
+from discreet.attacks.averaging import chance, repeats_needed
+from discreet.errors import BudgetError, ParameterError
+
+ROWS = pa.table({"age": list(range(100))})
+T = dp.table("t")
+OLD = T.where(T.age >= 40).agg(n=dp.count())
+
+
+def session(epsilon=1, protect=dp.protect):
+    return protect(ROWS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=epsilon))
+
+
+def test_one_bit_at_epsilon_a_tenth_takes_about_4300_repeats():
+    noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+    assert noise.standard_deviation == pytest.approx(14.14, abs=0.01)
+    assert repeats_needed(noise.standard_deviation) == pytest.approx(4_300, rel=0.01)
+    assert chance(noise.standard_deviation, 4_300) == pytest.approx(0.99, abs=1e-3)
+
+
+def test_more_repeats_or_a_wider_gap_make_the_guess_better():
+    chances = [chance(14, m) for m in (1, 10, 100, 1_000, 10_000)]
+    assert chances == sorted(chances)
+    assert repeats_needed(14, gap=10) < repeats_needed(14) / 90
+    assert chance(0, 1) == 1
+    assert repeats_needed(0) == 1
+
+
+def test_averaging_reveals_the_bit_as_often_as_the_formula_says():
+    """300 trials at 98% or more: fewer than 279 right has a probability below 1e-6."""
+    outcome = averaging.against_mechanism(dp.mechanisms.Laplace(sensitivity=1, epsilon=1), truth=70, trials=300)
+    answers, expected, share = outcome.curve[-1]
+    assert answers == outcome.needed == pytest.approx(40, abs=2)
+    assert expected >= 0.99
+    assert share >= 0.93
+    assert outcome.curve[0][0] == 1
+    assert outcome.epsilon == 1
+    assert "by the formula" in outcome.learned
+    assert "cost epsilon" in outcome.with_epsilon
+
+
+def test_a_trial_of_too_many_draws_is_refused():
+    with pytest.raises(ParameterError, match="answers in one trial"):
+        averaging.against_mechanism(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.01), trials=1)
+
+
+def test_a_session_gives_repeats_the_stored_answer_and_the_ledger_stops_fresh_ones():
+    with session() as opened:
+        outcome = averaging.against_session(opened, OLD, epsilon=0.1, repeats=20, truth=60)
+        assert (outcome.repeats, outcome.different) == (20, 1)
+        assert outcome.answers == 10
+        assert "is left of the promise of epsilon 1" in outcome.refusal
+        assert opened.remaining().epsilon == 0
+        with pytest.raises(BudgetError):
+            opened.release(OLD, epsilon=0.1, fresh=True)
+        assert opened.release(OLD, epsilon=0.1).repeated
+    assert outcome.bound == pytest.approx(0.731, abs=1e-3)
+    assert outcome.guess < 0.56
+    assert outcome.needed > 4_000
+    assert "20 askings gave 1 answer" in outcome.learned
+    assert "then the ledger refused" in outcome.learned
+
+
+def test_repeats_cost_nothing():
+    with session() as opened:
+        outcome = averaging.against_session(opened, OLD, epsilon=0.1, repeats=50, most=1)
+        assert float(opened.remaining().epsilon) == pytest.approx(0.9)
+    assert (outcome.answers, outcome.refusal) == (1, None)
+    assert "not refused" in outcome.learned
+
+
+def test_the_guess_from_what_the_ledger_gives_stays_within_what_epsilon_allows():
+    """Ten answers for epsilon 1, 100 times: the best guess, right in 73%, is right 95 times with odds below 1e-7."""
+    noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+    outcome = averaging.against_mechanism(noise, trials=100, answers=10)
+    assert outcome.curve[-1][2] <= 0.94
+
+
+def test_a_session_for_tests_says_that_nothing_hides_the_answer():
+    with session(protect=dp.testing.protect) as opened:
+        outcome = averaging.against_session(opened, OLD, epsilon=0.5, truth=60)
+    assert (outcome.estimate, outcome.guess) == (60, 1)
+    assert "dp.testing" in outcome.with_epsilon
+
+
+def test_the_picture_shows_where_the_ledger_refuses():
+    with session() as opened:
+        figure = averaging.against_session(opened, OLD, epsilon=0.25).plot()
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert words == [
+        "guessed from their mean, by the formula",
+        "the most that epsilon 1 allows",
+        "the ledger refuses more",
+    ]
+    assert "then a refusal" in figure.get_label()

@@ -1,0 +1,123 @@
+"""Two exact sums give a person's value; two sums of a session differ by noise as wide as the range of values."""
+
+import math
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.attacks import differencing
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError
+
+PEOPLE = pa.table(
+    {
+        "name": ["Ada", "Ben", None, "Cy"],
+        "town": ["x", None, "x", "y"],
+        "age": [36, 41, 17, None],
+        "pay": [1.5, 2, 3, 4],
+    }
+)
+ADA = {"name": "Ada", "town": "x"}
+
+
+@pytest.mark.parametrize("made", [lambda t: t, pa.Table.to_pandas, pl.DataFrame], ids=["arrow", "pandas", "polars"])
+def test_two_exact_sums_give_one_persons_value(made):
+    outcome = differencing.against_table(made(PEOPLE), value="age", person=ADA, bounds=(0, 120))
+    assert (outcome.everyone, outcome.without, outcome.difference) == (94, 58, 36)
+    assert (outcome.truth, outcome.error, outcome.people) == (36, 0, 1)
+    assert "36: the one person's value, exactly" in outcome.learned
+
+
+@pytest.mark.parametrize(
+    ("person", "value", "difference", "people"),
+    [
+        ({"name": None}, "age", 17, 1),
+        ({"town": "x"}, "age", 53, 2),
+        ({"age": 41}, "age", 41, 1),
+        ({"name": "Cy"}, "age", 0, 1),
+        ({"name": "Ben"}, "pay", 2.0, 1),
+    ],
+    ids=["a missing name", "two people", "the value itself", "a missing value", "reals"],
+)
+def test_what_differs_is_whoever_has_the_values(person, value, difference, people):
+    outcome = differencing.against_table(PEOPLE, value=value, person=person, bounds=(0, 120))
+    assert outcome.difference == pytest.approx(difference)
+    assert outcome.people == people
+
+
+def test_the_sum_of_the_ages_of_the_census_gives_away_one_age(adult):
+    outcome = differencing.against_table(adult, value="Age", person={"fnlwgt": 77516, "Age": 39}, bounds=(0, 120))
+    assert (outcome.everyone, outcome.without) == (1_256_257, 1_256_218)
+    assert outcome.difference == 39
+    assert outcome.noise_at_epsilon == 240
+    assert "deviation 240: 2 times the whole range" in outcome.with_epsilon
+
+
+def test_a_session_hides_it_under_noise_of_the_deviation_that_is_stated(adult):
+    """Each sum has noise of scale 120, which exceeds 1,680 with probability e^-14; two of them: 2e-6."""
+    person = {"fnlwgt": 77516, "Age": 39}
+    with dp.protect(adult, privacy_unit=dp.ROW, budget=dp.Budget(epsilon=2)) as session:
+        outcome = differencing.against_session(
+            session, table="adult", value="Age", person=person, bounds=(0, 120), epsilon=1, truth=39
+        )
+        assert session.remaining().epsilon == 0
+    assert outcome.deviation == pytest.approx(240, rel=1e-3)
+    assert outcome.error == abs(outcome.difference - 39)
+    assert outcome.error <= 3_360
+    assert "with noise of deviation 240 on it" in outcome.learned
+
+
+def test_the_questions_of_the_attack_are_the_two_sums_and_exact_without_noise():
+    with dp.testing.protect(PEOPLE, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=2)) as session:
+        for person, difference in ((ADA, 36), ({"name": None}, 17), ({"town": "x"}, 53)):
+            outcome = differencing.against_session(
+                session, table="t", value="age", person=person, bounds=(0, 120), epsilon=0.1
+            )
+            assert (outcome.everyone, outcome.difference, outcome.deviation) == (94, difference, 0)
+
+
+def test_the_deviation_of_the_difference_is_that_of_two_independent_draws():
+    rows = pa.table({"v": [1] * 10})
+    mechanism = dp.mechanisms.Laplace(sensitivity=1, epsilon=1)
+    with dp.protect(rows, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=2)) as session:
+        outcome = differencing.against_session(session, table="t", value="v", person={"v": 1}, bounds=(0, 1), epsilon=1)
+    assert outcome.deviation == pytest.approx(mechanism.standard_deviation * math.sqrt(2))
+
+
+def test_the_picture_shows_exact_sums_and_two_epsilons_or_the_session():
+    outcome = differencing.against_table(PEOPLE, value="age", person=ADA, bounds=(0, 120))
+    label = outcome.plot().get_label()
+    assert "exact sums 36 ± 0" in label
+    assert "epsilon 1 for each sum 36 ± 470" in label
+    with dp.protect(PEOPLE, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=2)) as session:
+        asked = differencing.against_session(
+            session, table="t", value="age", person=ADA, bounds=(0, 120), epsilon=1, truth=36
+        )
+    assert "this session, epsilon 1" in asked.plot().get_label()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ({"person": {}}, ParameterError),
+        ({"person": {"name": "Zoe"}}, ParameterError),
+        ({"person": {"naming": "Ada"}}, NameNotFoundError),
+        ({"value": "name"}, TypeMismatchError),
+        ({"bounds": (1, 0)}, ParameterError),
+        ({"epsilon": 0}, ParameterError),
+    ],
+)
+def test_questions_without_sense_are_refused(words, error):
+    given = {"value": "age", "person": ADA, "bounds": (0, 120)} | words
+    with pytest.raises(error):
+        differencing.against_table(PEOPLE, **given)
+
+
+def test_a_session_refuses_a_person_of_whom_nothing_is_known():
+    with (
+        dp.protect(pd.DataFrame({"v": [1]}), name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=2)) as session,
+        pytest.raises(ParameterError, match="nothing is known"),
+    ):
+        differencing.against_session(session, table="t", value="v", person={}, bounds=(0, 1), epsilon=1)

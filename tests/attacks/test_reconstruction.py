@@ -1,0 +1,189 @@
+"""Linear programming gives bits back from answers that are nearly right, and a ledger ends it."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.attacks import reconstruction
+from discreet.attacks.outcome import best_guess
+from discreet.errors import BudgetError, ParameterError
+
+PEOPLE, QUESTIONS = 64, 256
+
+
+@pytest.fixture
+def generator():
+    return dp.testing.generator(11)
+
+
+@pytest.fixture
+def bits(generator):
+    return reconstruction.secret_bits(PEOPLE, generator=generator)
+
+
+def clinic(bits, protect=dp.protect, **words):
+    rows = pa.table({"person": np.arange(len(bits)), "positive": bits})
+    given = {"budget": dp.Budget(epsilon=1), "ledger": ":memory:"} | words
+    return rows, protect(rows, name="clinic", privacy_unit="person", max_rows=1, **given)
+
+
+WORDS = {"table": "clinic", "person": "person", "value": "positive"}
+
+
+def test_exact_answers_give_every_bit_back(bits, generator):
+    outcome = reconstruction.against(reconstruction.exact(bits), bits, questions=QUESTIONS, generator=generator)
+    assert (outcome.recovered, outcome.answered, outcome.refusal) == (PEOPLE, QUESTIONS, None)
+    assert "64 of 64 bits (100%)" in outcome.learned
+
+
+def test_the_solution_is_that_of_the_equations(generator):
+    subsets = generator.integers(0, 2, (40, 12)).astype(bool)
+    bits = generator.integers(0, 2, 12).astype(bool)
+    assert reconstruction.solve(subsets, (subsets @ bits.astype(int)).tolist()).tolist() == bits.tolist()
+
+
+def test_rounding_to_five_gives_the_bits_back():
+    """Seeded and without noise, so it is the same every time."""
+    generator = dp.testing.generator(2)
+    bits = reconstruction.secret_bits(generator=generator)
+    outcome = reconstruction.against(reconstruction.rounded(bits), bits, largest_error=2.5, generator=generator)
+    assert outcome.people == 128
+    assert outcome.answered == 640
+    assert outcome.share == 1
+
+
+def test_fresh_noise_for_every_answer_gives_the_bits_back():
+    """No bit of 2,560 was wrong in 20 runs; were one in 200 wrong, 13 of 128 would be with odds below 1e-11."""
+    generator = dp.testing.generator(3)
+    bits = reconstruction.secret_bits(generator=generator)
+    outcome = reconstruction.against(reconstruction.noisy(bits, epsilon=1), bits, generator=generator)
+    assert outcome.share > 0.9
+    assert outcome.total_epsilon is None
+
+
+def test_a_total_epsilon_of_one_leaves_little_more_than_guessing():
+    """The mean of 4 runs of 128 bits: above 65% is six deviations from a guess, with odds below 1e-8."""
+    curve = reconstruction.curve([1], runs=4, generator=dp.testing.generator(4))
+    ((total, share, spread),) = curve.points
+    assert total == 1
+    assert share <= 0.65
+    assert spread > 0
+
+
+def test_a_curve_rises_with_epsilon_and_names_its_bound():
+    curve = reconstruction.curve([0.1, 10_000], people=32, questions=64, runs=2, generator=dp.testing.generator(5))
+    (_, little, _), (_, much, _) = curve.points
+    assert little < 0.9 < much
+    assert f"{100 * best_guess(1):.0f}% at 1" in curve.with_epsilon
+    assert "100% at 10,000" in curve.plot().get_label()
+
+
+def test_the_ledger_stops_the_questions_of_an_impatient_attacker(bits, generator):
+    """Ten answers about 64 bits: more than 80% of bits would be five deviations from a guess, below 1e-6."""
+    rows, session = clinic(bits)
+    with session:
+        outcome = reconstruction.against_session(
+            session, rows, **WORDS, epsilon=0.1, questions=QUESTIONS, generator=generator
+        )
+        assert session.remaining().epsilon == 0
+        with pytest.raises(BudgetError):
+            session.release(dp.table("clinic").agg(n=dp.count()), epsilon=0.1)
+    assert (outcome.asked, outcome.answered) == (QUESTIONS, 10)
+    assert outcome.refusal.startswith("a charge of epsilon 0.1 on 'clinic'")
+    assert outcome.share <= 0.82
+    assert outcome.total_epsilon == pytest.approx(1)
+    assert "question 11 of 256 was refused by the ledger" in outcome.learned
+    assert "73% of cases" in outcome.with_epsilon
+
+
+def test_a_patient_attacker_gets_all_answers_and_little_from_them(bits, generator):
+    """120 questions at a 120th of epsilon each; the bar on 64 bits is five deviations from a guess, below 1e-6."""
+    rows, session = clinic(bits)
+    with session:
+        outcome = reconstruction.against_session(
+            session, rows, **WORDS, epsilon=dp.mechanisms.Laplace(sensitivity=1, epsilon=1).epsilon / 120, questions=120
+        )
+    assert (outcome.answered, outcome.refusal) == (120, None)
+    assert outcome.share <= 0.82
+    assert outcome.total_epsilon == pytest.approx(1)
+
+
+def test_under_a_promise_with_a_delta_the_total_is_the_promise(bits, generator):
+    rows, session = clinic(bits, budget=dp.Budget(epsilon=1, delta=1e-9))
+    with session:
+        outcome = reconstruction.against_session(session, rows, **WORDS, epsilon=0.1, questions=5, generator=generator)
+    assert (outcome.total_epsilon, outcome.total_delta) == (1, 1e-9)
+
+
+def test_a_session_for_tests_gives_everything_away_and_says_so(bits, generator):
+    rows, session = clinic(bits, protect=dp.testing.protect, budget=dp.Budget(epsilon=10))
+    with session:
+        outcome = reconstruction.against_session(
+            session, rows, **WORDS, epsilon=0.05, questions=150, generator=generator
+        )
+    assert outcome.share == 1
+    assert outcome.total_epsilon is None
+    assert "dp.testing" in outcome.has
+
+
+def test_numbers_and_names_serve_as_well_as_booleans(generator):
+    rows = pa.table({"person": ["a", "b", "c", "d"], "positive": [1, 0, 0, 1]})
+    with dp.testing.protect(
+        rows, name="clinic", privacy_unit="person", max_rows=1, budget=dp.Budget(epsilon=1)
+    ) as session:
+        outcome = reconstruction.against_session(
+            session, rows, **WORDS, epsilon=0.01, questions=20, generator=generator
+        )
+    assert outcome.recovered == 4
+
+
+@pytest.mark.parametrize("to", [1, 5])
+def test_a_table_of_secrets_comes_back_from_rounded_counts(bits, generator, to):
+    outcome = reconstruction.against_table(
+        pa.table({"positive": bits}), value="positive", to=to, questions=QUESTIONS, generator=generator
+    )
+    assert outcome.share == 1 if to == 1 else outcome.share > 0.9
+    assert ("exactly" in outcome.has) == (to == 1)
+
+
+def test_a_refusal_before_the_first_answer_leaves_a_guess(bits):
+    def refusing(_):
+        raise BudgetError("a charge", because="nothing is left", instead="nothing")
+
+    outcome = reconstruction.against(refusing, bits, questions=3)
+    assert outcome.answered == 0
+    assert outcome.refusal.startswith("a charge")
+
+
+def test_an_error_bound_that_no_bits_fit_is_refused(generator):
+    subsets = np.ones((2, 3), dtype=bool)
+    with pytest.raises(ParameterError, match="largest_error"):
+        reconstruction.solve(subsets, [0.0, 3.0], largest_error=0.5)
+
+
+@pytest.mark.parametrize("cells", [[], [1, 2], [None, 1], ["yes"]])
+def test_secrets_that_are_no_bits_are_refused(cells):
+    with pytest.raises(ParameterError, match="secret"):
+        reconstruction.against_table(pa.table({"s": pa.array(cells)}), value="s")
+
+
+def test_outcomes_are_drawn_beside_one_another(bits, generator):
+    first, second = (
+        reconstruction.against(publisher, bits, questions=QUESTIONS, called=name, generator=generator)
+        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounded(bits)))
+    )
+    label = first.plot(second).get_label()
+    assert "exact 100% of bits from 256 counts" in label
+    assert "guessing 50% of bits" in label
+
+
+def test_one_question_grouped_by_person_reaches_what_epsilon_allows_and_no_more():
+    """2,000 bits, each right with 73%, independently: within 4.5 deviations, 4.5%, but for less than 1e-5."""
+    bits = reconstruction.secret_bits(2_000, generator=dp.testing.generator(6))
+    _, session = clinic(bits)
+    table = dp.table("clinic")
+    with session:
+        grouped = table.where(table.positive == True).group_by("person", keys={"person": range(2_000)})  # noqa: E712
+        counts = session.release(grouped.agg(n=dp.count()), epsilon=1)["n"]
+    assert np.mean((np.array(counts) >= 1) == bits) == pytest.approx(best_guess(1), abs=0.045)

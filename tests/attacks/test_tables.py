@@ -1,0 +1,108 @@
+"""Tables of every kind are read alike, and rows fall into the classes that a brute-force comparison gives."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import discreet as dp
+from discreet.attacks.tables import as_arrow, classes, coded, sizes
+from discreet.errors import NameNotFoundError, SourceError, TypeMismatchError
+
+ROWS = pa.table({"who": ["a", "b", None, "a"], "age": [1, None, 3, 1], "cost": [0.5, 1.5, None, 0.5]})
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "parquet", "csv", "release"])
+def test_tables_of_every_kind_are_read(kind, tmp_path):
+    pq.write_table(ROWS, tmp_path / "t.parquet")
+    csv.write_csv(ROWS, tmp_path / "t.csv")
+    with dp.testing.protect(ROWS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
+        release = session.release(dp.table("t").group_by("who", keys={"who": ["a", "b"]}).agg(n=dp.count()), epsilon=1)
+    given = {
+        "arrow": ROWS,
+        "pandas": ROWS.to_pandas(),
+        "polars": pl.DataFrame(ROWS),
+        "parquet": tmp_path / "t.parquet",
+        "csv": str(tmp_path / "t.csv"),
+        "release": release,
+    }[kind]
+    found = as_arrow(given, "who")
+    assert found.column_names == ["who"]
+    assert found["who"].to_pylist() == (["a", "b"] if kind == "release" else ["a", "b", None, "a"])
+
+
+def test_a_column_that_is_not_there_is_refused_by_name():
+    with pytest.raises(NameNotFoundError, match="'whom'") as refused:
+        as_arrow(ROWS, "whom")
+    assert refused.value.instead == "who"
+
+
+@pytest.mark.parametrize("thing", [17, "nowhere.csv", pd.DataFrame({"a": [1, "x"]})], ids=["int", "path", "mixed"])
+def test_what_is_no_table_is_refused_without_a_cell(thing):
+    with pytest.raises(SourceError) as refused:
+        as_arrow(thing)
+    assert "x" not in refused.value.what.split()
+
+
+def brute(rows):
+    return [[one == other for other in rows] for one in rows]
+
+
+def test_classes_are_those_of_comparing_every_row_with_every_other():
+    rng = dp.testing.generator(3)
+    cells = [[None if rng.random() < 0.2 else int(v) for v in rng.integers(0, 3, 60)] for _ in range(3)]
+    table = pa.table(dict(zip("abc", cells, strict=True)))
+    first, second = table.slice(0, 25), table.slice(25)
+    for width, (one, other) in enumerate(classes([first, second], ["a", "b", "c"]), start=1):
+        codes = np.concatenate([one, other])
+        alike = brute(list(zip(*cells[:width], strict=True)))
+        assert (codes[:, None] == codes[None, :]).tolist() == alike
+    assert sizes(np.array([0, 2, 2]), 4).tolist() == [1, 0, 2, 0]
+
+
+def alike(one, other):
+    left, right = coded([pa.chunked_array([one]), pa.chunked_array([other])], "c")
+    return bool(left == right)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array([0.0]), pa.array([-0.0])),
+        (pa.array([math.nan]), pa.array([None], pa.float64())),
+        (pa.array([1], pa.int8()), pa.array([1.0])),
+        (pa.array([1], pa.uint64()), pa.array([1], pa.int64())),
+        (pa.array(["a"]), pa.array(["a"], pa.large_string())),
+        (pa.array(["a"]), pa.array(["a"], pa.string_view())),
+        (pa.array(["a"]).dictionary_encode(), pa.array(["a"])),
+        (pa.array([None], pa.null()), pa.array([None], pa.string())),
+        (pa.array([dt.date(2026, 1, 2)]), pa.array([dt.datetime(2026, 1, 2)])),  # noqa: DTZ001 - a bare time
+    ],
+    ids=["zeros", "NaN", "int and float", "unsigned", "large text", "text views", "categories", "nulls", "dates"],
+)
+def test_the_same_value_in_two_forms_is_one_value(one, other):
+    assert alike(one, other)
+
+
+def test_different_values_are_different():
+    assert not alike(pa.array(["a"]), pa.array(["A"]))
+    assert not alike(pa.array([1.5]), pa.array([1]))
+    assert not alike(pa.array(["a"]), pa.array([None], pa.string()))
+
+
+def test_types_that_cannot_be_compared_are_refused():
+    with pytest.raises(TypeMismatchError, match="'zip_code' of types int64 and large_string"):
+        coded([pa.chunked_array([pa.array([1])]), pa.chunked_array([pa.array(["1"])])], "zip_code")
+
+
+def test_empty_tables_have_no_classes():
+    empty = ROWS.slice(0, 0)
+    *_, (one, other) = classes([empty, ROWS], ["who", "age"])
+    assert len(one) == 0
+    assert len(other) == 4

@@ -1,0 +1,143 @@
+"""The audit of ourselves asks every aggregate, on neighbours as far apart as caps allow, and would see a fault."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet import plan
+from discreet.auditing import ourselves
+from discreet.auditing.claims import claim
+from discreet.auditing.finding import Verdict
+from discreet.auditing.ourselves import AGGREGATES, ALL, MECHANISMS, Case, Leaning, Watched, audited_at_once, cases
+
+COUNT = Case("count", "add_remove", "laplace", is_grouped=True)
+EVERYTHING = [case for is_grouped in (True, False) for alike in cases(is_grouped=is_grouped) for case in alike]
+
+
+class Averaged(Watched):
+    """A session that spends more than it says: it shows the mean of 16 answers, each with the noise for one."""
+
+    def _redrawn(self, private, exact):
+        drawn = [private.randomize(exact) for _ in range(16)]
+        return [
+            [round(sum(all_of) / 16) for all_of in zip(*columns, strict=True)] for columns in zip(*drawn, strict=True)
+        ]
+
+
+def test_every_aggregate_of_the_library_is_among_the_cases():
+    made = {type(aggregation.measure) for aggregation in AGGREGATES[ALL]().values()}
+    assert made == set(get_args(plan.Measure))
+    assert {(c.aggregate, c.neighbours, c.mechanism, c.is_grouped) for c in EVERYTHING} == {
+        (a, n, m, g)
+        for a in AGGREGATES
+        for n in ("add_remove", "replace_one")
+        for m in ("laplace", "gaussian")
+        for g in (True, False)
+    }
+
+
+def test_both_mechanisms_are_audited_as_scalars_and_as_vectors():
+    kinds = {(type(mechanism), len(one) > 1) for mechanism, _, one, _ in MECHANISMS.values()}
+    assert kinds == {(m, v) for m in (dp.mechanisms.Laplace, dp.mechanisms.Gaussian) for v in (True, False)}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_answers_of_a_mechanism_are_as_far_apart_as_its_sensitivity(name):
+    mechanism, _, one, other = MECHANISMS[name]
+    moved = [abs(a - b) for a, b in zip(one, other, strict=True)]
+    if isinstance(mechanism, dp.mechanisms.Laplace):
+        assert sum(moved) == mechanism.sensitivity
+    else:
+        assert sum(step**2 for step in moved) == mechanism.squared_sensitivity
+
+
+@pytest.mark.parametrize("case", EVERYTHING, ids=str)
+def test_the_two_datasets_differ_in_one_unit_of_each_block(case):
+    one, other = (ourselves.rows(case, 3, is_one=is_one).to_pylist() for is_one in (True, False))
+    kept = {row["unit"] for row in one if row in other}
+    changed = {row["unit"] for rows, others in ((one, other), (other, one)) for row in rows if row not in others}
+    assert changed == {0, 1, 2}
+    assert kept - changed == {3, 4, 5, 6, 7, 8}
+
+
+@pytest.mark.parametrize("aggregate", ["count", "count_units", "sum"])
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_the_unit_of_a_block_moves_an_aggregate_by_all_of_its_sensitivity(aggregate, neighbours):
+    case = Case(aggregate, neighbours, "laplace", is_grouped=True)
+    with ourselves.both(case, 2) as sessions:
+        leaning, _, _ = ourselves.answered(case, sessions)
+    assert np.sum(np.abs(leaning.one - leaning.other) / leaning.scales) == ourselves.EPSILON
+
+
+def test_the_leaning_of_laplace_noise_is_its_log_likelihood_ratio():
+    mechanism = dp.mechanisms.Laplace(sensitivity=3, epsilon=1)
+    leaning = Leaning(np.array([0.0]), np.array([3.0]), np.array([mechanism.scale]), is_laplace=True)
+    for y, ratio in leaning.beside(np.arange(-5.0, 9.0)[:, None]):
+        assert ratio == pytest.approx(np.log(mechanism.pmf(int(y)) / mechanism.pmf(int(y) - 3)))
+
+
+def test_the_leaning_of_gaussian_noise_is_its_log_likelihood_ratio():
+    mechanism = dp.mechanisms.Gaussian(sensitivity=3, rho=0.5)
+    leaning = Leaning(np.array([0.0]), np.array([3.0]), np.array([mechanism.sigma]), is_laplace=False)
+    for y, ratio in leaning.beside(np.arange(-5.0, 9.0)[:, None]):
+        assert ratio == pytest.approx(np.log(mechanism.pmf(int(y)) / mechanism.pmf(int(y) - 3)))
+
+
+def test_outcomes_that_came_at_once_are_handed_out_once_each_and_in_order():
+    dealt = ourselves._Dealt(np.arange(10))
+    assert [dealt.next(count).tolist() for count in (3, 0, 7)] == [[0, 1, 2], [], [3, 4, 5, 6, 7, 8, 9]]
+
+
+def test_a_claim_of_a_quarter_of_the_epsilon_is_refuted_by_one_release_of_many_keys():
+    """Power, not false alarm: 1,000 runs of epsilon 1 against a claim of 0.25 stand 13 standard deviations above it."""
+    with ourselves.both(COUNT, 1_000) as sessions:
+        leaning, *noisy = ourselves.answered(COUNT, sessions)
+    assert audited_at_once(*map(leaning.beside, noisy), claim=claim(epsilon=0.25), alarm=1e-6, name="count").is_broken
+
+
+def test_a_session_with_too_little_noise_is_caught():
+    """The mean of 16 draws is nearly Gaussian, with mu above 2: caught except with probability below 1e-6."""
+    with ourselves.both(COUNT, 1_000, kind=Averaged) as sessions:
+        assert ourselves.audited_keys(COUNT, sessions, 1e-6).is_broken
+
+
+class Uneven(Watched):
+    """A session whose exact answers depend on the place of a key."""
+
+    def _redrawn(self, private, exact):
+        self.exact[0][-1] += 1
+        return super()._redrawn(private, exact)
+
+
+def test_blocks_with_different_exact_answers_void_the_audit():
+    with ourselves.both(COUNT, 100, kind=Uneven) as sessions:
+        finding = ourselves.audited_keys(COUNT, sessions, 1e-6)
+    assert finding.verdict is Verdict.VOID
+    assert "different exact answers" in finding.evidence
+
+
+def test_redrawn_noise_is_drawn_as_often_as_asked_and_stands_on_the_same_integers():
+    case = Case("all of them", "add_remove", "laplace", is_grouped=False)
+    with ourselves.both(case, 1) as sessions:
+        leaning, one, other = ourselves.answered(case, sessions, 50)
+    assert one.shape == other.shape == (50, len(leaning.one))
+    assert len({tuple(row) for row in one}) > 40
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+def test_nothing_is_found_in_a_small_audit_of_each_kind(mechanism):
+    """Four audits with an alarm of 1e-6 each."""
+    by_key = Case("mean", "replace_one", mechanism, is_grouped=True)
+    over_all = Case("sum", "add_remove", mechanism, is_grouped=False)
+    with ourselves.both(by_key, 200) as sessions:
+        findings = [ourselves.audited_keys(by_key, sessions, 1e-6)]
+    with ourselves.both(over_all, 1) as sessions:
+        findings.append(ourselves.audited_redrawn(over_all, sessions, 400, 1e-6))
+    findings += [
+        ourselves.audited_canaries(Case("count", "add_remove", mechanism, is_grouped=True), 100, 1e-6),
+        ourselves.audited_mechanism(next(name for name in MECHANISMS if name.lower().startswith(mechanism)), 500, 1e-6),
+    ]
+    assert {finding.verdict for finding in findings} == {"nothing found"}
+    assert sum(finding.alarm for finding in findings) == pytest.approx(4e-6)

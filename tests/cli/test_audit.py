@@ -1,0 +1,81 @@
+"""`discreet audit` runs a mechanism that anybody wrote, says what it found, and ends with 1 where a claim is broken."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.auditing.finding import Finding, Verdict
+from discreet.cli import app, audit
+from discreet.errors import ParameterError, SourceError
+
+MINE = """
+import discreet as dp
+from discreet.testing import generator
+
+GENERATOR = generator(1)
+LOW, HIGH = [0, 0, 0], [0, 0, 1]
+
+def loud(data, count):
+    return data + GENERATOR.laplace(0, 0.2, count)
+
+def fair(data, count):
+    return dp.mechanisms.Laplace(sensitivity=1, epsilon=1).release([sum(data)] * count)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_directory_with_a_module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine_for_audits.py").write_text(MINE)
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["audit", *words])
+
+
+def test_a_broken_claim_ends_with_1_and_says_which_event_broke_it():
+    result = run("mine_for_audits:loud", "--epsilon", "1", "--one", "0.0", "--other", "1.0", "--many")
+    assert result.exit_code == 1
+    assert "broken" in result.output
+    assert "came" in result.output
+
+
+def test_a_true_claim_ends_with_0_and_datasets_are_named_in_modules():
+    words = ("--one", "mine_for_audits:LOW", "--other", "mine_for_audits:HIGH", "--many", "--alarm", "1e-6")
+    result = run("mine_for_audits:fair", "--epsilon", "1", *words, "--samples", "2000")
+    assert result.exit_code == 0, result.output
+    assert "nothing found" in result.output
+
+
+def test_the_report_is_saved_as_html_and_json():
+    words = ("--one", "0.0", "--other", "1.0", "--many", "--save", "a.html", "--save", "a.json")
+    run("mine_for_audits:loud", "--epsilon", "1", *words)
+    assert json.loads(Path("a.json").read_text())["findings"][0]["verdict"] == "broken"
+    assert "<h1>audit of mine_for_audits:loud</h1>" in Path("a.html").read_text()
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOTHING_FOUND, Verdict.VOID])
+@pytest.mark.parametrize("words", [[], ["--long"]])
+def test_our_own_audits_are_run_by_their_names(monkeypatch, verdict, words):
+    found = Finding(subject="ours", layer="", claim="", verdict=verdict, evidence="")
+    asked = []
+    monkeypatch.setitem(audit.OURSELVES, "controls", lambda *, quick: asked.append(quick) or [found])
+    result = run("controls", *words)
+    assert (result.exit_code, asked) == (int(verdict is Verdict.VOID), [not words])
+    assert "ours" in result.output
+
+
+@pytest.mark.parametrize("text", ["no_such_module_here:f", "mine_for_audits:missing"])
+def test_a_name_that_is_not_there_is_refused(text):
+    assert isinstance(run(text, "--epsilon", "1").exception, SourceError)
+
+
+@pytest.mark.parametrize("words", [["laplace"], ["mine_for_audits:fair", "--one", "LOW"]])
+def test_a_word_that_names_nothing_is_refused(words):
+    assert isinstance(run(*words, "--epsilon", "1").exception, ParameterError)
+
+
+def test_a_mechanism_without_a_claim_is_refused():
+    assert isinstance(run("mine_for_audits:fair").exception, ParameterError)
