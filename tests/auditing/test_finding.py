@@ -1,4 +1,4 @@
-"""Findings: four verdicts, of which none says that a claim is true."""
+"""Findings: five verdicts, of which none says that a claim is true."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_a_claim_is_broken_by_one_verdict_alone(verdict):
 
 
 def test_no_verdict_says_that_something_is_private():
-    assert {str(verdict) for verdict in Verdict} == {"nothing found", "broken", "void", "skipped"}
+    assert {str(verdict) for verdict in Verdict} == {"nothing found", "caught", "broken", "void", "skipped"}
 
 
 def test_a_finding_is_told_in_one_line():

@@ -45,7 +45,7 @@ def control(**changes):
 
 def test_a_broken_control_that_is_caught_is_as_it_must_be_and_raises_no_alarm():
     finding = suite.examined(control(repeats=3, needed=3))
-    assert finding.verdict is suite.CAUGHT
+    assert finding.verdict is Verdict.CAUGHT
     assert finding.subject == "must be caught: a control"
     assert (finding.detail["control"], finding.detail["caught"], finding.detail["tries"]) == ("broken", 3, 3)
     assert finding.alarm == 0
@@ -68,7 +68,7 @@ def test_a_right_control_that_is_called_broken_makes_the_run_void():
 
 def test_a_right_control_that_passes_adds_its_alarm():
     finding = suite.examined(control(mechanism=constant, is_broken=False))
-    assert finding.verdict is suite.PASSED
+    assert finding.verdict is Verdict.NOTHING_FOUND
     assert finding.subject == "must pass: a control"
     assert suite.false_alarm_rate([finding, finding]) == pytest.approx(2 * suite.ALARM)
     assert not suite.is_void([finding])

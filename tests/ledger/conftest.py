@@ -1,6 +1,7 @@
 """An empty ledger in each real store, a dataset, and a short way to charge it.
 
-`ledger` gives every test twice: over a file of SQLite, and over a PostgreSQL server that keeps what it acknowledges.
+`ledger` gives every test twice: over a file of SQLite, and, in the full tier, over a PostgreSQL server that keeps what
+it acknowledges; what is PostgreSQL's own (test_postgres*.py) is in the fast one too.
 `another` opens the same store once more, as another process would.
 """
 
@@ -24,7 +25,6 @@ from tampering import roll_back, tampering
 
 FACTS = '{"columns": {"ward": "text", "cost": "integer"}}'
 QUESTION = hashlib.sha256(b"how many").hexdigest()
-STORES = ("sqlite", "postgres")
 PATIENCE = 5.0
 
 EMPTIED = """SET LOCAL session_replication_role = replica;
@@ -58,7 +58,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.sqlite"
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.full)])
 def address(request: pytest.FixtureRequest) -> str:
     """Where a ledger is, or will be, in each store."""
     return str(request.getfixturevalue("path" if request.param == "sqlite" else "postgres_address"))

@@ -7,9 +7,13 @@ from typing import Any
 
 
 class Verdict(StrEnum):
-    """What an audit says of a claim. No audit can say that a claim is true."""
+    """What an audit says of a claim. No audit can say that a claim is true.
+
+    A control whose claim is known to be false is CAUGHT, as it must be; where it is missed the run is VOID.
+    """
 
     NOTHING_FOUND = "nothing found"
+    CAUGHT = "caught"
     BROKEN = "broken"
     VOID = "void"
     SKIPPED = "skipped"

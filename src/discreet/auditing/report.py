@@ -117,7 +117,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
         finding.claim,
         "" if finding.found is None else f"{finding.found:.3g}",
         f"{finding.samples:,}" if finding.samples else "",
-        f"{finding.alarm:.1g}" if finding.alarm else "exact",
+        f"{alarm:.1g}" if (alarm := finding.detail.get("alarm", finding.alarm)) else "exact",
         finding.verdict.value,
     )
 

@@ -23,8 +23,6 @@ from discreet.auditing.statistical import audit
 
 ALARM_OF_CONTROLS = 1e-3
 ALARM = 5e-7
-CAUGHT = PASSED = Verdict.NOTHING_FOUND
-"""Of a broken control that was caught, and of a right one that passed: nothing was found against the audit."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ def examined(control: Control) -> Finding:
     said = f"caught {len(caught)} times of {len(tries)}" if control.is_broken else f"called broken {len(caught)} times"
     return Finding(
         **told,
-        verdict=Verdict.VOID if not is_as_known else CAUGHT if control.is_broken else PASSED,
+        verdict=Verdict.VOID if not is_as_known else Verdict.CAUGHT if control.is_broken else Verdict.NOTHING_FOUND,
         evidence=f"{said}; {last.evidence}",
         found=last.found,
         samples=int(median(used)),
