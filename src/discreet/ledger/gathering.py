@@ -1,10 +1,16 @@
 """Many threads, one journey: whoever comes while one is under way goes with the next, dataset by dataset.
 
 Work on one dataset takes turns, so threads that wait for each other lose nothing by going together: what would be a
-lock, a COMMIT and a journey for each is one for all. Nobody waits for company, and nobody serves others for ever: when
-a journey is over, the first of those who came meanwhile leads the next.
+lock, a COMMIT and a journey for each is one for all. Nobody waits for company.
+
+Journeys are made by a thread of their own, which ends when nobody is left. An interrupt (Ctrl-C) comes to threads that
+ask, anywhere in them, so none of them carries for others: one that is interrupted leaves, and its claim is made or not,
+as after a crash. They wait on bare locks and start bare threads, which an interrupt cannot leave half-way (events and
+conditions of Python are left with a lock that nobody holds), and whoever waits looks from time to time whether there is
+a carrier.
 """
 
+import _thread
 import threading
 from collections.abc import Callable, Sequence
 
@@ -12,6 +18,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.store import Row, UnknownOutcomeError, Values
 
 MOST_TOGETHER = 64
+SECONDS_BETWEEN_LOOKS = 1.0
 
 Carry = Callable[[Sequence[Values]], list[Row | None]]
 
@@ -21,11 +28,20 @@ class _Place:
 
     def __init__(self, claim: Values) -> None:
         self.claim = claim
-        self.called = threading.Event()
-        self.leads = False
+        self.is_settled = False
+        self.bell = threading.Lock()
+        self.bell.acquire()
         self.goes_alone = False
         self.row: Row | None = None
         self.error: LedgerError | None = None
+
+
+class _Line:
+    """Those who wait for one dataset, and what the thread that carries them is known by."""
+
+    def __init__(self) -> None:
+        self.waiting: list[_Place] = []
+        self.carrier: object = None
 
 
 class Gathering:
@@ -34,19 +50,17 @@ class Gathering:
     def __init__(self, carry: Carry) -> None:
         self._carry = carry
         self._lock = threading.Lock()
-        self._lines: dict[str, list[_Place]] = {}
+        self._lines: dict[str, _Line] = {}
 
     def go(self, name: str, claim: Values) -> Row | None:
         """The row that the store gives to a claim on a dataset, or None."""
         place = _Place(claim)
         with self._lock:
-            place.leads = name not in self._lines
-            self._lines.setdefault(name, []).append(place)
+            self._lines.setdefault(name, _Line()).waiting.append(place)
         try:
-            if not place.leads:
-                place.called.wait()
-            if place.leads:
-                self._lead(name)
+            while not place.is_settled:
+                self._see_to_a_carrier(name)
+                place.bell.acquire(timeout=SECONDS_BETWEEN_LOOKS)
         except BaseException:
             self._leave(name, place)
             raise
@@ -56,56 +70,54 @@ class Gathering:
             raise place.error
         return place.row
 
-    def _lead(self, name: str) -> None:
+    def _see_to_a_carrier(self, name: str) -> None:
+        """Start a thread for a line that has none; it waits for the lock, and ends unless it is known by then."""
         with self._lock:
-            together = self._lines[name][:MOST_TOGETHER]
-            del self._lines[name][:MOST_TOGETHER]
-        try:
+            line = self._lines.get(name)
+            if line is not None and line.carrier is None:
+                known_by = object()
+                _thread.start_new_thread(self._serve, (name, line, known_by))
+                line.carrier = known_by
+
+    def _serve(self, name: str, line: _Line, known_by: object) -> None:
+        """Make journeys until nobody waits."""
+        while True:
+            with self._lock:
+                if line.carrier is not known_by:
+                    return
+                together = line.waiting[:MOST_TOGETHER]
+                del line.waiting[:MOST_TOGETHER]
+                if not together:
+                    del self._lines[name]
+                    return
             self._travel(together)
-        finally:
-            for place in together:
-                place.leads = False
-                place.called.set()
-            self._call_the_next(name)
 
     def _travel(self, together: list[_Place]) -> None:
         try:
             rows = self._carry([place.claim for place in together])
-        except UnknownOutcomeError:
-            _tell_all(together)
         except LedgerError as error:
-            if len(together) == 1:
-                together[0].error = error
-                return
-            for place in together:  # nothing was written, and only one of them may be why
-                place.goes_alone = True
-        except BaseException:
-            _tell_all(together)
-            raise
+            if len(together) > 1 and not isinstance(error, UnknownOutcomeError):
+                for place in together:  # nothing was written, and only one of them may be why
+                    place.goes_alone = True
+            _settle(together, error)
+        except BaseException:  # noqa: BLE001 - whatever it was, those who wait must hear of it
+            _settle(together, UnknownOutcomeError())
         else:
             for place, row in zip(together, rows, strict=True):
                 place.row = row
-
-    def _call_the_next(self, name: str) -> None:
-        with self._lock:
-            if not self._lines[name]:
-                del self._lines[name]
-                return
-            first = self._lines[name][0]
-            first.leads = True
-            first.called.set()
+            _settle(together, None)
 
     def _leave(self, name: str, place: _Place) -> None:
         """Take a thread out of the line that was interrupted before it went."""
         with self._lock:
-            line = self._lines.get(name, [])
-            if place not in line:
-                return
-            line.remove(place)
-        if place.leads:
-            self._call_the_next(name)
+            line = self._lines.get(name)
+            if line is not None and place in line.waiting:
+                line.waiting.remove(place)
 
 
-def _tell_all(together: list[_Place]) -> None:
-    for place in together:
-        place.error = UnknownOutcomeError()
+def _settle(places: Sequence[_Place], error: LedgerError | None) -> None:
+    """Tell everyone; each gets an error of its own to raise."""
+    for place in places:
+        place.error = None if error is None else type(error)(*error.args)
+        place.is_settled = True
+        place.bell.release()
