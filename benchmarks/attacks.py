@@ -154,6 +154,27 @@ def publishers(generator: np.random.Generator) -> Iterator[tuple[str, Callable[.
     yield "session of epsilon 1, a 640th each", lambda bits: clinic(bits, total, generator)
 
 
+def signed(bench: Bench, people: int = 4_000) -> None:
+    """One question made for it: for each person the sum of 1 for a bit that is set, and of -1 for one that is not."""
+    table = dp.table("clinic")
+    query = table.derive(sign=2 * table.positive - 1).group_by("person", keys={"person": range(people)})
+    bits = reconstruction.secret_bits(people, generator=bench.generator)
+    rows = pa.table({"person": np.arange(people), "positive": bits.astype(int)})
+    for epsilon in (0.1, 1):
+        shares = []
+        for _ in range(bench.runs):
+            with dp.protect(
+                rows, name="clinic", privacy_unit="person", max_rows=1, budget=dp.Budget(epsilon=1), ledger=":memory:"
+            ) as session:
+                release = session.release(query.agg(total=dp.sum("sign", bounds=(-1, 1))), epsilon=epsilon)
+            totals = np.array(release["total"])
+            shares.append(float(np.mean(np.where(totals == 0, 0.5, (totals > 0) == bits))))
+        print(
+            f"a signed sum for each of {people:,} people, epsilon {epsilon}: {np.mean(shares):.1%} of bits", flush=True
+        )
+    print()
+
+
 def reconstruct(bench: Bench) -> None:
     print(f"{reconstruction.PEOPLE} people, {reconstruction.QUESTIONS} random subsets, means of {bench.runs} runs")
     print(f"{'publisher':<38}{'answered':>10}{'bits right':>12}{'from':>8}{'to':>8}{'s a run':>10}")
@@ -168,6 +189,7 @@ def reconstruct(bench: Bench) -> None:
         said = f"{numbers[0]:>12.1%}{numbers[1]:>8.0%}{numbers[2]:>8.0%}"
         print(f"{name:<38}{answered:>10}{said}{each:>10.1f}", flush=True)
     print()
+    signed(bench)
     bench.show(lambda: reconstruction.curve(EPSILONS, runs=bench.runs, generator=bench.generator), "reconstruction")
 
 

@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.attacks.answers import asked, deviation, is_anybody_else
+from discreet.attacks.answers import asked, checked_session, deviation, is_anybody_else, neighbours_of
+from discreet.errors import ParameterError
 
 ROWS = pa.table({"who": ["a", "b", None, "a"], "city": ["x", "x", "y", None]})
 T = dp.table("t")
@@ -48,3 +49,17 @@ def test_an_exact_answer_has_no_deviation():
 def test_anybody_else_is_everyone_but_those_who_have_all_the_values(person, others):
     with dp.testing.protect(ROWS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
         assert asked(session, T.where(is_anybody_else("t", person)).agg(n=dp.count()), epsilon=0.1).value == others
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_the_neighbours_are_those_of_the_promise(relation):
+    budget = dp.Budget(epsilon=1)
+    with dp.protect(ROWS, name="t", privacy_unit=dp.ROW, neighbours=relation, budget=budget) as session:
+        checked_session(session)
+        assert neighbours_of(session, "t") == relation
+
+
+def test_what_is_no_session_is_refused_with_one_that_is():
+    with pytest.raises(ParameterError, match="a session of type Table") as refused:
+        checked_session(ROWS)
+    assert refused.value.instead.startswith("dp.protect(")

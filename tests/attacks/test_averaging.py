@@ -89,6 +89,34 @@ def test_a_session_for_tests_says_that_nothing_hides_the_answer():
     assert "dp.testing" in outcome.with_epsilon
 
 
+def test_the_bound_is_about_whether_somebody_is_there_and_grows_with_the_gap():
+    with session() as opened:
+        one = averaging.against_session(opened, OLD, epsilon=0.1, most=1)
+        two = averaging.against_session(opened, OLD, epsilon=0.1, most=1, gap=2)
+    assert "no guess of whether one person is there is right in more than 73%" in one.with_epsilon
+    assert "no guess of whether 2 people are there is right in more than 88%" in two.with_epsilon
+    assert "refusal" not in one.plot().get_label()
+    noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=1)
+    assert "in more than 88%" in averaging.against_mechanism(noise, gap=2, trials=1).with_epsilon
+
+
+def test_where_people_are_replaced_the_bound_is_about_what_somebody_has():
+    with dp.protect(
+        ROWS, name="t", privacy_unit=dp.ROW, neighbours="replace_one", budget=dp.Budget(epsilon=1)
+    ) as opened:
+        outcome = averaging.against_session(opened, OLD, epsilon=0.1, most=1)
+    assert "which of two values one person has is right in more than 73%" in outcome.with_epsilon
+
+
+def test_what_cannot_be_asked_is_refused():
+    with pytest.raises(ParameterError, match="a session of type NoneType"):
+        averaging.against_session(None, OLD, epsilon=0.1)
+    with session() as opened, pytest.raises(ParameterError, match="a query of type NoneType"):
+        averaging.against_session(opened, None, epsilon=0.1)
+    with pytest.raises(ParameterError, match="a mechanism of type NoneType"):
+        averaging.against_mechanism(None)
+
+
 def test_the_picture_shows_where_the_ledger_refuses():
     with session() as opened:
         figure = averaging.against_session(opened, OLD, epsilon=0.25).plot()

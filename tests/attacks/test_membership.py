@@ -27,12 +27,13 @@ def attributes(generator, rows=2_000, columns=40):
 
 
 def test_rates_and_area_are_those_of_trying_every_threshold(generator):
-    inside, outside = generator.integers(0, 8, 50).astype(float), generator.integers(0, 6, 70).astype(float)
+    inside, outside = generator.integers(0, 8, 2_500).astype(float), generator.integers(0, 6, 2_000).astype(float)
     outcome = evaluate(inside, outside)
     pairs = {(float((outside >= t).mean()), float((inside >= t).mean())) for t in [*range(9), 99]}
     assert set(outcome.curve) == pairs
     wins = (inside[:, None] > outside[None, :]).mean() + 0.5 * (inside[:, None] == outside[None, :]).mean()
     assert outcome.area == pytest.approx(wins)
+    assert [false for false, _ in outcome.rates] == [0.01, 0.1]
     for false, true in outcome.rates:
         assert true == max(high for low, high in pairs if low <= false)
     assert outcome.advantage == pytest.approx(max(high - low for low, high in pairs))
@@ -82,11 +83,21 @@ def test_scores_of_one_release_show_no_epsilon():
     assert outcome.found is None
     assert not outcome.is_contradicted
     assert "takes an epsilon" not in outcome.learned
+    assert outcome.with_epsilon.endswith("in the mean over many releases")
     assert "may cross the bound by chance" in " ".join(outcome.plot().axes[0].get_xlabel().split())
 
 
 def test_few_scores_show_nothing():
-    assert evaluate([5.0], [1.0]).found == 0
+    outcome = evaluate([5.0], [1.0])
+    assert (outcome.found, outcome.rates) == (0, ())
+    assert "no rate, which takes scores of 200 who are in and 200 who are not" in outcome.learned
+
+
+@pytest.mark.parametrize(("few", "places"), [(199, 0), (200, 1), (1_999, 1), (2_000, 2), (20_000, 3)])
+def test_a_rate_is_stated_where_twenty_of_either_kind_stand_behind_it(few, places):
+    outcome = evaluate(np.arange(20_000.0), np.arange(float(few)))
+    assert len(outcome.rates) == len(evaluate(np.arange(float(few)), np.arange(20_000.0)).rates) == places
+    assert outcome.with_epsilon.count(" at ") == (places or 3)
 
 
 @pytest.mark.parametrize("scores", [[], [[1.0]], [math.nan], 3.0])
@@ -185,7 +196,25 @@ def test_a_session_that_is_asked_for_nothing_is_refused():
         membership.against_session(session, pa.table({"a": [1]}), pa.table({"a": [1]}), table="t", keys={}, epsilon=1)
 
 
-@pytest.mark.parametrize("words", [{"columns": []}, {"columns": ["a0"], "people": 3_000}])
+@pytest.mark.parametrize(
+    "words", [{"columns": []}, {"columns": "a0"}, {"columns": ["a0"], "people": 3_000}, {"columns": ["a0"], "runs": 99}]
+)
 def test_groups_that_cannot_be_drawn_are_refused(generator, words):
     with pytest.raises(ParameterError):
         membership.against_table(attributes(generator, columns=1), **words)
+
+
+@pytest.mark.parametrize("keys", [["ward"], None, "ward"])
+def test_keys_that_are_no_lists_by_column_are_refused(keys):
+    rows = pa.table({"ward": ["A"]})
+    with (
+        dp.protect(rows, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session,
+        pytest.raises(ParameterError, match="keys="),
+    ):
+        membership.against_session(session, rows, rows, table="t", keys=keys, epsilon=1)
+
+
+def test_what_is_no_session_is_refused():
+    rows = pa.table({"ward": ["A"]})
+    with pytest.raises(ParameterError, match="a session of type NoneType"):
+        membership.against_session(None, rows, rows, table="t", keys={"ward": ["A"]}, epsilon=1)

@@ -10,7 +10,16 @@ import pytest
 
 import discreet as dp
 from discreet.attacks import Outcome, averaging, differencing, linkage, membership, reconstruction, small_groups
-from discreet.attacks.outcome import SCHEMA, best_guess, counted, few_digits, percent, plain_data
+from discreet.attacks.outcome import (
+    SCHEMA,
+    best_guess,
+    counted,
+    exact_figure,
+    few_digits,
+    percent,
+    plain_data,
+    steps_to_another_value,
+)
 
 PEOPLE = dp.datasets.people(300)
 GENERATOR = dp.testing.generator(1)
@@ -98,6 +107,27 @@ def test_the_best_guess_between_neighbours_is_half_without_epsilon_and_grows_wit
     assert best_guess(1) == pytest.approx(math.e / (1 + math.e))
     assert best_guess(1, 0.1) == pytest.approx((math.e + 0.1) / (1 + math.e))
     assert best_guess(1_000) == 1
+    assert best_guess(1_000, 0.1, apart=3) == 1
+
+
+@pytest.mark.parametrize("delta", [0, 1e-3])
+def test_the_best_guess_between_datasets_that_are_steps_apart_is_that_of_the_promise_for_a_group(delta):
+    group = delta * (1 + math.e)  # of two: (2 epsilon, (1 + e^epsilon) delta)
+    assert best_guess(1, delta, apart=2) == pytest.approx(best_guess(2, group))
+    assert best_guess(1, delta, apart=2) > best_guess(1, delta)
+
+
+def test_another_value_is_two_steps_where_people_come_and_go_and_one_where_they_are_replaced():
+    assert steps_to_another_value("add_remove") == 2
+    assert steps_to_another_value("replace_one") == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(2023.11, "2,023.11"), (592_858, "592,858"), (0.0, "0"), (-25_735.5, "-25,735.5"), (1e-4, "0.0001"), (36, "36")],
+)
+def test_exact_figures_keep_their_digits(number, text):
+    assert exact_figure(number) == text
 
 
 def test_plain_data_has_no_tuples_fractions_dates_or_numbers_of_numpy():

@@ -11,7 +11,7 @@ from scipy.special import betaincinv
 
 import discreet as dp
 from discreet.attacks import small_groups
-from discreet.errors import NameNotFoundError, ParameterError
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError
 
 VISITS = pa.table(
     {
@@ -128,6 +128,36 @@ def test_the_pictures_name_every_size():
 def test_columns_that_are_none_are_refused(by):
     with pytest.raises((ParameterError, NameNotFoundError)):
         small_groups.published(VISITS, by=by)
+
+
+@pytest.mark.parametrize("call", [small_groups.published, small_groups.against_table], ids=["value", "count"])
+def test_text_has_no_mean_and_is_no_count(call):
+    words = {"by": ["ward"], "value": "sex"} if call is small_groups.published else {"count": "sex"}
+    with pytest.raises(TypeMismatchError, match="column 'sex' of type string"):
+        call(VISITS, **words)
+
+
+def test_values_that_are_given_away_keep_their_digits():
+    counts = small_groups.published(pa.table({"ward": ["A"], "cost": [2023.11]}), by=["ward"], value="cost")
+    assert small_groups.against_table(counts, value="mean").examples == ("ward 'A', mean 2,023.11",)
+
+
+def test_a_promise_with_a_delta_bounds_odds_but_for_it():
+    with dp.protect(VISITS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1, delta=1e-9)) as session:
+        outcome = small_groups.against_session(
+            session,
+            small_groups.published(VISITS, by=["ward"]),
+            table="t",
+            by=["ward"],
+            keys={"ward": ["A", "B"]},
+            epsilon=0.5,
+        )
+    assert outcome.with_epsilon.endswith("1.6 times, but for the delta of the promise")
+
+
+def test_what_is_no_session_is_refused():
+    with pytest.raises(ParameterError, match="a session of type NoneType"):
+        small_groups.against_session(None, COUNTS, table="people", by=["sex"], epsilon=1)
 
 
 def test_a_release_without_groups_is_refused():

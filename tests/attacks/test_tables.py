@@ -12,8 +12,8 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.attacks.tables import as_arrow, classes, coded, sizes
-from discreet.errors import NameNotFoundError, SourceError, TypeMismatchError
+from discreet.attacks.tables import as_arrow, classes, coded, listed, numbers, sizes
+from discreet.errors import NameNotFoundError, ParameterError, SourceError, TypeMismatchError
 
 ROWS = pa.table({"who": ["a", "b", None, "a"], "age": [1, None, 3, 1], "cost": [0.5, 1.5, None, 0.5]})
 
@@ -48,6 +48,29 @@ def test_what_is_no_table_is_refused_without_a_cell(thing):
     with pytest.raises(SourceError) as refused:
         as_arrow(thing)
     assert "x" not in refused.value.what.split()
+
+
+@pytest.mark.parametrize("given", ["ward", [], None, 3])
+def test_columns_that_are_no_list_are_refused_with_an_example(given):
+    with pytest.raises(ParameterError, match="by=") as refused:
+        listed(given, "by", example='["ward", "sex"]')
+    assert refused.value.instead == 'by=["ward", "sex"]'
+
+
+def test_listed_columns_are_taken_as_they_are():
+    assert listed(("ward", "sex"), "by", example='["ward"]') == ["ward", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"), [([1, 2], [1, 2]), ([True, None], [1, None]), ([0.5], [0.5]), ([None], [None])]
+)
+def test_numbers_are_whole_or_real(cells, expected):
+    assert numbers(pa.table({"n": cells}), "n").to_pylist() == expected
+
+
+def test_text_is_no_number():
+    with pytest.raises(TypeMismatchError, match="'who' of type string"):
+        numbers(ROWS, "who")
 
 
 def brute(rows):

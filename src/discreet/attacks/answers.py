@@ -7,12 +7,14 @@ from operator import or_
 from typing import Any
 
 from discreet import frame
+from discreet.errors import ParameterError
 from discreet.exact import Number
 from discreet.expression import Expr
 from discreet.frame import Query
 from discreet.mechanisms import Laplace
 from discreet.release import Measured, Release
 from discreet.session import Session
+from discreet.unit import Neighbours
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,21 @@ class Answer:
     value: float
     deviation: float
     is_private: bool = True
+
+
+def checked_session(session: object) -> None:
+    """Refuse to attack what is no session."""
+    if not isinstance(session, Session):
+        raise ParameterError(
+            f"a session of type {type(session).__name__}",
+            because="the questions of an analyst are put to a session",
+            instead='dp.protect("people.csv", privacy_unit="person_id", max_rows=1, budget=dp.Budget(epsilon=1))',
+        )
+
+
+def neighbours_of(session: Session, table: str) -> Neighbours:
+    """The neighbour relation that the promise on a table of a session is about."""
+    return session.catalog.tables[table].neighbours
 
 
 def asked(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:

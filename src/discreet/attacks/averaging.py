@@ -16,13 +16,14 @@ from scipy.special import ndtr, ndtri
 
 from discreet import plots
 from discreet.attacks import pictures
-from discreet.attacks.answers import Answer, asked
+from discreet.attacks.answers import Answer, asked, checked_session, neighbours_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
 from discreet.errors import BudgetError, ParameterError, short_traceback
 from discreet.exact import Number, positive, probability, whole
 from discreet.frame import Query
 from discreet.mechanisms import Laplace
 from discreet.session import Session, table_name
+from discreet.unit import Neighbours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,8 +36,9 @@ _MOST_DRAWS = 50_000
 class Averaging(Outcome):
     """Telling a count from the next one by the mean of many answers with fresh noise.
 
-    `needed` is the number of answers at which the guess is right with the wanted `confidence`. `curve` has for several
-    numbers of answers the chance of a right guess, and the share of `trials` in which it was.
+    `needed` is the number of answers at which the guess is right with the wanted `confidence`. Two counts with the gap
+    are `apart` people apart at least. `curve` has for several numbers of answers the chance of a right guess, and the
+    share of `trials` in which it was.
     """
 
     attack = "averaging"
@@ -46,6 +48,7 @@ class Averaging(Outcome):
     gap: int
     confidence: float
     needed: int
+    apart: int
     trials: int
     curve: tuple[tuple[int, float, float], ...]
 
@@ -76,7 +79,7 @@ class Averaging(Outcome):
         return (
             f"{self.needed:,} answers at epsilon {plots.plain(self.epsilon)} cost epsilon {plots.plain(total)}; a "
             f"promise of epsilon 1 ends after {int(1 / self.epsilon):,}, where no guess is right in more than "
-            f"{percent(best_guess(1))}"
+            f"{percent(best_guess(1, apart=self.apart))}"
         )
 
     def plot(self) -> "Figure":
@@ -99,7 +102,8 @@ class StoppedAveraging(Outcome):
 
     `repeats` askings gave `different` answers and cost nothing after the first. Then `answers` answers in all were
     bought with `fresh=True`, until `refusal`. `estimate` is their mean, `guess` how often the best guess from so many
-    is right (by the formula), and `bound` the most that any guess can be under the promise.
+    is right (by the formula), and `bound` the most that any guess can be under the promise, where one count is the
+    other with `gap` people added (or, under "replace_one", with the rows of so many replaced).
     """
 
     attack = "averaging, through a session"
@@ -115,6 +119,7 @@ class StoppedAveraging(Outcome):
     gap: int
     needed: int
     bound: float
+    neighbours: str
     truth: float | None
     is_private: bool
 
@@ -122,6 +127,14 @@ class StoppedAveraging(Outcome):
     def guess(self) -> float:
         """How often a guess between two counts is right from so many answers, by the formula."""
         return min(self.bound, chance(self.deviation, self.answers, self.gap))
+
+    @property
+    def _secret(self) -> str:
+        """What neighbours differ in, and so what the bound is about."""
+        is_one = self.gap == 1
+        if self.neighbours == Neighbours.REPLACE_ONE:
+            return "which of two values one person has" if is_one else f"which of two values {self.gap:,} people have"
+        return "whether one person is there" if is_one else f"whether {self.gap:,} people are there"
 
     @property
     def has(self) -> str:
@@ -151,7 +164,8 @@ class StoppedAveraging(Outcome):
             return NOT_PRIVATE
         return (
             f"telling a count from the next at {percent(_CONFIDENCE)} would take {counted(self.needed, 'answer')}; "
-            f"under {self.budget} no guess is right in more than {percent(self.bound)}, whatever is asked"
+            f"under {self.budget} no guess of {self._secret} is right in more than {percent(self.bound)}, whatever is "
+            "asked"
         )
 
     def plot(self) -> "Figure":
@@ -164,7 +178,8 @@ class StoppedAveraging(Outcome):
                     f"the most that {self.budget} allows", ((1.0, self.bound), (float(most), self.bound)), False
                 ),
             ],
-            title=f"Averaging through a session: {counted(self.answers, 'answer')}, then a refusal",
+            title=f"Averaging through a session: {counted(self.answers, 'answer')}"
+            + (", then a refusal" if self.refusal else ""),
             stop=float(self.answers) if self.refusal else None,
         )
 
@@ -191,6 +206,12 @@ def against_mechanism(
     confidence: Number = _CONFIDENCE,
 ) -> Averaging:
     """Average answers of a mechanism that nobody counts: `answers` of them a trial, or as many as are needed."""
+    if not isinstance(mechanism, Laplace):
+        raise ParameterError(
+            f"a mechanism of type {type(mechanism).__name__}",
+            because="answers are drawn from Laplace noise",
+            instead="dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
+        )
     spread = mechanism.standard_deviation
     step = whole(gap, "gap")
     needed = repeats_needed(spread, gap=step, confidence=confidence)
@@ -207,6 +228,7 @@ def against_mechanism(
         gap=step,
         confidence=float(confidence),
         needed=needed,
+        apart=ceil(step / mechanism.sensitivity),
         trials=rounds,
         curve=tuple((m, chance(spread, m, step), s) for m, s in zip(places.tolist(), shares, strict=True)),
     )
@@ -224,7 +246,15 @@ def against_session(
     truth: float | None = None,
 ) -> StoppedAveraging:
     """Ask a session the same question again and again, then pay for fresh answers until it refuses, or `most`."""
-    budget = session.ledger.budget(table_name(query))
+    checked_session(session)
+    if not isinstance(query, Query):
+        raise ParameterError(
+            f"a query of type {type(query).__name__}",
+            because="one question is asked again and again",
+            instead='dp.table("people").agg(n=dp.count())',
+        )
+    table, step = table_name(query), whole(gap, "gap")
+    budget = session.ledger.budget(table)
     stored = [asked(session, query, epsilon=epsilon) for _ in range(whole(repeats, "repeats"))]
     paid, refusal = _paid(session, query, stored[0], epsilon=epsilon, most=whole(most, "most"))
     return StoppedAveraging(
@@ -236,9 +266,10 @@ def against_session(
         refusal=refusal,
         estimate=sum(answer.value for answer in paid) / len(paid),
         deviation=stored[0].deviation,
-        gap=whole(gap, "gap"),
-        needed=repeats_needed(stored[0].deviation, gap=gap),
-        bound=best_guess(float(budget.epsilon), float(budget.delta)) if stored[0].is_private else 1.0,
+        gap=step,
+        needed=repeats_needed(stored[0].deviation, gap=step),
+        bound=best_guess(float(budget.epsilon), float(budget.delta), apart=step) if stored[0].is_private else 1.0,
+        neighbours=str(neighbours_of(session, table)),
         truth=truth,
         is_private=stored[0].is_private,
     )

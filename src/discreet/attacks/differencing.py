@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import frame, plots
-from discreet.attacks.answers import Answer, asked, is_anybody_else
-from discreet.attacks.outcome import Outcome
-from discreet.attacks.tables import as_arrow, classes
-from discreet.errors import ParameterError, TypeMismatchError, short_traceback
+from discreet.attacks.answers import Answer, asked, checked_session, is_anybody_else
+from discreet.attacks.outcome import Outcome, exact_figure
+from discreet.attacks.tables import as_arrow, classes, numbers
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive
 from discreet.frame import checked_bounds
 from discreet.session import Session
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 _MARGIN = 1.96
 _PICTURED = (10.0, 1.0)
+_SESSION = "1.96 deviations of the noise, either way"
 
 
 @dataclass(frozen=True, repr=False)
 class Differencing(Outcome):
     """The difference of two sums, and how far it is from the truth where that is known.
 
-    `people` is how many the sums differ by, `deviation` that of the noise on the difference. `epsilon` is the price of
-    each sum: the one paid, or the one that `with_epsilon` speaks of.
+    `people` is how many the sums differ by: one, or None where only a session knows. `deviation` is that of the noise
+    on the difference. `epsilon` is the price of each sum: the one paid, or the one that `with_epsilon` speaks of.
     """
 
     attack = "differencing"
@@ -66,8 +67,9 @@ class Differencing(Outcome):
     @property
     def has(self) -> str:
         """What the attacker starts from."""
-        sums = f"{_figure(self.everyone)} and {_figure(self.without)}"
-        return f"the sum of {self.value!r} over everyone and over everyone but one: {sums}"
+        but = "one" if self.people == 1 else "whoever has the values that are known"
+        sums = f"{self._said(self.everyone)} and {self._said(self.without)}"
+        return f"the sum of {self.value!r} over everyone and over everyone but {but}: {sums}"
 
     @property
     def does(self) -> str:
@@ -77,9 +79,9 @@ class Differencing(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        whose = "the one person's value" if self.people in (None, 1) else f"the sum over {self.people:,} people"
+        whose = "the one person's value" if self.people == 1 else "the sum over whoever has these values"
         if not self.deviation:
-            return f"{_figure(self.difference)}: {whose}, exactly, from two answers"
+            return f"{self._said(self.difference)}: {whose}, exactly, from two answers"
         said = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
         return said if self.error is None else f"{said}; {whose} is missed by {_figure(self.error)}"
 
@@ -95,13 +97,7 @@ class Differencing(Outcome):
 
     def plot(self) -> "Figure":
         """What the difference says of the value, without noise and with that of a session."""
-        shown = self.truth if self.truth is not None else self.difference
-        rows = [("exact sums", shown, 0.0)]
-        if self.deviation:
-            rows.append((f"this session, epsilon {plots.plain(self.epsilon)}", self.difference, self.deviation))
-        else:
-            rows += [(f"epsilon {plots.plain(e)} for each sum", shown, _noise(self.bounds, e)) for e in _PICTURED]
-        names, values, noise = zip(*rows, strict=True)
+        names, values, noise = zip(*self._rows(), strict=True)
         drawn = {"sums": names, "difference": values, "margin": [_MARGIN * each for each in noise]}
         figure = plots.error_bars(
             pa.table(drawn),
@@ -110,11 +106,21 @@ class Differencing(Outcome):
             margin="margin",
             title=f"Differencing: what two sums of {self.value!r} say about one person",
             label=f"difference of the two sums of {self.value!r}",
-            whiskers="whiskers: where the difference lies in 95% of attempts",
+            whiskers=f"whiskers: {_SESSION if self.deviation else 'where the difference lies in 95% of attempts'}",
             caption=f"shaded: every value that there may be, {_figure(self.bounds[0])} to {_figure(self.bounds[1])}",
         )
         figure.axes[0].axvspan(*self.bounds, color=plots.FAINT, zorder=0)
         return figure
+
+    def _rows(self) -> list[tuple[str, float, float]]:
+        """What is drawn, its place and the deviation of its noise: what was asked of a session, or what could be."""
+        if self.deviation:
+            return [(f"this session, epsilon {plots.plain(self.epsilon)}", self.difference, self.deviation)]
+        noisy = [(f"epsilon {plots.plain(e)} for each sum", self.difference, _noise(self.bounds, e)) for e in _PICTURED]
+        return [("exact sums", self.difference, 0.0), *noisy]
+
+    def _said(self, number: float) -> str:
+        return _figure(number) if self.deviation else exact_figure(number)
 
 
 @short_traceback
@@ -122,8 +128,9 @@ def against_table(
     rows: object, *, value: str, person: Mapping[str, Any], bounds: tuple[Number, Number], epsilon: Number = 1
 ) -> Differencing:
     """Two exact sums, with and without whoever has the values of `person`, and what epsilon would have done."""
+    _known(person)
     table = as_arrow(rows, value, *(name for name in person if name != value))
-    cells = _numbers(table, value)
+    cells = numbers(table, value)
     chosen = _matching(table, person)
     theirs = pc.sum(cells.filter(chosen)).as_py() or 0
     everyone = pc.sum(cells).as_py() or 0
@@ -134,7 +141,7 @@ def against_table(
         without=pc.sum(cells.filter(pc.invert(chosen))).as_py() or 0,
         deviation=0.0,
         truth=theirs,
-        people=_some(pc.sum(chosen).as_py(), person),
+        people=_one(pc.sum(chosen).as_py() or 0, person),
         epsilon=float(positive(epsilon, "epsilon")),
         bounds=(low, high),
     )
@@ -152,6 +159,7 @@ def against_session(
     truth: float | None = None,
 ) -> Differencing:
     """The same two questions asked of a session, each for epsilon; `truth` is only compared with."""
+    checked_session(session)
     _known(person)
     everyone = frame.table(table)
     others = everyone.where(is_anybody_else(table, person))
@@ -183,7 +191,13 @@ def _limits(bounds: tuple[Number, Number]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _known(person: Mapping[str, Any]) -> None:
+def _known(person: object) -> None:
+    if not isinstance(person, Mapping):
+        raise ParameterError(
+            f"a person of type {type(person).__name__}",
+            because="a person is known by the values of certain columns",
+            instead='person={"name": "Ada"}',
+        )
     if not person:
         raise ParameterError(
             "a person of whom nothing is known",
@@ -194,31 +208,19 @@ def _known(person: Mapping[str, Any]) -> None:
 
 def _matching(table: pa.Table, person: Mapping[str, Any]) -> pa.ChunkedArray:
     """Which rows have all the values that are known of the person."""
-    _known(person)
     wanted = pa.table({name: pa.array([known]) for name, known in person.items()})
     *_, (here, there) = classes([table, wanted], list(person))
     return pa.chunked_array([pa.array(here == there[0])])
 
 
-def _some(people: int, person: Mapping[str, Any]) -> int:
-    if not people:
+def _one(people: int, person: Mapping[str, Any]) -> int:
+    if people != 1:
         raise ParameterError(
             f"a person known by {', '.join(map(repr, person))}",
-            because="nobody in the table has these values",
-            instead="the values of somebody who is there",
+            because=f"{people:,} rows have these values" if people else "nobody in the table has these values",
+            instead="the values of more columns, that one person alone has" if people else "those of somebody there",
         )
     return people
-
-
-def _numbers(table: pa.Table, value: str) -> pa.ChunkedArray:
-    kind = table.schema.field(value).type
-    if pa.types.is_integer(kind):
-        return table[value].cast(pa.int64())
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
-        return table[value].cast(pa.float64() if not pa.types.is_boolean(kind) else pa.int64())
-    raise TypeMismatchError(
-        f"column {value!r} of type {kind}", because="only numbers have a sum", instead="a column of numbers"
-    )
 
 
 def _figure(number: float) -> str:

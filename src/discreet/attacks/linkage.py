@@ -9,16 +9,19 @@ whether anybody does.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import exp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from discreet import frame, plots
 from discreet.attacks import pictures
-from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
-from discreet.attacks.tables import Codes, as_arrow, classes, coded, sizes
+from discreet.attacks.answers import checked_session, neighbours_of
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent, steps_to_another_value
+from discreet.attacks.tables import Codes, as_arrow, classes, coded, listed, sizes
 from discreet.catalog import Value
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 _COUNT = "n"
 _CERTAIN = 1e6
+_COLUMNS = '["birth_date", "zip_code"]'
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +90,8 @@ class Linkage(Outcome):
         """What epsilon does about it."""
         return (
             f"no row leaves a session; from counts of who fits, at epsilon {plots.plain(self.epsilon)}, the best guess "
-            f"between two values of somebody who is alone is right in {percent(best_guess(self.epsilon))}"
+            f"between two values of somebody who is alone is right in {percent(best_guess(self.epsilon))}; from no "
+            f"answer at that price in more than {percent(best_guess(self.epsilon, apart=2))}"
         )
 
     def plot(self) -> "Figure":
@@ -108,6 +113,8 @@ class LinkageByCounts(Outcome):
     """The same through a session: counts of who fits each description and has each value, and the guess from them.
 
     `right` of `people` values were guessed, and `baseline` by always saying the value most common in the answers.
+    Between two values of even odds of somebody who is alone, `from_counts` is how often the best guess from such counts
+    is right, and `bound` the most that one from any answer at that price can be.
     """
 
     attack = "linkage, through a session"
@@ -119,6 +126,9 @@ class LinkageByCounts(Outcome):
     right: int
     baseline: int
     epsilon: float
+    from_counts: float
+    bound: float
+    neighbours: str
     is_private: bool
 
     @property
@@ -148,11 +158,12 @@ class LinkageByCounts(Outcome):
         """What epsilon does about it."""
         if not self.is_private:
             return NOT_PRIVATE
-        price = plots.plain(self.epsilon)
+        is_replaced = steps_to_another_value(self.neighbours) == 1
+        since = "a row replaced" if is_replaced else "a row removed and a row added"
         return (
-            f"from counts at epsilon {price} the best guess between two values of somebody who is alone is right in "
-            f"{percent(best_guess(self.epsilon))}; from no answer at that price in more than "
-            f"{percent(best_guess(2 * self.epsilon))}, since another value is a row removed and a row added"
+            f"from counts at epsilon {plots.plain(self.epsilon)} the best guess between two values of somebody who is "
+            f"alone is right in {percent(self.from_counts)}; from no answer at that price in more than "
+            f"{percent(self.bound)}, since another value is {since}"
         )
 
     def plot(self) -> "Figure":
@@ -180,7 +191,7 @@ def against_table(
     epsilon: Number = 1,
 ) -> Linkage:
     """Join what is known of people to a published table; `truth`, a column of `known`, is only compared with."""
-    columns = _listed(on)
+    columns = listed(on, "on", example=_COLUMNS)
     table = as_arrow(published, *columns, *([learn] if learn and learn not in columns else []))
     people = as_arrow(known, *columns, *([truth] if truth and truth not in columns else []))
     unique_by, counts = [], np.zeros(people.num_rows, dtype=np.int64)
@@ -218,14 +229,9 @@ def against_session(
     epsilon: Number,
 ) -> LinkageByCounts:
     """Ask a session how many fit each description and have each value, in one question, and guess values from that."""
-    columns, choices = _listed(on), list(values)
+    checked_session(session)
+    columns, choices = listed(on, "on", example=_COLUMNS), list(values)
     people = as_arrow(known, *columns, *([truth] if truth not in columns else []))
-    if not people.num_rows or not choices:
-        raise ParameterError(
-            "nobody known, or no values",
-            because="each known person is asked about with each value",
-            instead='known=a table with rows, values=["A", "B"]',
-        )
     keys = _keys(people.select(columns), learn, choices)
     query = frame.table(table).group_by(*columns, learn, keys=keys).agg(**{_COUNT: frame.count()})
     release = session.release(query, epsilon=epsilon)
@@ -237,6 +243,7 @@ def against_session(
     counts[asked, answered] = release[_COUNT]
     likelier[asked, answered] = _likelier(release)
     right, baseline = _guesses(counts, likelier, ours, people[truth].to_pylist(), choices)
+    price = float(positive(epsilon, "epsilon"))
     return LinkageByCounts(
         people=people.num_rows,
         on=tuple(columns),
@@ -244,7 +251,10 @@ def against_session(
         values=len(choices),
         right=right,
         baseline=baseline,
-        epsilon=float(positive(epsilon, "epsilon")),
+        epsilon=price,
+        from_counts=_from_counts(release),
+        bound=_bound(session, table, price) if release.private else 1.0,
+        neighbours=str(neighbours_of(session, table)),
         is_private=release.private,
     )
 
@@ -281,6 +291,22 @@ def _likelier(release: Release) -> NDArray[np.float64]:
     return ratios
 
 
+def _bound(session: Session, table: str, price: float) -> float:
+    """The most that a guess between two values can be right, from any answer at a price."""
+    delta, steps = float(session.ledger.budget(table).delta), steps_to_another_value(neighbours_of(session, table))
+    return best_guess(price, delta, apart=steps)
+
+
+def _from_counts(release: Release) -> float:
+    """How often the likelier of two values, by a count of each, is the true one of somebody who is alone."""
+    if not release.private:
+        return 1.0
+    noise = release.measured[0]
+    if noise.mechanism == "discrete Laplace":
+        return 1 / (1 + exp(-1 / noise.scale))
+    return float(ndtr(1 / (noise.scale * 2**0.5)))
+
+
 def _guesses(
     counts: NDArray[np.float64], likelier: NDArray[np.float64], ours: Codes, truth: list[Any], choices: list[Value]
 ) -> tuple[int, int]:
@@ -294,6 +320,12 @@ def _guesses(
 
 def _keys(people: pa.Table, learn: str, values: list[Value]) -> pa.Table:
     """Every description with every value."""
+    if not people.num_rows or not values:
+        raise ParameterError(
+            "nobody known, or no values",
+            because="each known person is asked about with each value",
+            instead='known=a table with rows, values=["A", "B"]',
+        )
     times = len(values)
     lines = np.repeat(np.arange(people.num_rows), times)
     return people.take(pa.array(lines)).append_column(learn, pa.array(values * people.num_rows))
@@ -301,11 +333,3 @@ def _keys(people: pa.Table, learn: str, values: list[Value]) -> pa.Table:
 
 def _count(one: Codes, other: Codes) -> int:
     return int(max(one.max(initial=-1), other.max(initial=-1))) + 1
-
-
-def _listed(on: Sequence[str]) -> list[str]:
-    if isinstance(on, str) or not on:
-        raise ParameterError(
-            f"on={on!r}", because="rows are joined by a list of columns", instead='on=["birth_date", "zip_code"]'
-        )
-    return list(on)

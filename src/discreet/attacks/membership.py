@@ -22,8 +22,9 @@ from scipy.special import betaincinv
 
 from discreet import frame, plots
 from discreet.attacks import answers, pictures
+from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import Outcome, counted, percent
-from discreet.attacks.tables import as_arrow, coded
+from discreet.attacks.tables import as_arrow, coded, listed
 from discreet.catalog import Value
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive, probability, whole
@@ -41,15 +42,17 @@ _MOST_POINTS = 200
 _MOST_THRESHOLDS = 400
 _CERTAIN = 1e6
 _FEW = 20
+_FEWEST_RUNS = 100
 
 
 @dataclass(frozen=True, repr=False)
 class Membership(Outcome):
     """How well members are told from others by a score.
 
-    `rates` are the true positive rates at a false positive rate of at most 0.1%, 1% and 10%; `curve` are pairs of both
-    rates. `found` is the epsilon that the scores show at `confidence`, or None where they are not independent;
-    `epsilon` and `delta` are those promised, or None.
+    `rates` are pairs of a false positive rate and the true positive rate at no more than that, for 0.1%, 1% and 10%
+    where that is at least 20 of the members and of the others; `curve` are pairs of both rates. `found` is the epsilon
+    that the scores show at `confidence`, or None where they are not independent; `epsilon` and `delta` are those
+    promised, or None.
     """
 
     attack = "membership inference"
@@ -84,8 +87,7 @@ class Membership(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        rates = ", ".join(f"{percent(true)} at {percent(false)}" for false, true in self.rates)
-        said = f"members called members, at others called so: {rates}; area under the curve {self.area:.3f}"
+        said = f"{self._said_rates}; area under the curve {self.area:.3f}"
         if self.found is None:
             return said
         least = plots.plain(round(self.found, 3))
@@ -95,10 +97,18 @@ class Membership(Outcome):
     def with_epsilon(self) -> str:
         """What epsilon does about it."""
         epsilon = 1.0 if self.epsilon is None else self.epsilon
-        most = ", ".join(
-            f"{percent(allowed(false, epsilon, self.delta))} at {percent(false)}" for false, _ in self.rates
-        )
-        return f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
+        places = [false for false, _ in self.rates] or FALSE_POSITIVES
+        most = ", ".join(f"{percent(allowed(place, epsilon, self.delta))} at {percent(place)}" for place in places)
+        said = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
+        return said if self.found is not None else f"{said}, in the mean over many releases"
+
+    @property
+    def _said_rates(self) -> str:
+        if not self.rates:
+            least = round(_FEW / max(FALSE_POSITIVES))
+            return f"no rate, which takes scores of {least:,} who are in and {least:,} who are not"
+        rates = ", ".join(f"{percent(true)} at {percent(false)}" for false, true in self.rates)
+        return f"members called members, at others called so: {rates}"
 
     def plot(self, *others: "Membership") -> "Figure":
         """Both rates against each other on logarithmic axes, with other outcomes, and with what epsilon allows."""
@@ -153,7 +163,7 @@ def evaluate(
         outside=len(outside),
         area=float(np.sum(np.diff(false) * (true[1:] + true[:-1]) / 2)),
         advantage=float(np.max(true - false)),
-        rates=tuple((place, float(true[false <= place].max())) for place in FALSE_POSITIVES),
+        rates=tuple((place, float(true[false <= place].max())) for place in _places(min(len(inside), len(outside)))),
         curve=_thinned(false, true),
         found=_found(inside, outside, small, level) if are_independent else None,
         confidence=level,
@@ -193,22 +203,24 @@ def against_table(
     Each run draws a group and one more person, publishes with that person in and without, and scores them both times.
     The noise is for a sensitivity of one count in each column.
     """
-    cells, frequencies = _cells(as_arrow(rows, *columns), columns)
+    names = listed(columns, "columns", example='["ward", "sex"]')
+    times = whole(runs, "runs", least=_FEWEST_RUNS)
+    cells, frequencies = _cells(as_arrow(rows, *names), names)
     size, chosen = whole(people, "people"), np.random.default_rng() if generator is None else generator
     if len(cells) <= size:
         raise ParameterError(
             f"people={size}", because=f"the table has {len(cells):,} rows", instead=f"people={max(1, len(cells) // 2)}"
         )
-    noise = None if epsilon is None else Laplace(sensitivity=len(columns), epsilon=epsilon)
+    noise = None if epsilon is None else Laplace(sensitivity=len(names), epsilon=epsilon)
     spread = noise.standard_deviation if noise else 0.0
-    targets, counts = _groups(cells, size, whole(runs, "runs"), len(frequencies), chosen)
+    targets, counts = _groups(cells, size, times, len(frequencies), chosen)
     # in, then out; noise on counts that the target is not in plays no part in the score, so none is drawn
     shown = np.stack([counts + 1, counts])
     if noise:
         shown = np.asarray(noise.release(shown.ravel()), dtype=float).reshape(shown.shape)
     ratios = likelihood_ratios(shown, people=size, frequencies=frequencies[targets], deviation=spread)
     kind = "exact counts" if epsilon is None else f"counts at a total epsilon of {plots.plain(float(epsilon))}"
-    said = f"{kind}, {counted(len(columns), 'column')} of {counted(size, 'person', 'people')}"
+    said = f"{kind}, {counted(len(names), 'column')} of {counted(size, 'person', 'people')}"
     return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=said)
 
 
@@ -226,8 +238,8 @@ def against_session(
 
     `members` are the people in the session, `others` are not; how often values are in general is taken from `others`.
     """
-    if not keys:
-        raise ParameterError("keys={}", because="nothing is asked for", instead='keys={"ward": ["A", "B"]}')
+    checked_session(session)
+    _checked_keys(keys)
     columns, price, is_private = list(keys), positive(epsilon, "epsilon") / len(keys), True
     inside, outside = as_arrow(members, *columns), as_arrow(others, *columns)
     total_in, total_out = np.zeros(inside.num_rows), np.zeros(outside.num_rows)
@@ -248,6 +260,15 @@ def against_session(
     )
 
 
+def _checked_keys(keys: object) -> None:
+    if not isinstance(keys, Mapping) or not keys:
+        raise ParameterError(
+            f"keys={keys!r}",
+            because="each column is asked for, with all of its public values",
+            instead='keys={"ward": ["A", "B"]}',
+        )
+
+
 def _session_ratios(release: pa.Table, name: str, inside: pa.Table, outside: pa.Table, deviation: float) -> Scores:
     """The part of everybody's score that the counts of one column make; a value that was not asked for says nothing."""
     codes = coded([release[name], inside[name], outside[name]], name)
@@ -263,10 +284,8 @@ def _session_ratios(release: pa.Table, name: str, inside: pa.Table, outside: pa.
 
 def _cells(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, Scores]:
     """For every row the places of its values in one long list of counts, and how often each value is."""
-    if not columns or not table.num_rows:
-        raise ParameterError(
-            "a table without rows or columns", because="nothing can be counted", instead='columns=["ward", "sex"]'
-        )
+    if not table.num_rows:
+        raise ParameterError("a table without rows", because="nobody is there to count", instead="a table of people")
     codes, start = [], 0
     for name in columns:
         column = coded([table[name]], name)
@@ -289,6 +308,11 @@ def _groups(
         targets[run] = cells[drawn[place]]
         counts[run] = np.bincount(cells[np.delete(drawn, place)].ravel(), minlength=values)[targets[run]]
     return targets, counts
+
+
+def _places(scores: int) -> list[float]:
+    """The false positive rates that enough scores of either kind stand behind."""
+    return [place for place in FALSE_POSITIVES if round(place * scores, 9) >= _FEW]
 
 
 def _raised(curve: Sequence[tuple[float, float]], least: float) -> tuple[tuple[float, float], ...]:

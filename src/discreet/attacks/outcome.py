@@ -13,6 +13,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet import plots
+from discreet.unit import Neighbours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,12 +96,28 @@ def few_digits(number: float) -> str:
     return plots.plain(float(f"{number:.2g}"))
 
 
+def exact_figure(number: float) -> str:
+    """A number with all the digits that matter where it is exact: thousands set apart, up to six after the point."""
+    if not number or abs(number) < 1e-3:
+        return plots.plain(number)
+    return f"{number:,.6f}".rstrip("0").rstrip(".")
+
+
 def counted(number: int, one: str, several: str | None = None) -> str:
     """A number with the word that goes with it."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
-def best_guess(epsilon: float, delta: float = 0.0) -> float:
-    """The most that any guess between two neighbours can be right, whatever is done with the answers."""
-    odds = exp(-epsilon)
-    return min(1.0, (1 + delta * odds) / (1 + odds))
+def best_guess(epsilon: float, delta: float = 0.0, *, apart: int = 1) -> float:
+    """The most that any guess between two datasets of even odds can be right, whatever is done with the answers.
+
+    They are neighbours, or so many steps between neighbours apart.
+    """
+    odds = exp(-apart * epsilon)
+    slack = delta * sum(exp(-step * epsilon) for step in range(1, apart + 1))
+    return min(1.0, (1 + slack) / (1 + odds))
+
+
+def steps_to_another_value(neighbours: Neighbours | str) -> int:
+    """How many steps between neighbours another value in one person's row is: one removed and one added, or one."""
+    return 1 if neighbours == Neighbours.REPLACE_ONE else 2

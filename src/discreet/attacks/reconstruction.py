@@ -13,24 +13,26 @@ has had enough.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from math import isfinite, sqrt
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet import frame, plots
 from discreet.accounting.filters import Budget
 from discreet.attacks import pictures
-from discreet.attacks.answers import asked
-from discreet.attacks.outcome import Outcome, best_guess, counted, percent
+from discreet.attacks.answers import asked, checked_session, neighbours_of
+from discreet.attacks.outcome import Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import as_arrow
 from discreet.errors import BudgetError, ParameterError, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.mechanisms import Laplace
 from discreet.session import Session
+from discreet.unit import Neighbours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,13 +43,16 @@ Publisher = Callable[[Subset], float]
 
 PEOPLE, QUESTIONS = 128, 640
 
+_CALLED = "it is called with a subset of people, one boolean each, and returns one finite number"
+
 
 @dataclass(frozen=True, repr=False)
 class Reconstruction(Outcome):
     """How many of the bits came back from the answers that were given.
 
     `asked` questions were put and `answered` answered, before `refusal` if there was one. `total_epsilon` is what the
-    answers cost together (with `total_delta`), or None where nobody counts.
+    answers cost together (with `total_delta`), or None where nobody counts. `neighbours` says what one person's bit is
+    under the promise: one row removed and one added ("add_remove"), or one replaced ("replace_one").
     """
 
     attack = "reconstruction"
@@ -60,6 +65,16 @@ class Reconstruction(Outcome):
     refusal: str | None
     total_epsilon: float | None
     total_delta: float = 0.0
+    neighbours: str = "add_remove"
+
+    @property
+    def bound(self) -> float:
+        """How often one bit of even odds can be right at most under that total, or under epsilon 1 where none is known.
+
+        It holds for every attack and for anything that is asked.
+        """
+        total = 1.0 if self.total_epsilon is None else self.total_epsilon
+        return best_guess(total, self.total_delta, apart=steps_to_another_value(self.neighbours))
 
     @property
     def share(self) -> float:
@@ -91,7 +106,7 @@ class Reconstruction(Outcome):
         what = "a session would hold all answers to" if self.total_epsilon is None else "all answers together cost"
         return (
             f"{what} epsilon {plots.plain(round(total, 9))}, under which nothing that is asked gives any one bit in "
-            f"more than {percent(best_guess(total, self.total_delta))} of cases"
+            f"more than {percent(self.bound)} of cases, since another bit is {_another_bit(self.neighbours)}"
         )
 
     def plot(self, *others: "Reconstruction") -> "Figure":
@@ -145,8 +160,11 @@ class ReconstructionCurve(Outcome):
     @property
     def with_epsilon(self) -> str:
         """What epsilon does about it."""
-        near = [f"{percent(best_guess(epsilon))} at {plots.plain(epsilon)}" for epsilon in (0.1, 1.0, 3.0)]
-        return f"no attack, of this or another kind, gives any one bit in more than {', '.join(near)}"
+        near = ", ".join(f"{percent(best_guess(e, apart=2))} at {plots.plain(e)}" for e in (0.1, 1.0, 3.0))
+        return (
+            f"no attack, of this or another kind, gives any one bit in more than {near}, since another bit is "
+            f"{_another_bit(Neighbours.ADD_REMOVE)}"
+        )
 
     def plot(self) -> "Figure":
         """The share of bits against the total epsilon, below the most that epsilon allows for one bit."""
@@ -159,7 +177,9 @@ class ReconstructionCurve(Outcome):
                     tuple((epsilon, share) for epsilon, share, _ in self.points),
                 ),
                 pictures.Curve(
-                    "the most that epsilon allows for one bit", tuple((e, best_guess(e)) for e in places), False
+                    "the most that epsilon allows for one bit",
+                    tuple((e, best_guess(e, apart=2)) for e in places),
+                    False,
                 ),
                 pictures.Curve("guessing", ((places[0], 0.5), (places[-1], 0.5)), False),
             ],
@@ -216,7 +236,7 @@ def solve(subsets: Subset, answers: Sequence[float], *, largest_error: float | N
 @short_traceback
 def against(
     publisher: Publisher,
-    secret: Bits,
+    secret: ArrayLike,
     *,
     questions: int = QUESTIONS,
     largest_error: float | None = None,
@@ -225,7 +245,7 @@ def against(
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
     """Ask a publisher about random subsets until it refuses, and reconstruct; the secret is only compared with."""
-    bits = np.asarray(secret, dtype=bool)
+    bits = _secret(secret)
     chosen = _generator(generator).integers(0, 2, (whole(questions, "questions"), len(bits))).astype(bool)
     answers, refusal = _collected(publisher, chosen)
     found = solve(chosen[: len(answers)], answers, largest_error=largest_error) if answers else np.zeros_like(bits)
@@ -279,6 +299,7 @@ def against_session(
     `rows` holds the same people with their values (ones and zeros, or booleans), to say whom to ask about and to
     compare with. What was spent before is not counted in the outcome.
     """
+    checked_session(session)
     people = as_arrow(rows, person, value)
     names, cells = people[person].to_pylist(), people[value].to_pylist()
     bits, price = _bits(cells, value), positive(epsilon, "epsilon")
@@ -299,7 +320,7 @@ def against_session(
     found = against(publisher, bits, questions=questions, called="a session", generator=generator)
     if False in told:
         return replace(found, publisher="a session of dp.testing, exactly")
-    return _priced(found, price, session.ledger.budget(table))
+    return replace(_priced(found, price, session.ledger.budget(table)), neighbours=str(neighbours_of(session, table)))
 
 
 @short_traceback
@@ -331,19 +352,51 @@ def _point(
 
 def _collected(publisher: Publisher, subsets: Subset) -> tuple[list[float], str | None]:
     """The answers until one is refused, and what the refusal said."""
+    if not callable(publisher):
+        raise ParameterError(
+            f"a publisher of type {type(publisher).__name__}", because=_CALLED, instead="reconstruction.rounded(bits)"
+        )
     answers: list[float] = []
     for subset in subsets:
         try:
-            answers.append(publisher(subset))
+            answers.append(_number(publisher(subset)))
         except BudgetError as refused:
             return answers, str(refused)
     return answers, None
+
+
+def _number(answer: object) -> float:
+    if not isinstance(answer, Real) or not isfinite(answer):
+        raise ParameterError(
+            f"a publisher's answer of type {type(answer).__name__}",
+            because=_CALLED,
+            instead="lambda subset: 5 * round((bits & subset).sum() / 5)",
+        )
+    return float(answer)
+
+
+def _another_bit(neighbours: str) -> str:
+    return "a row replaced" if steps_to_another_value(neighbours) == 1 else "a row removed and a row added"
 
 
 def _priced(found: Reconstruction, price: Fraction, budget: Budget) -> Reconstruction:
     """The same outcome with what its answers cost: their sum, or the promise where epsilons do not add."""
     total = price * found.answered if budget.is_pure else budget.epsilon
     return replace(found, total_epsilon=float(total), total_delta=float(budget.delta))
+
+
+def _secret(given: ArrayLike) -> Bits:
+    try:
+        found = np.asarray(given)
+    except ValueError:
+        found = np.asarray([])
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in "biuf" or not np.isin(found, (0, 1)).all():
+        raise ParameterError(
+            f"a secret of type {type(given).__name__}",
+            because="it is a list of ones and zeros, one for each person, and has nothing else in it",
+            instead="reconstruction.secret_bits(128)",
+        )
+    return found.astype(bool)
 
 
 def _bits(cells: list[Any], value: str) -> Bits:

@@ -2,7 +2,8 @@
 
 The mean of a group of one is a person's value; in a group of two, each learns the other's. Leaving small groups out
 says where they are, and what was left out follows from the totals. A session answers for every public key, with noise
-that is as large for a group of one as for a group of a million, so that small groups cannot be told from empty ones.
+that is as large for a group of one as for a group of a million, so that small groups are told from empty ones only up
+to the odds that epsilon allows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 
 from discreet import frame, plots
 from discreet.attacks import pictures
-from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, few_digits, percent
-from discreet.attacks.tables import as_arrow, classes
+from discreet.attacks.answers import checked_session
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, exact_figure, few_digits, percent
+from discreet.attacks.tables import as_arrow, classes, listed, numbers
 from discreet.catalog import Value
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive, whole
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 COUNT, MEAN = "n", "mean"
 _EXAMPLES = 3
+_COLUMNS = '["ward", "sex"]'
 _LARGEST_SHOWN = 12
 
 Counts = NDArray[np.int64]
@@ -125,6 +128,7 @@ class ToldGroups(Outcome):
     value_error: float | None
     epsilon: float
     is_private: bool
+    is_pure: bool = True
 
     @property
     def precision(self) -> float:
@@ -162,6 +166,7 @@ class ToldGroups(Outcome):
         return (
             f"at epsilon {plots.plain(self.epsilon)} every key is answered, whether or not anybody is there, and no "
             f"count moves the odds that somebody is there by more than {few_digits(exp(self.epsilon))} times"
+            + ("" if self.is_pure else ", but for the delta of the promise")
         )
 
     def plot(self) -> "Figure":
@@ -188,11 +193,11 @@ class ToldGroups(Outcome):
 @short_traceback
 def published(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
     """The exact table of a careless publisher: the count `n`, and the `mean` of a value, for each group there is."""
-    columns = _listed(by)
+    columns = listed(by, "by", example=_COLUMNS)
     table = as_arrow(rows, *columns, *([value] if value is not None and value not in columns else []))
     *_, (codes,) = classes([table], columns)
     asked = [("row", "min"), ("row", "count"), *([("value", "mean")] if value else [])]
-    coded = {"class": codes, "row": np.arange(len(codes)), **({"value": table[value]} if value else {})}
+    coded = {"class": codes, "row": np.arange(len(codes)), **({"value": numbers(table, value)} if value else {})}
     found = pa.table(coded).group_by("class").aggregate(asked).sort_by("row_min")
     made = table.select(columns).take(found["row_min"]).append_column(COUNT, found["row_count"])
     return made.append_column(MEAN, found["value_mean"]) if value else made
@@ -204,18 +209,18 @@ def against_table(
 ) -> SmallGroups:
     """What a table of exact counts, and means if `value` names them, gives away. `published` makes one from rows."""
     table = as_arrow(figures)
-    numbers = _whole(as_arrow(table, count)[count])
-    alone = numbers == 1
-    small = (numbers > 0) & (numbers < whole(fewer_than, "fewer_than", least=2))
+    counts = _whole(as_arrow(table, count), count)
+    alone = counts == 1
+    small = (counts > 0) & (counts < whole(fewer_than, "fewer_than", least=2))
     given = None if value is None else pc.is_valid(as_arrow(table, value)[value]).to_numpy(zero_copy_only=False) & alone
-    found, times = np.unique(numbers[numbers > 0], return_counts=True)
+    found, times = np.unique(counts[counts > 0], return_counts=True)
     return SmallGroups(
-        groups=int((numbers > 0).sum()),
-        people=int(numbers.sum()),
+        groups=int((counts > 0).sum()),
+        people=int(counts.sum()),
         fewer_than=fewer_than,
         of_one=int(alone.sum()),
         small=int(small.sum()),
-        people_in_small=int(numbers[small].sum()),
+        people_in_small=int(counts[small].sum()),
         given_away=None if given is None else int(given.sum()),
         sizes=tuple(zip(found.tolist(), times.tolist(), strict=True)),
         examples=_examples(table, alone if given is None else given, {count}),
@@ -254,6 +259,7 @@ def against_release(
         value_error=None if value is None else _value_error(release[value], exact, sizes, places),
         epsilon=float(positive(epsilon, "epsilon")),
         is_private=release.private,
+        is_pure=all(noise.mechanism == "discrete Laplace" for noise in release.measured),
     )
 
 
@@ -271,8 +277,9 @@ def against_session(
     fewer_than: int = 5,
 ) -> ToldGroups:
     """Ask a session for the same table, for every public key, and tell small groups from the answers."""
+    checked_session(session)
     asked = {COUNT: frame.count()} | ({MEAN: frame.mean(value, bounds=bounds)} if value else {})
-    query = frame.table(table).group_by(*_listed(by), keys=keys).agg(**asked)
+    query = frame.table(table).group_by(*listed(by, "by", example=_COLUMNS), keys=keys).agg(**asked)
     release = session.release(query, epsilon=epsilon)
     return against_release(release, truth, epsilon=epsilon, value=MEAN if value else None, fewer_than=fewer_than)
 
@@ -289,7 +296,7 @@ def _beside(release: Release, exact: pa.Table, columns: list[str]) -> tuple[int,
     place = np.full(max(here.max(initial=0), there.max(initial=0)) + 1, -1, dtype=np.int64)
     place[there] = np.arange(len(there))
     places = place[here]
-    sizes = np.where(places >= 0, np.append(_whole(as_arrow(exact, COUNT)[COUNT]), 0)[places], 0)
+    sizes = np.where(places >= 0, np.append(_whole(as_arrow(exact, COUNT), COUNT), 0)[places], 0)
     return len(here), sizes, places
 
 
@@ -300,14 +307,8 @@ def _value_error(noisy: Sequence[float], exact: pa.Table, sizes: Counts, places:
     return median(errors) if errors else None
 
 
-def _listed(by: Sequence[str]) -> list[str]:
-    if isinstance(by, str) or not by:
-        raise ParameterError(f"by={by!r}", because="groups are made by a list of columns", instead='by=["ward", "sex"]')
-    return list(by)
-
-
-def _whole(column: pa.ChunkedArray) -> Counts:
-    return np.asarray(pc.fill_null(column, 0).to_numpy()).astype(np.int64)
+def _whole(table: pa.Table, count: str) -> Counts:
+    return np.asarray(pc.fill_null(numbers(table, count), 0).to_numpy()).astype(np.int64)
 
 
 def _examples(table: pa.Table, chosen: NDArray[np.bool_], hidden: set[str]) -> tuple[str, ...]:
@@ -318,7 +319,7 @@ def _examples(table: pa.Table, chosen: NDArray[np.bool_], hidden: set[str]) -> t
 def _cell(cell: Any) -> str:
     if cell is None:
         return "(missing)"
-    return plots.plain(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else repr(str(cell))
+    return exact_figure(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else repr(str(cell))
 
 
 def _binned(sizes: Sequence[tuple[int, int]], least: int) -> tuple[list[str], list[float], list[str]]:

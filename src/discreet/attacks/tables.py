@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
-from discreet.errors import NameNotFoundError, SourceError, TypeMismatchError, suggestion
+from discreet.errors import NameNotFoundError, ParameterError, SourceError, TypeMismatchError, suggestion
 from discreet.release import Release
 
 Codes = NDArray[np.int64]
@@ -33,6 +33,27 @@ def as_arrow(table: object, *columns: str) -> pa.Table:
                 instead=suggestion(name, found.column_names),
             )
     return found.select(list(columns)) if columns else found
+
+
+def listed(names: object, word: str, *, example: str) -> list[str]:
+    """The columns that somebody listed, at least one; a lone text is no list."""
+    if not isinstance(names, Sequence) or isinstance(names, str) or not names:
+        raise ParameterError(f"{word}={names!r}", because="columns are given as a list", instead=f"{word}={example}")
+    return list(names)
+
+
+def numbers(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column of numbers: whole ones and booleans as integers, others as floats."""
+    kind = table.schema.field(name).type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return table[name].cast(pa.int64())
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return table[name].cast(pa.float64())
+    raise TypeMismatchError(
+        f"column {name!r} of type {kind}",
+        because="only numbers have a sum, a mean or a size",
+        instead="a column of numbers",
+    )
 
 
 def classes(tables: Sequence[pa.Table], columns: Sequence[str]) -> Iterator[list[Codes]]:
