@@ -52,3 +52,16 @@ def test_require_tells_every_broken_claim_on_a_line_of_its_own():
 def test_require_is_silent_where_nothing_is_broken():
     require(read("thing", {"kept": lambda: "", "unchecked": _unchecked}))
     require([])
+
+
+def test_require_raises_on_what_could_not_be_judged_and_says_so():
+    void = Finding(subject="log", layer="side channels", claim="the same", verdict=Verdict.VOID, evidence="it varies")
+    with pytest.raises(AssertionError) as raised:
+        require([void])
+    assert str(raised.value).splitlines() == ["log is not known to keep its contract", "  the same: void, it varies"]
+
+
+def test_a_clause_that_draws_has_the_alarm_that_is_given_for_it():
+    checks = {"drawn": lambda: "", "exact": lambda: "", "unchecked": _unchecked}
+    found = read("thing", checks, {"drawn": 1e-7, "unchecked": 1e-7})
+    assert [finding.alarm for finding in found] == [1e-7, 0, 0]

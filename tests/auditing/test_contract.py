@@ -13,7 +13,7 @@ import pytest
 
 from discreet import events
 from discreet.auditing.claims import claim
-from discreet.auditing.contract import check_mechanism, require
+from discreet.auditing.contract import _alike, check_mechanism, require
 from discreet.auditing.finding import Verdict
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Laplace
@@ -286,3 +286,31 @@ def test_a_mechanism_without_a_pmf_is_told_so_and_the_rest_is_read():
     found = {finding.claim: finding for finding in check_mechanism(Bare(), samples=400)}
     assert found["its masses keep its claim"].evidence == "the check ended in AccountingError"
     assert found["inexact answers are refused"].verdict is Verdict.NOTHING_FOUND
+
+
+def test_all_alarms_together_are_the_alarm_that_was_asked_for():
+    found = {finding.claim: finding for finding in check_mechanism(Kept(), samples=400, alarm=1e-6)}
+    assert found["two releases differ"].alarm == 2.5e-7
+    assert sum(finding.alarm for finding in found.values()) <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("masses", "chance"),
+    [
+        ({0: 1e-9, 1: 0.5, -1: 0.5}, 0.5),
+        ({0: Fraction(1, 4), 7: Fraction(3, 4)}, 0.625),
+        ({0: Fraction(1, 2), 10**9: Fraction(1, 2)}, 0.5),
+        ({0: Fraction(1)}, 1),
+    ],
+)
+def test_how_often_two_draws_are_the_same_is_never_taken_for_less(masses, chance):
+    """The last but one has a mass that nobody reaches: what is missing from one is taken to be one step."""
+
+    class Stating:
+        grid = 1
+
+        def pmf(self, y):
+            return masses.get(y, 0)
+
+    assert _alike(Stating()) == pytest.approx(chance, abs=1e-6)
+    assert _alike(Stating()) >= chance - 1e-12

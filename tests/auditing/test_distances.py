@@ -1,5 +1,6 @@
 """Distances between answers of any kind: exact, and infinite where no noise would help."""
 
+import itertools
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -10,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.auditing.distances import distance
+from discreet.auditing.distances import Incomparable, distance, settled
 
 
 @pytest.mark.parametrize(
@@ -71,3 +72,44 @@ def test_norms_are_those_of_the_differences():
     assert distance([0, 0], [3, 4], "l1") == 7
     assert distance([0, 0], [3, 4], "l2") == 25
     assert distance([0, 0], [3, 4], "linf") == 4
+
+
+class Bare:
+    """Without an equality of its own."""
+
+
+class Unsure:
+    def __eq__(self, other):
+        return np.array([True, False])
+
+    __hash__ = object.__hash__
+
+
+@pytest.mark.parametrize("kind", [Bare, Unsure, object])
+def test_what_has_no_equality_of_its_own_cannot_be_compared(kind):
+    one = kind()
+    assert distance([1, one], [2, one], "l1") == 1
+    with pytest.raises(Incomparable, match=kind.__name__):
+        distance([1, one], [1, kind()], "l1")
+    assert distance(one, 1, "l1") == math.inf
+
+
+@pytest.mark.parametrize(
+    "made",
+    [iter, lambda items: map(int, items), lambda items: (item for item in items), lambda items: filter(None, items)],
+)
+def test_iterators_are_read_to_their_end_wherever_they_stand(made):
+    one, other = ({"a": [made([1, 2]), (made([3]),)]} for _ in range(2))
+    assert distance(settled(one), settled(other), "l1") == 0
+    assert distance(settled(made([1, 2])), settled(made([1, 3])), "linf") == 1
+
+
+def test_an_iterator_without_an_end_is_not_read_for_ever():
+    with pytest.raises(Incomparable, match="more than 100,000 items"):
+        settled(itertools.count())
+
+
+def test_views_of_a_mapping_are_compared_by_what_they_hold():
+    one, other = {"a": 1}, {"a": 3}
+    assert distance(one.values(), other.values(), "l1") == 2
+    assert distance(one.keys(), other.keys(), "l1") == 0

@@ -66,6 +66,15 @@ def test_there_is_no_curve_over_categories_or_single_values():
         assert evidence.curve(event, both, both, 0.05) == []
 
 
+def test_what_could_not_be_looked_into_is_said():
+    read = Vocabulary(("value",)).read
+    whole, part = (Sides(*[read(Outcomes([value, 1]))] * 2) for value in (object(), [object()]))
+    assert "show nothing of themselves (object)" in evidence.blindness(whole)
+    assert evidence.blindness(part) is None
+    assert evidence.omissions(part) == "; not looked into: object"
+    assert evidence.omissions(numbers([1], [2])) == ""
+
+
 def test_a_mechanism_without_noise_is_pointed_out():
     assert "no noise, or a remembered answer" in evidence.warning(numbers([1, 1], [2, 2]))
     assert evidence.warning(numbers([1, 2], [2, 2])) == ""

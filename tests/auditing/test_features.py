@@ -6,12 +6,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.auditing.features import MOST_PLACES, Columns, Vocabulary, decimals, joined, lowest_bits
-from discreet.auditing.outcomes import Outcomes, Raised
+from discreet.auditing.outcomes import Outcomes, Raised, Taken
 
 numbers = st.one_of(
     st.floats(), st.integers(-(2**70), 2**70), st.fractions(max_denominator=64), st.booleans(), st.decimals()
@@ -20,6 +21,18 @@ shapes = st.one_of(
     numbers,
     st.none(),
     st.text(max_size=3),
+    st.text(min_size=199, max_size=202),
+    st.complex_numbers(),
+    st.sampled_from(["1.5", "-2e3 and nan", "0x1f"]),
+    st.lists(st.floats(), max_size=3).map(np.array),
+    st.lists(st.one_of(st.floats(), st.lists(st.integers(), max_size=2).map(np.array)), max_size=3),
+    st.tuples(st.floats(), st.floats()),
+    st.tuples(st.floats(), st.integers()),
+    st.lists(st.integers(), max_size=2).map(lambda items: Taken("generator", items)),
+    st.integers(2**60, 2**60 + 9),
+    st.builds(lambda kind, more: [kind(0.5)] * (9_999 + more), st.sampled_from([int, float]), st.integers(0, 3)),
+    st.builds(lambda kind, more: np.zeros(9_999 + more, kind), st.sampled_from([int, float]), st.integers(0, 3)),
+    st.just(object()),
     st.lists(st.floats(), max_size=3),
     st.lists(st.integers(-9, 9), min_size=2, max_size=2),
     st.dictionaries(st.sampled_from("ab"), numbers, max_size=2),
@@ -28,7 +41,9 @@ shapes = st.one_of(
 blocks = st.one_of(
     st.lists(st.floats(), min_size=1, max_size=5),
     st.lists(st.integers(), min_size=1, max_size=5),
+    st.lists(st.integers(2**62, 2**62 + 9), min_size=1, max_size=5),
     st.lists(st.lists(st.floats(), min_size=3, max_size=3), min_size=1, max_size=5),
+    st.lists(st.lists(st.integers(2**60, 2**60 + 3), min_size=2, max_size=2), min_size=1, max_size=5),
     st.lists(shapes, min_size=1, max_size=6),
 )
 
@@ -49,6 +64,42 @@ def test_what_is_seen_of_an_outcome_does_not_depend_on_its_company(block, others
         alone = as_text(vocabulary.read(Outcomes([value])), 0)
         assert as_text(vocabulary.read(Outcomes(block)), row) == alone
         assert as_text(together, row) == alone
+
+
+LONG = 10_001
+ALIKE = {
+    "lists of whole numbers": [[7] * LONG, [8] * LONG],
+    "lists of doubles": [[0.5] * LONG, [-0.0] * LONG],
+    "tuples": [(0.5,) * LONG, (1.5,) * LONG],
+    "arrays": [np.zeros(LONG), np.arange(LONG) / 3],
+    "arrays of whole numbers": [np.full(LONG, 2**60 + 1), np.full(LONG, 2**60)],
+    "arrays of small numbers": [np.ones(3, "int8"), np.zeros(3, "int8")],
+    "arrays of bits": [np.ones(3, bool), np.zeros(3, bool)],
+    "arrays of single precision": [np.ones(3, "float32") / 3, np.zeros(3, "float32")],
+    "arrays inside of lists": [[np.zeros(LONG)], [np.ones(LONG)]],
+    "lists as long as can be": [[0.5] * (LONG - 1), [1.5] * (LONG - 1)],
+    "matrices": [np.zeros((2, 2)), np.eye(2)],
+}
+
+
+@pytest.mark.guarantee("auditing.features")
+@pytest.mark.parametrize("alike", ALIKE)
+@pytest.mark.parametrize("stranger", [None, "a", [1, None], {"a": 1}, 0.5], ids=repr)
+def test_outcomes_that_are_read_as_an_array_are_read_the_same_beside_a_stranger(alike, stranger):
+    values = ALIKE[alike]
+    vocabulary = Vocabulary.learned(Outcomes(values[:1]), Outcomes(values[1:]))
+    together, beside = vocabulary.read(Outcomes(values)), vocabulary.read(Outcomes([*values, stranger]))
+    for row in range(2):
+        alone = as_text(vocabulary.read(Outcomes(values[row : row + 1])), 0)
+        assert as_text(together, row) == alone
+        assert as_text(beside, row) == alone
+
+
+@pytest.mark.parametrize("rows", [np.arange(6.0), np.arange(6.0).reshape(3, 2), np.arange(3), np.ones((2, 2), bool)])
+def test_a_batch_in_one_array_is_read_as_its_rows_are(rows):
+    vocabulary = Vocabulary.learned(Outcomes(rows), Outcomes(rows))
+    batch, one_by_one = vocabulary.read(Outcomes(rows)), vocabulary.read(Outcomes([*rows, None]))
+    assert [as_text(batch, row) for row in range(len(rows))] == [as_text(one_by_one, row) for row in range(len(rows))]
 
 
 @settings(deadline=None, max_examples=100)
@@ -122,10 +173,64 @@ def test_nans_and_infinities_are_seen():
 
 def test_errors_types_and_texts_are_categories():
     columns = read(Raised("ValueError", "of x at 0x7f01"), None, "a", 1.5)
+    assert columns.numbers["length of error text"].tolist()[0] == 14
+    assert columns.numbers["length of value"].tolist()[2] == 1
     assert columns.categories["error"].tolist() == ["ValueError", None, None, None]
-    assert columns.categories["error text"].tolist() == ["of x at 0x", None, None, None]
+    assert columns.categories["error text"].tolist() == ["of x at 0x7f01", None, None, None]
     assert columns.categories["type"].tolist() == [None, "NoneType", "str", "float"]
     assert columns.categories["text of value"].tolist() == [None, None, "a", None]
+
+
+def test_long_texts_are_told_apart_by_a_digest_of_the_whole():
+    columns = read("x" * 200 + "a", "x" * 200 + "b", "x" * 200)
+    assert len(set(columns.categories["text of value"])) == 3
+    assert columns.numbers["length of value"].tolist() == [201, 201, 200]
+
+
+def test_numbers_in_texts_are_numbers_with_a_lowest_bit():
+    columns = read('{"n": 0.1}', '{"n": 2}')
+    assert columns.numbers["value number 0"].tolist() == [0.1, 2]
+    assert columns.numbers["lowest bit"].tolist() == [-55, 1]
+
+
+@pytest.mark.parametrize("near", [2**60 + 1, Fraction(1, 3), Decimal(1) / 3, np.int64(2**60 + 1)], ids=repr)
+def test_numbers_that_doubles_do_not_tell_apart_are_measured_from_an_origin(near):
+    step = 2 if near > 1 else type(near)(1) / 10**20
+    columns = read(near, near + step, near)
+    (measured,) = (column for name, column in columns.numbers.items() if name.startswith("value - "))
+    assert measured[0] == measured[2] != measured[1]
+    assert abs(measured[1] - measured[0]) == pytest.approx(float(step))
+
+
+def test_of_many_large_numbers_the_one_that_differs_is_looked_at():
+    row = [2**60 + 1] * 200
+    learned = Vocabulary.learned(Outcomes([row] * 3), Outcomes([[*row[:150], 2**60 + 3, *row[151:]]] * 3))
+    assert "value[150]" in learned.places
+    assert set(learned.origins) == {"value[150]"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "b": 1}, {"b": 1, "a": 1}),
+        ({"a": None}, {}),
+        ({"a": 1}, {"a": 1.0}),
+        ({"a": 1}, {"a": True}),
+        ([1, 1.0, 1.0], [1, 1, 1.0]),
+        ([(1, 2)], [[1, 2]]),
+        (pa.table({"k": ["a", "b"], "n": [1, 1]}), pa.table({"k": ["b", "a"], "n": [1, 1]})),
+        (pa.table({"n": pa.array([1], "int32")}), pa.table({"n": pa.array([1], "int64")})),
+        (Taken("generator", [1]), Taken("map", [1])),
+        (np.zeros(2, "float32"), np.zeros(2, "float64")),
+    ],
+    ids=str,
+)
+def test_order_and_types_inside_of_outcomes_are_a_category(one, other):
+    assert len(set(read(one, other, one).categories["structure"])) == 2
+
+
+def test_the_sign_of_zero_is_counted():
+    assert read([0.0, -0.0], [0.0, 0.0], [-0.0, Decimal("-0")]).numbers["negative zeros"].tolist() == [1, 0, 2]
 
 
 def test_keys_that_come_and_go_are_seen_and_new_ones_too():

@@ -19,4 +19,4 @@ def test_no_verdict_says_that_something_is_private():
 
 
 def test_a_finding_is_told_in_one_line():
-    assert str(finding(Verdict.VOID)) == "a count: void (p <= e q)"
+    assert str(finding(Verdict.VOID)) == "a count, epsilon 1: void (p <= e q)"

@@ -1,12 +1,15 @@
 """Neighbouring lists: one number apart, in any order, with what hurts a function of numbers."""
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.auditing.lists import neighbouring_lists
+from discreet.auditing.sensitivity import audit_function
 from discreet.errors import ParameterError
 from discreet.testing import generator
 
@@ -63,3 +66,34 @@ def test_ordered_lists_keep_the_order_of_what_they_share():
 def test_bounds_in_the_wrong_order_are_refused():
     with pytest.raises(ParameterError, match="wrong order"):
         list(neighbouring_lists((1, 0)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
+def test_no_stretch_between_the_bounds_is_left_out(seed, neighbours):
+    made = list(neighbouring_lists((0, 1), count=200, neighbours=neighbours, generator=generator(seed)))
+    moved = [x for one, other in made[::3] for x in (counted(one) - counted(other)) + (counted(other) - counted(one))]
+    inner = [0.0, *sorted(x for x in map(float, moved) if 0 < x < 1), 1.0]
+    assert max(b - a for a, b in itertools.pairwise(inner)) <= 8 / 200
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("width", "most"), [(np.int32, 2**24), (np.int16, 1_000), (np.uint32, 2**28)])
+def test_a_sum_that_wraps_around_between_two_lengths_is_found(seed, width, most):
+    def total(numbers):
+        kept = [min(max(number, 0), most) for number in numbers]
+        return int(np.array(sum(kept) % 2**64, np.uint64).astype(width))
+
+    made = neighbouring_lists((0, most), whole_numbers=True, generator=generator(seed))
+    assert audit_function(total, made, sensitivity=most).is_broken
+
+
+@pytest.mark.parametrize("count", [np.int8, np.uint8])
+def test_a_count_that_wraps_around_is_found(count):
+    made = neighbouring_lists(generator=generator(8))
+    assert audit_function(lambda numbers: int(np.int64(len(numbers)).astype(count)), made, sensitivity=1).is_broken
+
+
+def test_bounds_without_a_number_between_them_still_make_lists():
+    for words in ({}, {"whole_numbers": True}):
+        assert len(list(neighbouring_lists((Fraction(1, 3), Fraction(1, 3)), generator=generator(9), **words))) == 200

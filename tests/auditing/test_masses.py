@@ -237,3 +237,17 @@ def test_claims_follow_from_events():
         claim_of(events.ConcentratedEvent(Fraction(1), Fraction(1, 100)))
     with pytest.raises(AccountingError):
         claim_of("an event")
+
+
+def test_a_pmf_is_held_against_its_event_at_every_step_or_it_is_said_at_how_many():
+    narrow = check_masses(Laplace(sensitivity=1, epsilon=1))[0]
+    assert narrow.evidence == "the masses sum to one and are those of the event, at every step up to 82"
+    wide = check_masses(Laplace(sensitivity=10**6, epsilon=1))[0]
+    assert wide.evidence == "the masses are those of the event at 2,100 of 80,000,002 steps on either side"
+
+
+@pytest.mark.parametrize("step", [-41, 4, 33, 79])
+def test_a_pmf_that_is_wrong_at_one_step_is_found(step):
+    right = Laplace(sensitivity=1, epsilon=1)
+    wrong = Stating(right, lambda y: float(right.pmf(y)) * (1 + 1e-6 * (y == step)))
+    assert check_masses(wrong)[0].is_broken

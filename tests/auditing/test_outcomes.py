@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from discreet.auditing.outcomes import Outcomes, Raised, Runs
+from discreet.auditing.outcomes import Outcomes, Raised, Runs, Taken
 from discreet.errors import ParameterError
 
 
@@ -35,6 +35,21 @@ def test_an_exception_that_cannot_be_printed_is_an_outcome_too():
         raise Unprintable
 
     assert Runs(fails, 0, 1).run(1).one.values == [Raised("Unprintable", "")]
+
+
+def test_an_iterator_is_gone_through_once_and_to_an_end():
+    def endless():
+        while True:
+            yield 1
+
+    def fails(data):
+        yield data
+        raise ValueError("late")
+
+    assert Runs(lambda data: map(abs, data), [-1], [2]).run(1).one.values == [Taken("map", [1])]
+    assert len(Runs(lambda _: endless(), 0, 1).run(1).one.values[0].items) == 10_001
+    assert Runs(fails, 0, 1).run(1).other.values == [Taken("generator", [1, Raised("ValueError", "late")])]
+    assert Runs(lambda data, n: [iter([data])] * n, 0, 1, many=True).run(1).other.values[0].items == [1]
 
 
 def test_an_interrupt_is_no_outcome():

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.report import FORMAT, Report
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.testing import generator
 
 HISTOGRAM = {"edges": [0.0, 1.0, 2.0], "one": [5, 5], "other": [9, 1]}
@@ -118,3 +118,31 @@ def test_a_real_audit_makes_a_report_with_a_picture():
     page = Tags(Report.of([found]).to_html())
     assert found.is_broken
     assert len(page.images) == 1
+
+
+def test_a_long_report_is_told_by_layer_with_what_is_remarkable():
+    skipped = finding(subject="skipped one", verdict=Verdict.SKIPPED, evidence="it is not installed")
+    text = str(Report.of([finding(subject=f"usual {number}") for number in range(60)] + [BROKEN, skipped]))
+    assert "usual" not in text
+    assert "skipped one: it is not installed" in text
+    assert "statistics  60             1       1" in text
+
+
+def test_a_report_says_how_to_make_it_again():
+    report = Report.of([finding()], "t", "discreet audit a:b --one '<x>'")
+    assert "discreet audit a:b --one &#x27;&lt;x&gt;&#x27;" in report.to_html()
+    assert json.loads(report.to_json())["about"] == "discreet audit a:b --one '<x>'"
+
+
+def test_a_report_into_no_directory_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match="no such directory"):
+        Report.of([finding()]).save(tmp_path / "nowhere" / "audit.html")
+
+
+def test_without_matplotlib_a_page_says_that_its_pictures_are_left_out(monkeypatch):
+    def missing(_):
+        raise UnsupportedError("a plot", because="matplotlib is not installed", instead="pip install it")
+
+    monkeypatch.setattr("discreet.auditing.figures.figure", missing)
+    page = Report.of([SEEN]).to_html()
+    assert "Pictures are left out: matplotlib is not installed" in page

@@ -1,5 +1,6 @@
 """Layer 1 finds what moves farther than it says: in plans, and in anybody's function of a dataset."""
 
+import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
@@ -346,3 +347,32 @@ def test_no_pair_at_all_is_void():
 def test_a_claim_that_is_none_is_refused(wrong):
     with pytest.raises(ParameterError):
         audit_function(len, [], **wrong)
+
+
+@pytest.mark.parametrize(
+    "answer", [iter, lambda x: map(int, x), lambda x: (y for y in x), lambda x: dict(enumerate(x)).values()]
+)
+def test_iterators_are_compared_by_what_they_give(answer):
+    pairs = list(neighbouring_lists(count=20, generator=generator(19)))
+    assert audit_function(lambda numbers: answer([len(numbers)]), pairs, sensitivity=1).found == 1
+    assert audit_function(lambda numbers: answer([2 * len(numbers)]), pairs, sensitivity=1).is_broken
+
+
+def test_answers_that_cannot_be_compared_make_an_audit_void_and_hide_nothing_else():
+    pairs = list(neighbouring_lists(count=20, generator=generator(20)))
+    finding = audit_function(lambda _: object(), pairs, sensitivity=1)
+    assert finding.verdict is Verdict.VOID
+    assert finding.evidence == "answers of type object have no equality of their own"
+    assert audit_function(lambda _: itertools.count(), pairs[:1], sensitivity=1).verdict is Verdict.VOID
+    some = audit_function(lambda numbers: object() if len(numbers) > 10 else 9 * len(numbers), pairs, sensitivity=1)
+    assert some.is_broken
+
+
+def test_an_error_that_comes_late_is_an_outcome():
+    assert audit_function(lambda numbers: (1 / n for n in numbers), [([1], [0])], sensitivity=1).found == math.inf
+
+
+def test_a_distance_beyond_all_floats_is_told():
+    huge = audit_function(lambda numbers: 10 ** (400 * len(numbers)), [([], [1])], sensitivity=1)
+    assert huge.is_broken
+    assert huge.found == math.inf

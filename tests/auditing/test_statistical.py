@@ -162,6 +162,21 @@ def test_a_mechanism_that_always_fails_is_no_evidence_of_anything():
     assert "every run on both datasets raised AttributeError" in finding.evidence
 
 
+def test_outcomes_that_show_nothing_of_themselves_are_void_and_parts_that_do_are_named():
+    wholly = audit(lambda _: object(), 0, 1, epsilon=1, samples=200)
+    assert wholly.verdict is Verdict.VOID
+    assert "show nothing of themselves (object)" in wholly.evidence
+    partly = audit(lambda data: [1, iter([data])], 0, 1, epsilon=1, samples=200)
+    assert partly.verdict is Verdict.NOTHING_FOUND
+    assert partly.evidence.endswith("not looked into: list_iterator")
+
+
+def test_an_error_whose_text_leaks_is_named_in_the_evidence():
+    finding = audit(lambda data: int(f"x{data}"), 0, 1, epsilon=1, samples=400)
+    assert finding.is_broken
+    assert finding.evidence.startswith("error text ")
+
+
 def test_a_mechanism_without_noise_is_caught_and_pointed_out():
     finding = audit(lambda data: data, 3, 4, epsilon=8, samples=60_000)
     assert finding.is_broken
@@ -280,3 +295,23 @@ def test_a_mechanism_is_called_what_it_is_called():
 
     assert audit(named, 0, 1, epsilon=1, samples=100).subject == "named"
     assert audit(Mechanism(), 0, 1, epsilon=1, samples=100).subject == "Mechanism"
+
+
+@pytest.mark.parametrize("data", [[1, 2], {"a": 1}, np.array([1, 2])])
+def test_a_mechanism_that_changes_its_dataset_makes_the_audit_void(data):
+    def mechanism(given):
+        if isinstance(given, list):
+            given.append(1)
+        else:
+            given["a" if isinstance(given, dict) else 0] += 1
+        return len(given)
+
+    finding = audit(mechanism, data, [1], epsilon=1, samples=100)
+    assert finding.verdict is Verdict.VOID
+    assert "changes its dataset" in finding.evidence
+
+
+def test_what_is_found_within_the_claim_is_said_to_be():
+    drawn = generator(5)
+    finding = audit(lambda x, n: x + drawn.integers(0, 4, n), 0, 0, epsilon=1, many=True, samples=200)
+    assert finding.evidence.endswith(", within the 1 claimed")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.auditing.watching import CHANNELS, Witness, files_below, surroundings
+from discreet.auditing.watching import CHANNELS, Witness, files_below, is_address, surroundings
 from discreet.home import VARIABLE
 
 NOW = dt.datetime.now(dt.UTC)
@@ -52,7 +52,7 @@ def test_an_exception_is_told_with_what_is_behind_it(witness):
     first, second = shown(witness, failing, "error")
     assert json.loads(witness.seen["call"].channels["status"]) == "raised KeyError"
     assert (first["class"], first["arguments"]) == ("builtins.KeyError", "('x',)")
-    assert first["functions"][-1] == "failing"
+    assert first["lines"][-1] == f"failing, line {failing.__code__.co_firstlineno + 5}"
     assert (second["class"], second["notes"]) == ("builtins.ValueError", ["row 3"])
     assert "HIV+" in second["text"]
 
@@ -138,7 +138,12 @@ def test_random_words_are_masked_and_kept_aside_and_numbers_are_not(witness):
     digest = hashlib.sha256(b"rows").hexdigest()
     assert shown(witness, lambda: digest, "text")["str"] == "<random>"
     assert witness.seen["call"].masked["text"] == {digest}
-    assert "<address>" in shown(witness, object, "text")["str"]
+    assert shown(witness, object, "text")["str"] == "<object object <address>>"
+    (address,) = {word for word in witness.seen["call"].masked["text"] if word.startswith("at 0x")}
+    assert is_address(address)
+    assert shown(witness, lambda: "0x00000000002a", "text")["str"] == "<address>"
+    assert witness.seen["call"].masked["text"] == {"0x00000000002a"}
+    assert not is_address("0x00000000002a")
 
 
 def test_a_release_is_told_without_its_numbers(witness):

@@ -8,7 +8,6 @@ from typer.testing import CliRunner
 
 from discreet.auditing.finding import Finding, Verdict
 from discreet.cli import app, audit
-from discreet.errors import ParameterError, SourceError
 
 MINE = """
 import discreet as dp
@@ -63,19 +62,32 @@ def test_our_own_audits_are_run_by_their_names(monkeypatch, verdict, words):
     asked = []
     monkeypatch.setitem(audit.OURSELVES, "controls", lambda *, quick: asked.append(quick) or [found])
     result = run("controls", *words)
-    assert (result.exit_code, asked) == (int(verdict is Verdict.VOID), [not words])
+    assert (result.exit_code, asked) == (3 * (verdict is Verdict.VOID), [not words])
     assert "ours" in result.output
 
 
-@pytest.mark.parametrize("text", ["no_such_module_here:f", "mine_for_audits:missing"])
-def test_a_name_that_is_not_there_is_refused(text):
-    assert isinstance(run(text, "--epsilon", "1").exception, SourceError)
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["no_such_module_here:f"], "No module named"),
+        (["mine_for_audits:missing"], "missing"),
+        (["control"], "controls or discreet"),
+        (["mine_for_audits:fair", "--one", "LOW"], "neither JSON nor MODULE:NAME"),
+        (["mine_for_audits:fair", "--one", "[1, 2"], "neither JSON nor MODULE:NAME"),
+        (["mine_for_audits:fair", "--save", "a.pdf"], "neither JSON nor HTML"),
+        (["mine_for_audits:fair", "--save", "nowhere/a.html"], "no such directory"),
+        (["controls"], "a claim of its own"),
+    ],
+)
+def test_a_wrong_call_ends_with_2_before_anything_runs(words, told):
+    result = run(*words, "--epsilon", "1")
+    assert result.exit_code == 2
+    assert told in result.output
 
 
-@pytest.mark.parametrize("words", [["laplace"], ["mine_for_audits:fair", "--one", "LOW"]])
-def test_a_word_that_names_nothing_is_refused(words):
-    assert isinstance(run(*words, "--epsilon", "1").exception, ParameterError)
+def test_a_file_is_taken_for_its_module():
+    assert audit.named("mine_for_audits.py:LOW") == [0, 0, 0]
 
 
 def test_a_mechanism_without_a_claim_is_refused():
-    assert isinstance(run("mine_for_audits:fair").exception, ParameterError)
+    assert run("mine_for_audits:fair").exit_code == 2

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from discreet.auditing.claims import Claim
-from discreet.auditing.features import PRESENT, Columns
+from discreet.auditing.features import ARRANGEMENTS, PRESENT, Columns
 from discreet.auditing.outcomes import Floats
 
 Relation = Literal[">=", "<", "==", "!="]
@@ -73,7 +73,7 @@ class Score:
         categories = {
             name: _category_weights(Counter(column), Counter(sides.other.categories[name]))
             for name, column in sides.one.categories.items()
-            if name in sides.other.categories
+            if name in sides.other.categories and name not in ARRANGEMENTS
         }
         return cls(edges, weights, {name: known for name, known in categories.items() if len(known) > 1})
 
@@ -154,7 +154,8 @@ class Candidates:
     @classmethod
     def among(cls, sides: Sides) -> "Candidates":
         """All features of both sides; of events with equal counts the first is taken, so the plainest come first."""
-        return cls._from([*_of_categories(sides), *_of_numbers(sides)], sides.one.count, None)
+        counted = [*_of_categories(sides), *_of_numbers(sides)]
+        return cls._from(sorted(counted, key=lambda c: c.feature in ARRANGEMENTS), sides.one.count, None)
 
     @classmethod
     def of_score(cls, sides: Sides) -> "Candidates":
@@ -231,7 +232,7 @@ def _plainness(feature: str) -> tuple[int, str]:
 
 def _of_numbers(sides: Sides) -> Iterator[_Counted]:
     for name in sorted({*sides.one.numbers, *sides.other.numbers}, key=_plainness):
-        columns = (side.numbers.get(name, np.empty(0)) for side in sides)
+        columns = (side.numbers.get(name, np.full(side.count, np.nan)) for side in sides)
         yield from _levels_of(name, *columns)
 
 

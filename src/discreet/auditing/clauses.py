@@ -1,7 +1,7 @@
 """Clauses of a contract: each is checked by itself, and whatever happens in one, the others are still read."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from discreet.auditing.finding import Finding, Verdict
@@ -15,20 +15,37 @@ class NotChecked(Exception):  # noqa: N818 - a reason, and no error of anybody's
     """Why a clause could not be checked here."""
 
 
-def read(subject: str, clauses: dict[str, Callable[[], Said]]) -> list[Finding]:
-    """The findings of every clause. A check gives its own, or says what is wrong: nothing where the clause is kept."""
-    return [finding for claim, check in clauses.items() for finding in _read(subject, claim, check)]
+def read(
+    subject: str, clauses: Mapping[str, Callable[[], Said]], alarms: Mapping[str, float] | None = None
+) -> list[Finding]:
+    """The findings of every clause. A check gives its own, or says what is wrong: nothing where the clause is kept.
+
+    `alarms` are of clauses that draw and give no finding of their own: how often a kept one is called broken.
+    """
+    rates = alarms or {}
+    return [
+        finding for claim, check in clauses.items() for finding in _read(subject, claim, check, rates.get(claim, 0.0))
+    ]
 
 
 def require(findings: Iterable[Finding]) -> None:
-    """Raise an AssertionError with one line for each broken claim, or nothing."""
-    broken = [finding for finding in findings if finding.is_broken]
-    if broken:
-        lines = "\n".join(f"  {finding.claim}: {finding.evidence}" for finding in broken)
-        raise AssertionError(f"{broken[0].subject} breaks its contract\n{lines}")
+    """Raise an AssertionError with one line for each claim that is broken or could not be judged, or nothing."""
+    failed = [finding for finding in findings if finding.verdict in (Verdict.BROKEN, Verdict.VOID)]
+    if failed:
+        lines = "\n".join(f"  {finding.claim}: {_why(finding)}" for finding in failed)
+        told = (
+            "breaks its contract"
+            if any(finding.is_broken for finding in failed)
+            else "is not known to keep its contract"
+        )
+        raise AssertionError(f"{failed[0].subject} {told}\n{lines}")
 
 
-def _read(subject: str, claim: str, check: Callable[[], Said]) -> Iterator[Finding]:
+def _why(finding: Finding) -> str:
+    return finding.evidence if finding.is_broken else f"void, {finding.evidence}"
+
+
+def _read(subject: str, claim: str, check: Callable[[], Said], alarm: float) -> Iterator[Finding]:
     started = time.perf_counter()
     verdict = Verdict.BROKEN
     try:
@@ -38,9 +55,13 @@ def _read(subject: str, claim: str, check: Callable[[], Said]) -> Iterator[Findi
     except Exception as error:  # noqa: BLE001 - what is checked may raise anything, and then the clause is not kept
         found = f"the check ended in {type(error).__name__}"
     if isinstance(found, str):
-        kept = Verdict.NOTHING_FOUND
         found = Finding(
-            subject=subject, layer=LAYER, claim=claim, verdict=verdict if found else kept, evidence=found or "kept"
+            subject=subject,
+            layer=LAYER,
+            claim=claim,
+            verdict=verdict if found else Verdict.NOTHING_FOUND,
+            evidence=found or "kept",
+            alarm=0.0 if verdict is Verdict.SKIPPED else alarm,
         )
     seconds = time.perf_counter() - started
     parts = found if isinstance(found, list) else [found]

@@ -6,8 +6,8 @@
     require(check_session(session, query))
 
 Each returns one finding for each clause of the contract that `discreet.mechanisms` and `discreet.session` state, and
-raises nothing; `require` raises an AssertionError with a line for each broken one. The chance that a contract that is
-kept is called broken is at most `alarm`, over all clauses together.
+raises nothing; `require` raises an AssertionError with a line for each that is broken or void. The chance that a
+contract that is kept is called broken is at most `alarm`, over all clauses together.
 """
 
 import copy
@@ -37,6 +37,7 @@ __all__ = ["check_mechanism", "check_session", "require"]
 CANARY = 8_642_097_531
 _DIGITS = "86420975"
 _STATISTICAL = 4
+_DIFFER = "two releases differ"
 _MOST_COPIES = 10_000
 
 
@@ -67,13 +68,13 @@ def check_mechanism(
         "a release keeps type, length and grid": lambda: _kept(mechanism),
         "inexact answers are refused": lambda: _refusing(mechanism),
         "no message shows an answer": lambda: _silent(mechanism),
-        "two releases differ": lambda: _fresh(mechanism, share),
+        _DIFFER: lambda: _fresh(mechanism, share),
         "it remembers nothing": lambda: _forgetful(mechanism),
         "releases of neighbours keep its claim": lambda: _audited(
             mechanism, promised(), _shift(mechanism, sensitivity), samples, share, subject
         ),
     }
-    return clauses.read(subject, checks)
+    return clauses.read(subject, checks, {_DIFFER: share})
 
 
 def _frozen(mechanism: Any) -> str:
@@ -175,13 +176,33 @@ def _messages(error: BaseException | None) -> Iterator[str]:
 
 def _fresh(mechanism: Any, alarm: float) -> str:
     """Vectors so long that two of them are equal by chance at most once in 1/alarm times."""
-    likeliest, copies = float(mechanism.pmf(0)), 1
-    while likeliest**copies > alarm and copies <= _MOST_COPIES:
+    alike, copies = _alike(mechanism), 1
+    while alike**copies > alarm and copies <= _MOST_COPIES:
         copies *= 2
     if copies > _MOST_COPIES:
-        raise NotChecked("the noise is nearly always zero")
+        raise NotChecked("two draws of the noise may be nearly always the same, as far as its pmf was read")
     one, other = (many(mechanism, 0, copies) for _ in range(2))
     return "two releases of one answer are the same" if one == other else ""
+
+
+def _alike(mechanism: Any) -> float:
+    """At least the chance that two draws of noise are the same, by the mechanism's own pmf.
+
+    Laws that an event names are the likeliest at zero, and two draws are the same at most as often. Of any other, the
+    squares of all masses within reach are summed, and whatever is left is taken to be one step.
+    """
+    if _is_likeliest_at_zero(mechanism):
+        return float(mechanism.pmf(0))
+    law = laws.Stated(mechanism.pmf)
+    reach = laws.MOST_STATED if law.reach is None else law.reach
+    return float(sum(mass.high**2 for mass in law.masses(-reach, reach)) + law.beyond**2)
+
+
+def _is_likeliest_at_zero(mechanism: Any) -> bool:
+    try:
+        return laws.of_event(laws.simple(mechanism)) is not None
+    except (DiscreetError, TypeError, AttributeError):  # another clause says what is wrong with its event
+        return False
 
 
 def _forgetful(mechanism: Any) -> str:

@@ -3,11 +3,14 @@
 An answer is taken apart into places: a number is one place, a list or an array has one for each element, a mapping one
 for each key, a table one for each cell. Two answers are infinitely far apart where one has a place that the other has
 not, where a place holds NaN or an infinity on either side, or where it holds something that is no number and differs.
+What has no equality of its own differs from everything but itself, which says nothing of data: it is `Incomparable`.
 """
 
+import itertools
 import math
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -18,6 +21,11 @@ Norm = Literal["l1", "l2", "linf"]
 Place = tuple[Any, ...]
 
 INFINITE = math.inf
+MOST_ITEMS = 100_000
+
+
+class Incomparable(Exception):  # noqa: N818 - a reason, and no error of anybody's
+    """Why two answers cannot be compared."""
 
 
 def distance(one: object, other: object, norm: Norm) -> Fraction | float:
@@ -26,6 +34,18 @@ def distance(one: object, other: object, norm: Norm) -> Fraction | float:
     if INFINITE in moved:
         return INFINITE
     return _NORMS[norm](moved)  # type: ignore[arg-type]
+
+
+def settled(answer: Any) -> Any:
+    """An answer with a list in the place of every iterator, which can be read once and equals nothing but itself."""
+    if isinstance(answer, Iterator):
+        items = list(itertools.islice(answer, MOST_ITEMS + 1))
+        if len(items) > MOST_ITEMS:
+            raise Incomparable(f"an iterator gives more than {MOST_ITEMS:,} items")
+        return [settled(item) for item in items]
+    if type(answer) in (list, tuple):
+        return type(answer)(settled(item) for item in answer)
+    return {key: settled(part) for key, part in answer.items()} if type(answer) is dict else answer
 
 
 def differences(one: object, other: object) -> Iterator[Fraction | float]:
@@ -69,10 +89,22 @@ def exact(value: object) -> Fraction | float | None:
 def _apart(one: object, other: object) -> Fraction | float:
     here, there = exact(one), exact(other)
     if here is None or there is None:
-        return Fraction(0) if type(one) is type(other) and one == other else INFINITE
+        return Fraction(0) if type(one) is type(other) and _equal(one, other) else INFINITE
     if isinstance(here, float) or isinstance(there, float):
         return INFINITE
     return abs(here - there)
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two things of one type are equal, where that type knows."""
+    if one is other:
+        return True
+    if type(one).__eq__ is object.__eq__:
+        raise Incomparable(f"answers of type {type(one).__name__} have no equality of their own")
+    try:
+        return bool(one == other)
+    except Exception as error:
+        raise Incomparable(f"answers of type {type(one).__name__} cannot be compared") from error
 
 
 def _parts(answer: Any) -> list[tuple[Any, Any]] | None:
@@ -87,9 +119,9 @@ def _parts(answer: Any) -> list[tuple[Any, Any]] | None:
         return list(enumerate(answer.to_pylist()))
     if hasattr(answer, "to_dict") and hasattr(answer, "columns"):
         return [(str(name), answer[name].to_list()) for name in answer.columns]
-    if isinstance(answer, set | frozenset):
+    if isinstance(answer, AbstractSet):
         return [(_key(part), True) for part in answer]
-    if isinstance(answer, Sequence) and not isinstance(answer, str | bytes | bytearray):
+    if isinstance(answer, Sequence | ValuesView) and not isinstance(answer, str | bytes | bytearray):
         return list(enumerate(answer))
     return list(enumerate(answer.to_list())) if hasattr(answer, "to_list") else None
 

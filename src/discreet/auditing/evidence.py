@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.auditing import bounds
+from discreet.auditing.atoms import PARTLY, WHOLLY
 from discreet.auditing.choosing import Event, Sides
 from discreet.auditing.features import Columns
 from discreet.auditing.outcomes import Floats
@@ -16,6 +17,7 @@ _BINS = 40
 _CATEGORIES = 20
 _POINTS = 12
 _LOOKED_AT = 1_000
+_NAMED = 5
 
 
 def sentence(event: Event, sides: Sides, said: str) -> str:
@@ -33,6 +35,28 @@ def warning(sides: Sides) -> str:
     if any(_varies(side) for side in sides):
         return ""
     return "; each dataset always gave the same outcome: there is no noise, or a remembered answer came again"
+
+
+def blindness(sides: Sides) -> str | None:
+    """What is said where some outcomes could not be looked into at all."""
+    kinds = _unseen(sides, WHOLLY)
+    if not kinds:
+        return None
+    return (
+        f"some outcomes show nothing of themselves ({', '.join(kinds)}), so they could not be judged: "
+        "return their numbers or texts instead"
+    )
+
+
+def omissions(sides: Sides) -> str:
+    """What parts of outcomes were not looked into, if any."""
+    parts = _unseen(sides, WHOLLY) + _unseen(sides, PARTLY)
+    return f"; not looked into: {', '.join(parts)}" if parts else ""
+
+
+def _unseen(sides: Sides, how_much: str) -> list[str]:
+    said = {text for side in sides for text in side.categories.get("unseen", ()) if text is not None}
+    return sorted(text.removeprefix(how_much) for text in said if text.startswith(how_much))[:_NAMED]
 
 
 def _varies(columns: Columns) -> bool:

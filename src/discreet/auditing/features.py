@@ -4,13 +4,18 @@
     sum, smallest, largest                  of all its numbers
     lowest bit                              the least exponent of a lowest set bit: floating-point noise shows itself
     decimals                                how many decimal places its numbers need, 0 to 6; 7 where 6 do not do
-    NaNs, +infinities, -infinities, length  how many there are
+    NaNs, +infinities, -infinities, length  how many there are, and how many negative zeros
     present value['A'], elsewhere           1 where a place is there; how many places no vocabulary knows
+    length of value                         of a text, or of the text of an error
+    value - 9007199254740993                the distance from an origin, where doubles do not tell exact numbers apart
     error, error text, type, text of value  categories
+    structure, first place, last place      categories: order, lengths and types of what an outcome is made of
+    unseen                                  a category: what of an outcome could not be looked into
     seconds                                 the run time, only where it is asked for
 
-Which places are looked at is a vocabulary, learned from samples that no event is tested on: those that differ most
-between the two datasets. The lowest bit of 0 is +inf, and that of a number without a finite binary expansion is -inf.
+Which places are looked at, and from which origins, is a vocabulary, learned from samples that no event is tested on:
+those that differ most between the two datasets. The lowest bit of 0 is +inf, and that of a number without a finite
+binary expansion is -inf.
 
 Outcomes that are all numbers of one type, or vectors of one length, are read as an array; all others one by one. Both
 ways give the same features, because a feature that depended on the company an outcome keeps would void every proof.
@@ -19,7 +24,7 @@ ways give the same features, because a feature that depended on the company an o
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -29,18 +34,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.auditing.atoms import VALUE, Atom, Atoms, atoms, plain
+from discreet.auditing.atoms import ERROR_TEXT, MOST_ATOMS, VALUE, Atom, Atoms, atoms, plain
 from discreet.auditing.outcomes import Floats, Outcomes, Raised
 
 Categories = NDArray[np.object_]
 
 PRESENT = "present "
+ARRANGEMENTS = frozenset({"structure", "unseen", "first place", "last place"})
 MOST_PLACES = 64
 _MOST_COMPARED = 2_000
 _MOST_ATOMS_LEARNED_FROM = 200_000
 _READ_TOGETHER = 2_000
 _PLACES_OF_DECIMALS = 7
 _LARGEST_WHOLE = 2.0**53
+_IN_ORDER = (list, tuple, np.ndarray)
+_LARGEST_EXPONENT = 5_000
+_MOST_BITS_OF_AN_ORIGIN = 4_000
 _READ_AT_ONCE = frozenset({float, int, bool, type(None)})
 
 
@@ -76,17 +85,19 @@ def joined(parts: Sequence[Columns]) -> Columns:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The places that are looked at, those that differ most first."""
+    """The places that are looked at, those that differ most first, and origins where doubles are too coarse."""
 
     places: tuple[str, ...]
+    origins: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
     @classmethod
     def learned(cls, one: Outcomes, other: Outcomes) -> "Vocabulary":
         """Of the places seen, those whose presence or mean differs most between the two datasets."""
         here, there = _array(one.values), _array(other.values)
-        if here is not None and there is not None and here.shape[1:] == there.shape[1:]:
-            return cls(_columns_apart(here, there))
-        return cls(_places_apart(_latest_rows(one.values), _latest_rows(other.values)))
+        alike = here is not None and there is not None and here.shape[1:] == there.shape[1:]
+        if here is None or there is None or not alike or _is_large(here) or _is_large(there):
+            return cls(*_places_apart(_latest_rows(one.values), _latest_rows(other.values)))
+        return cls(_columns_apart(here, there))
 
     @property
     def is_of_numbers_alone(self) -> bool:
@@ -106,7 +117,7 @@ class Vocabulary:
         return columns
 
     def _of_array(self, array: NDArray[Any], values: Sequence[Any] | NDArray[Any]) -> Columns:
-        count, flat = len(array), array.reshape(len(array), -1)
+        count, flat = len(array), array.reshape(len(array), -1)[:, :MOST_ATOMS]
         doubles, missing = flat.astype(np.float64), np.full(count, np.nan)
         at = {place: column for place in self.places if (column := _column(place, array)) is not None}
         numbers = {place: doubles[:, at[place]] if place in at else missing for place in self.places}
@@ -116,8 +127,10 @@ class Vocabulary:
         numbers |= self._of_all(doubles.ravel(), lowest_bits(flat).ravel(), lengths)
         numbers["length"] = lengths.astype(float)
         numbers["elsewhere"] = np.full(count, float(flat.shape[1] - len(at)))
-        kind = array.dtype.name if isinstance(values, np.ndarray) else type(values[0]).__name__
-        return Columns(numbers, {"type": _all(count, kind)}, count)
+        numbers |= self._from_origins({place: flat[:, at[place]].tolist() for place in at.keys() & self.origins.keys()})
+        first = atoms(values[0])
+        same = {"type": type(values[0]).__name__, "structure": first.structure, "unseen": first.unseen}
+        return Columns(numbers, {n: _all(count, said) for n, said in same.items() if said is not None}, count)
 
     def _of_objects(self, values: Sequence[Any] | NDArray[Any]) -> Columns:
         rows = [atoms(value) for value in values]
@@ -132,7 +145,16 @@ class Vocabulary:
         numbers |= self._of_all(doubles, _bits(flat, doubles), np.array([len(row) for row in kept], dtype=int))
         numbers["length"] = np.array([len(row) for row in rows], dtype=float)
         numbers["elsewhere"] = np.array([len(row.keys() - known) for row in rows], dtype=float)
-        return Columns(numbers, _categories(values, found), len(rows))
+        numbers |= self._from_origins(found) | _text_lengths(values, found)
+        return Columns(numbers, _categories(values, found) | _arrangements(values, rows), len(rows))
+
+    def _from_origins(self, found: Mapping[str, Sequence[Atom | None]]) -> dict[str, Floats]:
+        """How far the numbers at a place are from its origin."""
+        return {
+            plain(f"{place} - {origin}"): _distances(found[place], origin)
+            for place, origin in self.origins.items()
+            if place in found
+        }
 
     def _of_all(self, doubles: Floats, bits: Floats, lengths: NDArray[np.int_]) -> dict[str, Floats]:
         """What the numbers of an outcome have together; they stand one outcome after the other."""
@@ -141,9 +163,10 @@ class Vocabulary:
         found = {
             "lowest bit": of(np.fmin, bits, none=np.nan),
             "decimals": of(np.maximum, decimals(doubles), none=0.0),
-            "NaNs": of(np.add, missing, none=0.0),
-            "+infinities": of(np.add, np.isposinf(doubles), none=0.0),
-            "-infinities": of(np.add, np.isneginf(doubles), none=0.0),
+            "NaNs": _how_many(missing, lengths),
+            "+infinities": _how_many(doubles == np.inf, lengths),
+            "-infinities": _how_many(doubles == -np.inf, lengths),
+            "negative zeros": _how_many(_negative_zeros(doubles), lengths),
         }
         if self.is_of_numbers_alone:
             return found
@@ -159,13 +182,41 @@ def _categories(values: Sequence[Any] | NDArray[Any], found: Mapping[str, list[A
     if Raised in kinds:
         raised = [value if type(value) is Raised else None for value in values]
         categories["error"] = _objects(error and error.kind for error in raised)
-        categories["error text"] = _objects(error and plain(error.text) for error in raised)
+        categories[ERROR_TEXT] = _objects(error and plain(error.text) for error in raised)
     if kinds != {Raised}:
         categories["type"] = _objects(None if type(value) is Raised else type(value).__name__ for value in values)
     for place, column in found.items():
         if str in set(map(type, column)):
-            categories[f"text of {place}"] = _objects(atom if isinstance(atom, str) else None for atom in column)
+            categories[f"text of {place}"] = _objects(plain(atom) if isinstance(atom, str) else None for atom in column)
     return categories
+
+
+def _arrangements(values: Sequence[Any] | NDArray[Any], rows: Sequence[Atoms]) -> dict[str, Categories]:
+    """What outcomes are made of, in what order, and what of them could not be looked into, where there is any."""
+    named = [
+        row if row and row.shape and not isinstance(value, _IN_ORDER) else None
+        for value, row in zip(values, rows, strict=True)
+    ]
+    found: dict[str, list[str | None]] = {
+        "structure": [row.structure for row in rows],
+        "unseen": [row.unseen for row in rows],
+        "first place": [None if row is None else next(iter(row)) for row in named],
+        "last place": [None if row is None else next(reversed(row)) for row in named],
+    }
+    return {name: _objects(column) for name, column in found.items() if set(column) != {None}}
+
+
+def _text_lengths(
+    values: Sequence[Any] | NDArray[Any], found: Mapping[str, Sequence[Atom | None]]
+) -> dict[str, Floats]:
+    """How long the texts are, where there are any."""
+    texts = {place: column for place, column in found.items() if str in set(map(type, column))}
+    if Raised in set(map(type, values)):
+        texts[ERROR_TEXT] = [value.text if type(value) is Raised else None for value in values]
+    return {
+        f"length of {place}": np.array([len(t) if isinstance(t, str) else math.nan for t in column], dtype=float)
+        for place, column in texts.items()
+    }
 
 
 def _all(count: int, category: str | None) -> Categories:
@@ -185,6 +236,15 @@ def _of_each(ufunc: np.ufunc, flat: NDArray[Any], *, lengths: NDArray[np.int_], 
     if some.any():
         reduced[some] = ufunc.reduceat(flat.astype(np.float64), (np.cumsum(lengths) - lengths)[some])
     return reduced
+
+
+def _how_many(truths: NDArray[np.bool_], lengths: NDArray[np.int_]) -> Floats:
+    return _of_each(np.add, truths, lengths=lengths, none=0.0) if truths.any() else np.zeros(len(lengths))
+
+
+def _negative_zeros(doubles: Floats) -> NDArray[np.bool_]:
+    zeros: NDArray[np.bool_] = doubles == 0
+    return np.logical_and(zeros, np.signbit(doubles)) if zeros.any() else zeros
 
 
 def _doubles(column: Sequence[Atom | None]) -> Floats:
@@ -211,7 +271,7 @@ def _double(atom: Atom | None) -> float:
 def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     """Outcomes that are all numbers of one type, or vectors of them of one length, if they are."""
     if isinstance(values, np.ndarray):
-        return values if _is_plain(values) else None
+        return values if type(values) is np.ndarray and _is_plain(values) else None
     kinds = set(map(type, values))
     if len(kinds) != 1:
         return None
@@ -222,6 +282,11 @@ def _array(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any] | None:
     if kind in (list, tuple):
         return _matrix(values)
     return _safe(values, kind) if issubclass(kind, int | float) else None
+
+
+def _is_large(array: NDArray[Any]) -> bool:
+    """Whether some whole number is beyond those that doubles tell apart."""
+    return array.dtype.kind in "iu" and bool(((array >= 2**53) | (array <= -(2**53))).any()) if array.size else False
 
 
 def _is_plain(array: NDArray[Any]) -> bool:
@@ -248,7 +313,7 @@ def _column(place: str, array: NDArray[Any]) -> int | None:
     if array.ndim == 1:
         return 0 if place == VALUE else None
     position = place.removeprefix(f"{VALUE}[").removesuffix("]")
-    return int(position) if position.isdigit() and int(position) < array.shape[1] else None
+    return int(position) if position.isdigit() and int(position) < min(array.shape[1], MOST_ATOMS) else None
 
 
 def lowest_bits(values: NDArray[Any]) -> Floats:
@@ -277,10 +342,45 @@ def _bits(column: Sequence[Atom], doubles: Floats) -> Floats:
     return bits
 
 
-def _exact_bit(atom: Atom) -> float:
+def _exact(atom: Atom | None) -> Fraction | None:
+    """A number as a fraction, if it is one and finite."""
+    if atom is None or isinstance(atom, str):
+        return None
+    if isinstance(atom, Decimal) and abs(atom.adjusted()) > _LARGEST_EXPONENT:
+        return None
     try:
-        exact = Fraction(atom) if isinstance(atom, Fraction | Decimal) else Fraction(int(atom))
+        if isinstance(atom, np.floating):
+            return Fraction(*atom.as_integer_ratio())
+        return Fraction(atom if isinstance(atom, float | Fraction | Decimal) else int(atom))
     except (ArithmeticError, TypeError, ValueError):
+        return None
+
+
+def _distances(column: Sequence[Atom | None], origin: Fraction) -> Floats:
+    exact = [_exact(atom) for atom in column]
+    return np.array([math.nan if number is None else _double(number - origin) for number in exact], dtype=float)
+
+
+def _origins(columns: Mapping[str, list[Atom | None]]) -> dict[str, Fraction]:
+    """For each place where different numbers have one double, a number to measure from."""
+    origins = {}
+    for place, column in columns.items():
+        first_of: dict[float, Fraction] = {}
+        for atom in column:
+            if isinstance(atom, float) or (type(atom) is int and abs(atom) < _LARGEST_WHOLE):
+                continue
+            exact = _exact(atom)
+            if exact is None or max(map(int.bit_length, exact.as_integer_ratio())) > _MOST_BITS_OF_AN_ORIGIN:
+                continue
+            if first_of.setdefault(_double(atom), exact) != exact:
+                origins[place] = exact
+                break
+    return origins
+
+
+def _exact_bit(atom: Atom) -> float:
+    exact = _exact(atom)
+    if exact is None:
         return math.nan
     if exact == 0:
         return math.inf
@@ -301,7 +401,7 @@ def decimals(values: Floats) -> Floats:
 def _columns_apart(one: NDArray[Any], other: NDArray[Any]) -> tuple[str, ...]:
     if one.ndim == 1:
         return (VALUE,)
-    apart = _apart(one.astype(float), other.astype(float))
+    apart = _apart(one[:, :MOST_ATOMS].astype(float), other[:, :MOST_ATOMS].astype(float))
     return tuple(f"{VALUE}[{column}]" for column in np.argsort(-apart, kind="stable")[:MOST_PLACES])
 
 
@@ -325,17 +425,22 @@ def _latest_rows(values: Sequence[Any] | NDArray[Any]) -> list[Atoms]:
     return rows
 
 
-def _places_apart(one: list[Atoms], other: list[Atoms]) -> tuple[str, ...]:
+def _places_apart(one: list[Atoms], other: list[Atoms]) -> tuple[tuple[str, ...], dict[str, Fraction]]:
     """Half for the places whose presence differs most, half for those whose mean does; the frequent ones first."""
     presence = [Counter(place for row in rows for place in row) for rows in (one, other)]
     often = presence[0] + presence[1]
     gaps = {place: abs(presence[0][place] / len(one) - presence[1][place] / len(other)) for place in often}
     by_presence = sorted(often, key=lambda place: (-gaps[place], -often[place]))
     compared = by_presence[: _MOST_COMPARED // 2] + [place for place, _ in often.most_common(_MOST_COMPARED // 2)]
-    columns = [
-        np.array([np.nan_to_num(_doubles([row.get(place) for row in rows])) for place in compared]).T
-        for rows in (one, other)
-    ]
+    origins = _origins({place: [row.get(place) for row in (*one, *other)] for place in compared})
+    columns = [np.array([_measured(rows, place, origins) for place in compared]).T for rows in (one, other)]
     by_mean = [compared[place] for place in np.argsort(-_apart(*columns), kind="stable")] if compared else []
     half = MOST_PLACES // 2
-    return tuple(islice(dict.fromkeys([*by_presence[:half], *by_mean, *by_presence]), MOST_PLACES)) or (VALUE,)
+    places = tuple(islice(dict.fromkeys([*by_presence[:half], *by_mean, *by_presence]), MOST_PLACES)) or (VALUE,)
+    return places, {place: origins[place] for place in places if place in origins}
+
+
+def _measured(rows: list[Atoms], place: str, origins: Mapping[str, Fraction]) -> Floats:
+    column = [row.get(place) for row in rows]
+    measured = _distances(column, origins[place]) if place in origins else _doubles(column)
+    return np.nan_to_num(measured)

@@ -47,4 +47,4 @@ class Finding:
         return self.verdict is Verdict.BROKEN
 
     def __str__(self) -> str:
-        return f"{self.subject}: {self.verdict} ({self.evidence})"
+        return f"{self.subject}, {self.claim}: {self.verdict} ({self.evidence})"

@@ -45,6 +45,8 @@ LAYER = "masses"
 ORDERS = (Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16))
 MOST_BY_LOGARITHMS = 400
 MOST_BETWEEN = 600
+MOST_COMPARED = 2_000
+_SPREAD = 100
 _FAR = 10**6
 _STEEPEST = 500
 _STEPS = 80
@@ -235,7 +237,7 @@ def _stated_rightly(subject: str, stated: Stated, known: Exponential | None) -> 
     sums = not wrong and (known is None or known.farthest <= laws.MOST_STATED)
     if sums:
         wrong, sums = _not_one(stated), stated.reach is not None
-    told = [*(["sum to one"] if sums else []), *(["are those of the event"] if known else [])]
+    told = [*(["sum to one"] if sums else []), *([_event_told(known)] if known else [])]
     return Finding(
         subject=subject,
         layer=LAYER,
@@ -249,12 +251,27 @@ def _differing(stated: Stated, known: Exponential) -> str:
     centre = stated.mass(0)
     if centre.low <= 0:
         return "the pmf gives no mass to zero"
-    places = sorted({1, 2, 3, 7, *(known.farthest // part for part in (1_000, 100, 30, 10, 4)), known.farthest // 2})
-    for y in (sign * place for place in places if place and known.weight(place) < _STEEPEST for sign in (1, -1)):
-        said, true = stated.mass(y).over(centre), intervals.exp(-known.weight(y))
-        if said.low > true.high or said.high < true.low:
-            return f"the pmf at {y} is {float(said.low):.9g} of that at 0, and {float(true.low):.9g} by its event"
+    for place in _compared_places(known):
+        true = intervals.exp(-known.weight(place))
+        for y in (place, -place):
+            said = stated.mass(y).over(centre)
+            if said.low > true.high or said.high < true.low:
+                return f"the pmf at {y} is {float(said.low):.9g} of that at 0, and {float(true.low):.9g} by its event"
     return ""
+
+
+def _compared_places(known: Exponential) -> list[int]:
+    """How far from zero a pmf is held against its event: every step within reach, or the first and some of the rest."""
+    most = min(known.farthest, MOST_COMPARED)
+    spread = {known.farthest * part // _SPREAD for part in range(_SPREAD + 1)} if most < known.farthest else set()
+    return [place for place in sorted({*range(1, most + 1), *spread} - {0}) if known.weight(place) < _STEEPEST]
+
+
+def _event_told(known: Exponential) -> str:
+    places = _compared_places(known)
+    if len(places) >= known.farthest:
+        return f"are those of the event, at every step up to {known.farthest:,}"
+    return f"are those of the event at {len(places):,} of {known.farthest:,} steps on either side"
 
 
 def _not_one(stated: Stated) -> str:

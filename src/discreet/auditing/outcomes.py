@@ -3,10 +3,14 @@
 An exception is an outcome like any other, because a mechanism that fails on one dataset alone has told them apart.
 The two datasets take turns, and who goes first changes with every pair, so that a machine that grows slower, a counter
 that grows larger or a cache that grows warm is seen by both alike. Where many outcomes come at once, the batches do.
+An outcome that can be gone through only once, such as a generator, is gone through at once and kept as what came.
 """
 
+import hashlib
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -16,9 +20,12 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 
 Floats = NDArray[np.float64]
+_CHANGEABLE = (list, dict, set, bytearray, np.ndarray)
+
 Mechanism = Callable[..., Any]
 
-_LONGEST_TEXT = 200
+_LONGEST_TEXT = 1_000_000
+_MOST_TAKEN = 10_001
 
 
 class Raised(NamedTuple):
@@ -26,6 +33,13 @@ class Raised(NamedTuple):
 
     kind: str
     text: str
+
+
+class Taken(NamedTuple):
+    """What came of an iterator: as many items as are ever looked at and one more, the last a Raised where it failed."""
+
+    kind: str
+    items: list[Any]
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,15 @@ class Runs:
     other: Any
     many: bool = False
     calls: int = field(default=0, init=False)
+    before: tuple[bytes | None, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.before = _prints(self.one, self.other)
+
+    @property
+    def has_changed_data(self) -> bool:
+        """Whether a dataset is not what it was: later runs were then on another one."""
+        return _prints(self.one, self.other) != self.before
 
     def run(self, count: int) -> Pair:
         """As many independent outcomes on each dataset."""
@@ -99,14 +122,30 @@ class Runs:
                 because="with many=True it is called as mechanism(dataset, count) and returns a list or an array",
                 instead="return [mechanism(dataset) for _ in range(count)]",
             )
-        return kept
+        return kept if isinstance(kept, np.ndarray) else [_kept(outcome) for outcome in kept]
 
 
 def _outcome(mechanism: Mechanism, data: Any) -> Any:
     try:
-        return mechanism(data)
+        return _kept(mechanism(data))
     except Exception as error:  # noqa: BLE001 - every exception is an outcome
-        return Raised(type(error).__name__, _text(error))
+        return _raised(error)
+
+
+def _kept(outcome: Any) -> Any:
+    """The outcome itself, or what an iterator gives."""
+    if not hasattr(outcome, "__next__") or isinstance(outcome, type):
+        return outcome
+    items: list[Any] = []
+    try:
+        items.extend(islice(outcome, _MOST_TAKEN))
+    except Exception as error:  # noqa: BLE001 - what came before the exception was given away too
+        items.append(_raised(error))
+    return Taken(type(outcome).__name__, items)
+
+
+def _raised(error: Exception) -> Raised:
+    return Raised(type(error).__name__, _text(error))
 
 
 def _text(error: Exception) -> str:
@@ -114,3 +153,15 @@ def _text(error: Exception) -> str:
         return str(error)[:_LONGEST_TEXT]
     except Exception:  # noqa: BLE001 - an exception that cannot be printed is still an outcome
         return ""
+
+
+def _prints(*datasets: Any) -> tuple[bytes | None, ...]:
+    """What datasets are known by, for those that hold nothing but themselves: others may keep caches."""
+    return tuple(_print(each) if isinstance(each, _CHANGEABLE) else None for each in datasets)
+
+
+def _print(dataset: object) -> bytes | None:
+    try:
+        return hashlib.sha256(pickle.dumps(dataset)).digest()
+    except Exception:  # noqa: BLE001 - whatever it holds may refuse to be written
+        return None

@@ -6,7 +6,8 @@ A report says "nothing found", never "private": an audit can refute a claim and 
 import html
 import json
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,8 @@ from discreet.version import __version__
 
 FORMAT = "discreet.audit/1"
 _BAD = (Verdict.BROKEN, Verdict.VOID)
+_REMARKABLE = (*_BAD, Verdict.SKIPPED)
+_MOST_ROWS = 50
 _STYLE = """body { font: 16px/1.5 "DejaVu Sans", system-ui, sans-serif; color: #1a1a1a; max-width: 72rem;
   margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100%; margin: 1.5rem 0 } caption { text-align: left; font-weight: bold }
@@ -33,17 +36,18 @@ _COLUMNS = ("subject", "layer", "claim", "found", "samples", "false alarm", "ver
 
 @dataclass(frozen=True)
 class Report:
-    """Findings with their date and the version of the library that made them."""
+    """Findings with their date and the version of the library; `about` is what to type to see them again."""
 
     findings: tuple[Finding, ...]
     title: str = "audit"
+    about: str = ""
     time: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     library: str = __version__
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], title: str = "audit") -> "Report":
+    def of(cls, findings: Iterable[Finding], title: str = "audit", about: str = "") -> "Report":
         """The report of some findings, dated now."""
-        return cls(tuple(findings), title)
+        return cls(tuple(findings), title, about)
 
     @property
     def ok(self) -> bool:
@@ -56,15 +60,24 @@ class Report:
         return min(1.0, math.fsum(finding.alarm for finding in self.findings))
 
     def __str__(self) -> str:
-        rows = [_COLUMNS, *(_row(finding) for finding in self.findings)]
-        widths = [max(len(row[place]) for row in rows) for place in range(len(_COLUMNS))]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        is_long = len(self.findings) > _MOST_ROWS
+        shown = [each for each in self.findings if not is_long or each.verdict in _REMARKABLE]
+        rows = _lined([_COLUMNS, *map(_row, shown)]) if shown else []
         told = [
             f"  {finding.subject}: {finding.evidence}"
-            for finding in self.findings
-            if finding.verdict in _BAD or len(self.findings) == 1
+            for finding in shown
+            if finding.verdict in (*_BAD, Verdict.SKIPPED) or len(self.findings) == 1
         ]
-        return "\n".join([*lines, *(["", *told] if told else []), "", self.conclusion()])
+        parts = [self._by_layer() if is_long else [], rows, told, [self.conclusion()]]
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def _by_layer(self) -> list[str]:
+        """How many findings of each verdict there are in each layer."""
+        verdicts = [verdict for verdict in Verdict if any(f.verdict is verdict for f in self.findings)]
+        counts = Counter((f.layer, f.verdict) for f in self.findings)
+        layers = dict.fromkeys(finding.layer for finding in self.findings)
+        rows = [(layer, *(str(counts[layer, verdict] or "") for verdict in verdicts)) for layer in layers]
+        return _lined([("layer", *map(str, verdicts)), *rows])
 
     def conclusion(self) -> str:
         """One sentence on all findings."""
@@ -79,6 +92,7 @@ class Report:
         data = {
             "format": FORMAT,
             "title": self.title,
+            "about": self.about,
             "time": self.time,
             "library": self.library,
             "ok": self.ok,
@@ -95,19 +109,49 @@ class Report:
             f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
             f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
             f"<h1>{title}</h1><p>Made by discreet {html.escape(self.library)} at {html.escape(self.time)}.</p>"
-            f"<p>{html.escape(self.conclusion())}. An audit can refute a claim; it cannot prove one.</p>"
-            f"{_table(self.findings)}{sections}</body></html>\n"
+            f"{_about(self.about)}<p>{html.escape(self.conclusion())}.</p>"
+            "<p>An audit can refute a claim; it cannot prove one.</p>"
+            f"{_table(self.findings)}{sections}{_without_pictures(self.findings)}</body></html>\n"
         )
 
     def save(self, path: str | Path) -> None:
         """Write the report to a file, as JSON or HTML by its ending."""
-        target = Path(path)
-        made = {".json": self.to_json, ".html": self.to_html}.get(target.suffix)
-        if made is None:
-            raise ParameterError(
-                f"a report in {target.name!r}", because="its ending says neither JSON nor HTML", instead="audit.html"
-            )
-        target.write_text(made(), encoding="utf-8")
+        target = writable(path)
+        made = self.to_json() if target.suffix == ".json" else self.to_html()
+        target.write_text(made, encoding="utf-8")
+
+
+def writable(path: str | Path) -> Path:
+    """Where a report can be written; refused before an audit has run for it."""
+    target = Path(path)
+    if target.suffix not in (".json", ".html"):
+        raise ParameterError(
+            f"a report in {target.name!r}", because="its ending says neither JSON nor HTML", instead="audit.html"
+        )
+    if not target.parent.is_dir():
+        raise ParameterError(
+            f"a report in {str(target)!r}", because="there is no such directory", instead=repr(target.name)
+        )
+    return target
+
+
+def _lined(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _about(text: str) -> str:
+    return f"<p><code>{html.escape(text)}</code></p>" if text else ""
+
+
+def _without_pictures(findings: Iterable[Finding]) -> str:
+    """A line on a page that would have pictures, where matplotlib is not installed."""
+    first = next((finding for finding in findings if finding.detail.get("histogram")), None)
+    try:
+        _ = first and figures.figure(first)
+    except UnsupportedError as error:
+        return f"<p>Pictures are left out: {html.escape(error.because)}. {html.escape(error.instead)}</p>"
+    return ""
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

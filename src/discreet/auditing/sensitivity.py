@@ -27,7 +27,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import MechanismName, PrivatePlan, Sensitivity, analyze
 from discreet.analysis.private import Noised
 from discreet.auditing import naming, neighbours
-from discreet.auditing.distances import INFINITE, Norm, distance
+from discreet.auditing.distances import INFINITE, Incomparable, Norm, distance, settled
 from discreet.auditing.finding import Finding, Verdict
 from discreet.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, Registered, Workspace, source_of
@@ -122,7 +122,9 @@ def audit_function(
     """Hold any function of a dataset against the sensitivity claimed for it, on pairs of neighbours.
 
     Distances are exact. NaN and infinities in an answer, another length or other keys, and an error on one side only
-    count as infinitely far. `lists.neighbouring_lists` makes pairs for functions of a list of numbers.
+    count as infinitely far. Iterators are read to their end; answers that cannot be compared, such as objects without
+    an equality of their own, make the audit void. `lists.neighbouring_lists` makes pairs for functions of a list of
+    numbers.
     """
     started = time.perf_counter()
     claimed = rational(sensitivity, "sensitivity")
@@ -133,29 +135,52 @@ def audit_function(
             instead='sensitivity=1, norm="l1"',
         )
     limit = claimed**2 if norm == "l2" else claimed
-    farthest: Fraction | float = Fraction(0)
-    seen, worst = 0, None
-    for one, other in pairs:
-        seen += 1
-        here, there = _called(function, one), _called(function, other)
-        apart = INFINITE if type(here) is not type(there) and _Raised in (type(here), type(there)) else None
-        moved = distance(here, there, norm) if apart is None else apart
-        if worst is None or moved > farthest:
-            farthest, worst = moved, (one, other, here, there)
-    found = math.sqrt(farthest) if norm == "l2" else float(farthest)
-    broken = farthest > limit
+    far = _farthest(function, pairs, norm)
+    broken, found = far.moved > limit, _as_float(far.moved, norm)
     told = f"{norm} distance {_number(found)}, and {shown(claimed)} is claimed"
+    kept = f"{far.seen:,} pairs; the largest {told}"
     return Finding(
         subject=name or str(getattr(function, "__name__", type(function).__name__)),
         layer=LAYER,
         claim=f"neighbours differ by at most {shown(claimed)} in {norm}",
-        verdict=Verdict.VOID if not seen else Verdict.BROKEN if broken else Verdict.NOTHING_FOUND,
-        evidence=f"{told}: {_pair_told(*worst)}" if broken and worst else f"{seen:,} pairs; the largest {told}",
+        verdict=Verdict.BROKEN if broken else Verdict.VOID if far.void or not far.seen else Verdict.NOTHING_FOUND,
+        evidence=f"{told}: {_pair_told(*far.behind)}" if broken else far.void or kept,
         stated=float(claimed),
         found=found,
-        samples=seen,
+        samples=far.seen,
         seconds=time.perf_counter() - started,
     )
+
+
+class _Farthest(NamedTuple):
+    """The largest distance, squared for l2, with its two datasets and their answers; `void` says what had none."""
+
+    moved: Fraction | float
+    behind: tuple[object, ...]
+    seen: int
+    void: str
+
+
+def _farthest(function: Callable[[Any], object], pairs: Iterable[tuple[Any, Any]], norm: Norm) -> _Farthest:
+    far = _Farthest(Fraction(0), (), 0, "")
+    for one, other in pairs:
+        far = far._replace(seen=far.seen + 1)
+        try:
+            here, there = _called(function, one), _called(function, other)
+            moved = _distance(here, there, norm)
+        except Incomparable as reason:
+            far = far._replace(void=str(reason))
+            continue
+        if not far.behind or moved > far.moved:
+            far = far._replace(moved=moved, behind=(one, other, here, there))
+    return far
+
+
+def _as_float(distance: Fraction | float, norm: Norm) -> float:
+    try:
+        return math.sqrt(distance) if norm == "l2" else float(distance)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True)
@@ -173,9 +198,17 @@ def _called(function: Callable[[Any], object], dataset: Any) -> object:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return function(copy.copy(dataset))
+            return settled(function(copy.copy(dataset)))
+        except Incomparable:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a user's function raises is an outcome
             return _Raised(type(error).__name__)
+
+
+def _distance(here: object, there: object, norm: Norm) -> Fraction | float:
+    if isinstance(here, _Raised) != isinstance(there, _Raised):
+        return INFINITE
+    return distance(here, there, norm)
 
 
 def _pair_told(one: object, other: object, here: object, there: object) -> str:

@@ -5,7 +5,7 @@ questions, epsilon_for, remaining, history, what `discreet ledger show` prints, 
 it. What an analyst, a log or a directory listing shows of each is compared, one finding a channel:
 
     status     whether a call returned, and what kind of thing, or raised
-    error      class, text, arguments and notes of an exception and of those behind it, and the functions it passed
+    error      class, text, arguments and notes of an exception and of those behind it, and the lines it passed
     cost       what the ledger says is spent after each call
     keys       the groups of a release, their types and their order
     shape      outputs, sizes, types of numbers, guarantee, receipt: a release without its numbers
@@ -24,6 +24,9 @@ moments of the run, hashes, keys, signatures and random names; paths of the sour
 noisy numbers, and the widths and margins that follow from them; what lies inside the rooms of `private`, which hold
 rows, have mode 0700 and are the engine's; sizes of files that nobody else may list. A hash or a random name is masked
 only as long as it is random: one that comes again in every run on one dataset, and never on the other, is a finding.
+One run on each cannot tell the two, and a channel with such words is void then. So is one that varies by itself, unless
+it never does on one dataset and shows something else on the other: with two runs, that may be chance where few things
+are drawn from, and more runs tell. Nothing is vouched for where no session could be made.
 Time depends on data and noise, and docs/threat-model.md says so: its finding tells what was measured and leaves it
 to you.
 
@@ -35,7 +38,9 @@ several times with an empty home and must name no ledger of its own. Findings qu
 """
 
 import datetime as dt
+import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +53,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from discreet.auditing.finding import Finding, Verdict
-from discreet.auditing.watching import CHANNELS, Seen, Witness, surroundings
+from discreet.auditing.watching import CHANNELS, Seen, Witness, is_address, surroundings
 from discreet.exact import Number
 from discreet.frame import Query, count, table
 from discreet.release import Measured, Release
@@ -57,6 +62,7 @@ from discreet.session import Session, table_name
 LAYER = "side channels"
 CLAIM = "the same on neighbours"
 
+_OPENED = "session"
 _NOT_CALLED = '"not called"'
 _SHOWN = 5
 _LONGEST = 400
@@ -129,7 +135,7 @@ class _Script:
             return witness.seen
 
     def _calls(self, session: Session) -> Calls:
-        yield "session", lambda: session
+        yield _OPENED, lambda: session
         yield "catalog", session.catalog.to_yaml
         for number, query in enumerate(self.queries):
             yield from self._questions(session, number, query)
@@ -191,38 +197,61 @@ def _compared(channel: str, sides: Sides, told: Mapping[str, Any]) -> Finding:
     every = list(dict.fromkeys(call for runs in sides for run in runs for call in run))
     calls = [call for call in every if channel == "status" or all(call in run for runs in sides for run in runs)]
     shown = {call: tuple(_shown(channel, call, runs) for runs in sides) for call in calls}
-    varying = [call for call, (one, other) in shown.items() if len(one) > 1 or len(other) > 1]
-    unlike = [call for call, (one, other) in shown.items() if call not in varying and one != other]
-    unlike += [call for call in calls if call not in unlike and len(sides[0]) > 1 and _names_data(channel, call, sides)]
+    names = {call: _names_of_data(channel, call, sides) for call in calls}
+    unlike = [call for call in calls if _is_apart(*shown[call]) or _is_told(names[call], sides)]
     detail = {"channel": channel, "calls": len(calls), "differences": []}
     if unlike:
         listed = [_difference(channel, call, sides) for call in unlike[:_SHOWN]]
         one, other = listed[0]["one"], listed[0]["other"]
         evidence = f"{channel} of {len(unlike)} of {len(calls)} calls: {unlike[0]} shows {one} and {other}"
         verdict, detail["differences"] = Verdict.BROKEN, listed
-    elif varying:
-        verdict = Verdict.VOID
-        evidence = f"{channel} of {varying[0]} differs between runs on one dataset, so it was not compared"
     else:
-        verdict, evidence = Verdict.NOTHING_FOUND, f"{channel} of {len(calls)} calls is the same"
+        why = _not_compared(channel, sides, shown, names)
+        verdict = Verdict.VOID if why else Verdict.NOTHING_FOUND
+        evidence = why or f"{channel} of {len(calls)} calls is the same"
     return Finding(**told, verdict=verdict, evidence=evidence, detail=detail)
+
+
+def _not_compared(
+    channel: str, sides: Sides, shown: Mapping[str, Sequence[frozenset[str]]], names: Mapping[str, frozenset[str]]
+) -> str:
+    """Why a channel in which nothing was found says nothing, or nothing where it does."""
+    if not any(_OPENED in run for runs in sides for run in runs):
+        return "no session was made on either dataset, so nothing was compared"
+    varying = [call for call, each in shown.items() if max(map(len, each)) > 1]
+    if varying:
+        return f"{channel} of {varying[0]} differs between runs on one dataset, so it was not compared"
+    named = [call for call, words in names.items() if words]
+    if named and len(sides[0]) == 1:
+        return f"{channel} of {named[0]} has words that look random, and one run cannot tell: use repeats=2"
+    return f"{channel} of {named[0]} shows an address in memory that came again, perhaps by chance" if named else ""
+
+
+def _is_apart(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether one dataset always shows the same, and the other never shows that."""
+    return one.isdisjoint(other) and min(len(one), len(other)) == 1
+
+
+def _is_told(words: frozenset[str], sides: Sides) -> bool:
+    """Whether words that look random are not: they came again, and are no addresses, which come again by chance."""
+    return len(sides[0]) > 1 and not all(map(is_address, words))
 
 
 def _shown(channel: str, call: str, runs: Sequence[Run]) -> frozenset[str]:
     return frozenset(run[call].channels[channel] if call in run else _NOT_CALLED for run in runs)
 
 
-def _names_data(channel: str, call: str, sides: Sides) -> bool:
-    """Whether a masked word comes again in every run on one dataset and in none on the other."""
+def _names_of_data(channel: str, call: str, sides: Sides) -> frozenset[str]:
+    """The masked words that come again in every run on one dataset and in none on the other."""
     words = [[run[call].masked[channel] for run in runs if call in run] or [frozenset[str]()] for runs in sides]
     always = [frozenset.intersection(*each) for each in words]
     ever = [frozenset.union(*each) for each in words]
-    return bool(always[0] - ever[1] or always[1] - ever[0])
+    return (always[0] - ever[1]) | (always[1] - ever[0])
 
 
 def _difference(channel: str, call: str, sides: Sides) -> dict[str, str]:
     """The first part of a channel that differs, from both datasets; short enough to read."""
-    one, other = (json.loads(next(iter(_shown(channel, call, runs)))) for runs in sides)
+    one, other = (json.loads(min(_shown(channel, call, runs))) for runs in sides)
     if one == other:
         words = [runs[0][call].masked[channel] for runs in sides]
         one, other = sorted(words[0] - words[1]), sorted(words[1] - words[0])
@@ -250,26 +279,43 @@ def _values(one: Run, other: Run, told: Mapping[str, Any]) -> Finding:
         evidence = "values are noisy: use dp.testing.protect to compare them"
         return Finding(**told, verdict=Verdict.SKIPPED, evidence=evidence, detail=detail)
     reaches = {call: _reach(one[call].measured, other[call].measured) for call in calls}
-    broken = [call for call, reach in reaches.items() if reach > 1]
+    broken = [call for call in calls if _is_farther(one[call].measured, other[call].measured)]
     detail["differences"] = [{"call": call, "times_the_sensitivity": reaches[call]} for call in broken[:_SHOWN]]
     detail["furthest"] = max(reaches.values(), default=0.0)
     if broken:
         evidence = f"values of {broken[0]} differ by {reaches[broken[0]]:.3g} times the stated sensitivity"
         return Finding(**told, verdict=Verdict.BROKEN, evidence=evidence, detail=detail)
     evidence = f"values of {len(calls)} releases differ by at most {detail['furthest']:.3g} times the sensitivity"
-    return Finding(**told, verdict=Verdict.NOTHING_FOUND, evidence=evidence, detail=detail)
+    verdict = Verdict.NOTHING_FOUND if calls else Verdict.VOID
+    return Finding(**told, verdict=verdict, evidence=evidence if calls else "values of no release", detail=detail)
+
+
+Moved = tuple[float, float]
+
+
+def _is_farther(one: Sequence[Measured], other: Sequence[Measured]) -> bool:
+    """Whether two releases are farther apart than is stated, in either norm."""
+    return any(far > most for pair in _moved(one, other) for far, most in pair)
 
 
 def _reach(one: Sequence[Measured], other: Sequence[Measured]) -> float:
-    """The distance of two releases over the stated sensitivity, in the norm in which it is larger."""
+    """The distance of two releases over the stated sensitivity, in the norm in which it is larger; for reports."""
+    reaches = [(_over(*in_l1), math.sqrt(_over(*in_l2))) for in_l1, in_l2 in _moved(one, other)]
+    return max(itertools.chain.from_iterable(reaches), default=0.0)
+
+
+def _over(far: float, most: float) -> float:
+    return far / most if most else math.inf if far else 0.0
+
+
+def _moved(one: Sequence[Measured], other: Sequence[Measured]) -> Iterator[tuple[Moved, Moved]]:
+    """How far each part moved, and how far it may, in L1 and in squared L2; infinitely where lengths differ."""
     if [len(each.steps) for each in one] != [len(each.steps) for each in other]:
-        return float("inf")
-    reach = 0.0
+        yield (math.inf, 1), (math.inf, 1)
+        return
     for here, there in zip(one, other, strict=True):
         moves = [abs(a - b) for a, b in zip(here.steps, there.steps, strict=True)]
-        in_l2 = Fraction(sum(move**2 for move in moves), max(1, here.l2_squared))
-        reach = max(reach, float(Fraction(sum(moves), max(1, here.l1))), float(in_l2) ** 0.5)
-    return reach
+        yield (sum(moves), here.l1), (sum(move**2 for move in moves), here.l2_squared)
 
 
 def _times(sides: Sides, told: Mapping[str, Any]) -> Finding:

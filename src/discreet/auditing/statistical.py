@@ -186,12 +186,13 @@ class _Audit:
     def finding(self, subject: str, seconds: float) -> Finding:
         by_bounds = self.claim.found(*self.tested) if self.tested else 0.0
         found = max(by_bounds, self.wealth.found)
-        told, detail = self._told(found, by_bounds)
+        verdict = self._verdict(by_bounds)
+        told, detail = self._told(found, by_bounds, self._void() if verdict is Verdict.VOID else None)
         return Finding(
             subject=subject,
             layer=LAYER,
             claim=str(self.claim),
-            verdict=self._verdict(by_bounds),
+            verdict=verdict,
             evidence=told,
             stated=self.claim.stated,
             found=found,
@@ -202,11 +203,23 @@ class _Audit:
         )
 
     def _verdict(self, by_bounds: float) -> Verdict:
+        if self.runs.has_changed_data:
+            return Verdict.VOID
         if self.wealth.refutes or by_bounds > self.claim.stated:
             return Verdict.BROKEN
-        return Verdict.VOID if _only_error(self.gathered.sides()) else Verdict.NOTHING_FOUND
+        return Verdict.VOID if self._void() else Verdict.NOTHING_FOUND
 
-    def _told(self, found: float, by_bounds: float) -> tuple[str, dict[str, Any]]:
+    def _void(self) -> str | None:
+        """Why nothing could be judged, if so."""
+        if self.runs.has_changed_data:
+            return "the mechanism changes its dataset, so later runs were on another one: let it copy what it is given"
+        sides = self.gathered.sides()
+        error = _only_error(sides)
+        if error is not None:
+            return f"every run on both datasets raised {error}, so nothing was released that could be judged"
+        return evidence.blindness(sides)
+
+    def _told(self, found: float, by_bounds: float, void: str | None) -> tuple[str, dict[str, Any]]:
         """The sentence and the numbers for a figure."""
         is_bounded = self.tested is not None and by_bounds >= self.wealth.found
         sides = self.gathered.sides(self.half if is_bounded else 0)
@@ -217,14 +230,15 @@ class _Audit:
             "statements": bounds.statements(self.tested, self.claim) if self.tested else {},
             "trade_off": self._curve() if self.tested else [],
         }
-        error, event = _only_error(sides), self._event(is_bounded)
-        if error is not None:
-            return f"every run on both datasets raised {error}, so nothing was released that could be judged", detail
+        event = self._event(is_bounded)
+        if void is not None:
+            return void, detail
         if event is None:
             return "no outcome had a feature to look at", detail
         than = "at least" if is_bounded else "above"
-        sure = f"{self.claim.parameter} {than} {found:.4g} ({100 * (1 - self.alarm):.6g}% sure)"
-        told = evidence.sentence(event, sides, sure) + evidence.warning(sides)
+        within = "" if found > self.claim.stated else f", within the {self.claim.stated:.4g} claimed"
+        sure = f"{self.claim.parameter} {than} {found:.4g} ({100 * (1 - self.alarm):.9g}% sure){within}"
+        told = evidence.sentence(event, sides, sure) + evidence.warning(sides) + evidence.omissions(sides)
         return told, detail | evidence.figure(event, sides)
 
     def _curve(self) -> list[dict[str, float]]:

@@ -40,7 +40,7 @@ class Size:
 
 
 QUICK = Size(
-    mechanism=10_000, redrawn=2_000, blocks=1_000, whole=100, canaries=1_000, pairs=20, repeats=1, right_controls=1
+    mechanism=10_000, redrawn=2_000, blocks=1_000, whole=100, canaries=1_000, pairs=20, repeats=2, right_controls=1
 )
 LONG = Size(
     mechanism=1_000_000,

@@ -1,8 +1,8 @@
 """Watch a call: all that it shows, raises, logs, warns, prints and leaves behind, in terms that two runs can share.
 
 What differs between any two runs is masked: moments of the run itself, paths of its directories and of its source, and
-words that look random (hashes, keys, names of temporary files). Masked words are kept aside: one that comes again in
-every run on one dataset and never on its neighbour is not random, but a name for the data.
+words that look random (hashes, keys, addresses, names of temporary files). Masked words are kept aside: one that comes
+again in every run on one dataset and never on its neighbour is not random, but a name for the data.
 """
 
 import contextlib
@@ -46,7 +46,8 @@ _WITH_MARGINS_FROM_VALUES = ("mean",)
 _ROOMS = "private"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+\d\d:\d\d|Z)?")
 _RANDOM = re.compile(r"\b(?=\d*[a-f])[0-9a-f]{12,}\b|ed25519:[\w+/=]{44}|\btmp[a-z0-9_]{8}\b")
-_ADDRESS = re.compile(r"\b0x[0-9a-f]{8,}\b")
+_ADDRESS = re.compile(r"\b(?:at )?0x[0-9a-f]{8,}\b")
+_OF_AN_OBJECT = "at 0x"
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 _SLACK = dt.timedelta(seconds=1)
 
@@ -93,6 +94,11 @@ class Witness:
         found = (release.measured, release.private) if release else ()
         self.seen[call] = Seen(channels, words, seconds, *found)
         return result
+
+
+def is_address(word: str) -> bool:
+    """Whether a masked word is what Python prints of an object's place in memory, which is often the same by chance."""
+    return word.startswith(_OF_AN_OBJECT)
 
 
 @contextlib.contextmanager
@@ -161,7 +167,7 @@ class _Mask:
         text = _MOMENT.sub(self._moment, text)
         for known, word in self._known.items():
             text = text.replace(known, word)
-        return _ADDRESS.sub("<address>", _RANDOM.sub(self._random, text))
+        return _ADDRESS.sub(self._address, _RANDOM.sub(self._random, text))
 
     def _moment(self, found: re.Match[str]) -> str:
         """Moments of the run only: any other may be somebody's."""
@@ -172,6 +178,10 @@ class _Mask:
     def _random(self, found: re.Match[str]) -> str:
         self.words.add(found[0])
         return "<random>"
+
+    def _address(self, found: re.Match[str]) -> str:
+        self.words.add(found[0])
+        return "<address>"
 
 
 def _attempted(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
@@ -196,7 +206,7 @@ def _told(error: BaseException | None) -> Iterator[dict[str, Any]]:
             "text": str(error),
             "arguments": repr(error.args),
             "notes": getattr(error, "__notes__", []),
-            "functions": [frame.name for frame in traceback.extract_tb(error.__traceback__)],
+            "lines": [f"{each.name}, line {each.lineno}" for each in traceback.extract_tb(error.__traceback__)],
         }
         error = error.__cause__ or error.__context__
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +11,9 @@ import typer
 
 from discreet.auditing import suite
 from discreet.auditing.claims import claim
-from discreet.auditing.report import Report
+from discreet.auditing.report import Report, writable
 from discreet.auditing.statistical import audit
-from discreet.errors import ParameterError, SourceError
+from discreet.errors import ParameterError, Refusal, SourceError
 
 OURSELVES = {"controls": suite.run_controls, "discreet": suite.audit_everything}
 
@@ -45,18 +46,37 @@ def command(
         list[Path] | None, typer.Option(help="Write the report, .html or .json; may be repeated.", show_default=False)
     ] = None,
 ) -> None:
-    """Look for an event that breaks a claim of privacy. Ends with 1 where one is found."""
-    if target in OURSELVES:
-        report = Report.of(OURSELVES[target](quick=not long), f"audit of {target}")
-    else:
-        asked = claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
-        datasets = dataset(one), dataset(other)
-        found = audit(named(target), *datasets, claim=asked, samples=samples, alarm=alarm, name=target, many=many)
-        report = Report.of([found], f"audit of {target}")
+    """Look for an event that breaks a claim of privacy.
+
+    Ends with 0 where nothing is found, 1 where a claim is broken, 2 where the call is refused, 3 where it is void.
+    """
+    try:
+        for path in save or ():
+            writable(path)
+        if target in OURSELVES:
+            _refuse_beside(target, epsilon=epsilon, rho=rho, mu=mu)
+            findings = OURSELVES[target](quick=not long)
+        else:
+            asked = claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
+            datasets = dataset(one), dataset(other)
+            words: dict[str, Any] = {"samples": samples, "alarm": alarm, "name": target, "many": many}
+            findings = [audit(named(target), *datasets, claim=asked, **words)]
+    except Refusal as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        raise typer.Exit(2) from None
+    report = Report.of(findings, f"audit of {target}", f"discreet {shlex.join(sys.argv[1:])}")
+    print(report)
     for path in save or ():
         report.save(path)
-    print(report)
-    raise typer.Exit(0 if report.ok else 1)
+    raise typer.Exit(1 if any(each.is_broken for each in findings) else 0 if report.ok else 3)
+
+
+def _refuse_beside(target: str, **claimed: float | None) -> None:
+    given = [name for name, value in claimed.items() if value is not None]
+    if given:
+        raise ParameterError(
+            f"--{given[0]} beside {target!r}", because="each of them has a claim of its own", instead=f"audit {target}"
+        )
 
 
 def dataset(text: str) -> Any:
@@ -64,7 +84,11 @@ def dataset(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return named(text)
+        if ":" in text and not text.startswith(("[", "{", '"')):
+            return named(text)
+    raise ParameterError(
+        f"the dataset {text!r}", because="it is neither JSON nor MODULE:NAME", instead="'[1, 2, 3]', or mine:PEOPLE"
+    )
 
 
 def named(text: str) -> Any:
@@ -73,9 +97,10 @@ def named(text: str) -> Any:
     if not colon or not module or not name:
         raise ParameterError(
             f"{text!r}",
-            because="it is neither JSON nor the name of a value in a module",
-            instead="mine:mechanism, for `mechanism` in mine.py",
+            because="it names no value in a module",
+            instead=f"{' or '.join(OURSELVES)}, or mine:mechanism, for `mechanism` in mine.py",
         )
+    module = module.removesuffix(".py")
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:

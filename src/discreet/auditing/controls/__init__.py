@@ -1,7 +1,8 @@
 """Controls: mechanisms of which the answer is known, without which an audit that finds nothing says nothing.
 
 `BROKEN` are faults that were published or shipped, each with the pair of datasets that shows it: every one must be
-caught within its samples, or the run is void. `RIGHT` stand on the very edge of their claims: nothing may be found.
+caught within its samples, or the run is void. In `RIGHT` nothing may be found. Most stand
+on the very edge of their claims; the sparse vectors stay within theirs, on the pairs that show the faults of their kin.
 """
 
 from discreet.auditing.controls import noises, outputs, sparse_vectors, thresholds

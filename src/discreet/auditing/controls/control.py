@@ -1,8 +1,8 @@
 """A control: a mechanism of which the answer is known, so that an audit can be audited.
 
-A broken one must be caught, or nothing that the run did not find means anything. A right one, on the edge of its claim,
-must not be. Each is wrong in one way only: noise that is not the fault itself stands on a grid of 2^-20, because
-plain floats are a fault of their own.
+A broken one must be caught, or nothing that the run did not find means anything. A right one, most
+of them on the very edge of their claims, must not be. Each is wrong in one way only: noise that is not the fault itself
+stands on a grid of 2^-20, because plain floats are a fault of their own.
 """
 
 from collections.abc import Callable
