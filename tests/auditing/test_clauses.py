@@ -65,3 +65,8 @@ def test_a_clause_that_draws_has_the_alarm_that_is_given_for_it():
     checks = {"drawn": lambda: "", "exact": lambda: "", "unchecked": _unchecked}
     found = read("thing", checks, {"drawn": 1e-7, "unchecked": 1e-7})
     assert [finding.alarm for finding in found] == [1e-7, 0, 0]
+
+
+def test_one_finding_alone_can_be_required():
+    with pytest.raises(AssertionError, match="its own: a ratio"):
+        require(FINDING)

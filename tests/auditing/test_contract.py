@@ -314,3 +314,8 @@ def test_how_often_two_draws_are_the_same_is_never_taken_for_less(masses, chance
 
     assert _alike(Stating()) == pytest.approx(chance, abs=1e-6)
     assert _alike(Stating()) >= chance - 1e-12
+
+
+def test_what_is_no_mechanism_is_refused_with_what_it_lacks():
+    with pytest.raises(ParameterError, match="event\\(\\), pmf"):
+        check_mechanism(abs)

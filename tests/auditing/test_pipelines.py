@@ -89,7 +89,7 @@ def hold(name, grouped, how, mechanism, **words):
 
 @pytest.mark.parametrize(("name", "grouped", "how", "mechanism"), QUICK)
 def test_sessions_keep_their_contract_for_every_aggregate(name, grouped, how, mechanism):
-    assert len(hold(name, grouped, how, mechanism, pairs=4, samples=0, side_channels=False)) == 8
+    assert len(hold(name, grouped, how, mechanism, pairs=4, samples=0, side_channels=False)) == 9
 
 
 @pytest.mark.full
@@ -309,3 +309,27 @@ def test_a_session_that_names_its_data_is_caught_by_its_side_channels():
 
     broken = [finding for finding in checked(Naming, T.agg(n=dp.count()), side_channels=True) if finding.is_broken]
     assert {finding.layer for finding in broken} == {"side channels"}
+
+
+def test_a_session_and_a_query_in_the_wrong_order_are_refused():
+    with opened() as session, pytest.raises(ParameterError, match="a session, then a query"):
+        check_session(COUNTED, session)
+
+
+def test_too_few_samples_are_refused_before_anything_runs():
+    with opened() as session, pytest.raises(ParameterError, match="refute nothing"):
+        check_session(session, COUNTED, samples=50)
+
+
+def test_a_make_session_with_other_caps_is_told():
+    with opened() as session:
+        made = check_session(
+            session,
+            COUNTED,
+            make_session=lambda rows: opened(rows, max_rows=60),
+            pairs=5,
+            samples=0,
+            side_channels=False,
+        )
+    told = [finding for finding in made if "public facts" in finding.claim]
+    assert [(finding.verdict, "max_rows" in finding.evidence) for finding in told] == [(Verdict.BROKEN, True)]

@@ -28,9 +28,10 @@ def read(
     ]
 
 
-def require(findings: Iterable[Finding]) -> None:
+def require(findings: Finding | Iterable[Finding]) -> None:
     """Raise an AssertionError with one line for each claim that is broken or could not be judged, or nothing."""
-    failed = [finding for finding in findings if finding.verdict in (Verdict.BROKEN, Verdict.VOID)]
+    given = [findings] if isinstance(findings, Finding) else findings
+    failed = [finding for finding in given if finding.verdict in (Verdict.BROKEN, Verdict.VOID)]
     if failed:
         lines = "\n".join(f"  {finding.claim}: {_why(finding)}" for finding in failed)
         told = (

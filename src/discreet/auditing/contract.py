@@ -28,7 +28,7 @@ from discreet.auditing.finding import Finding
 from discreet.auditing.fitting import grid_of, many
 from discreet.auditing.pipelines import check_session
 from discreet.auditing.statistical import audit
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.events import event_of
 from discreet.exact import rational, shown
 
@@ -55,6 +55,7 @@ def check_mechanism(
     `claim` is what the mechanism was built for, where that is not what its event says; `sensitivity`, in steps of the
     grid, is for a mechanism whose event does not say it.
     """
+    _refuse_another_thing(mechanism)
     subject, share = name or type(mechanism).__name__, alarm / _STATISTICAL
     promised: Callable[[], Claim] = lambda: claim or masses.claim_of(event_of(mechanism))  # noqa: E731
     checks: dict[str, Callable[[], Said]] = {
@@ -75,6 +76,15 @@ def check_mechanism(
         ),
     }
     return clauses.read(subject, checks, {_DIFFER: share})
+
+
+def _refuse_another_thing(mechanism: object) -> None:
+    if not callable(getattr(mechanism, "release", None)):
+        raise ParameterError(
+            f"check_mechanism of {type(mechanism).__name__}",
+            because="a mechanism has event(), pmf(y), margin() and release(value), as those of dp.mechanisms do",
+            instead="auditing.audit(callable, one, other, epsilon=1), for any other callable",
+        )
 
 
 def _frozen(mechanism: Any) -> str:

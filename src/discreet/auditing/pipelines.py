@@ -6,6 +6,7 @@ be told apart by. The session gives its public facts, and others are made like i
 
 import contextlib
 import io
+import logging
 import math
 import os
 import tempfile
@@ -28,7 +29,7 @@ from discreet.auditing.clauses import NotChecked
 from discreet.auditing.finding import Finding
 from discreet.auditing.noticing import Noticing
 from discreet.auditing.side_channels import compare_calls
-from discreet.auditing.statistical import audit
+from discreet.auditing.statistical import LEAST_SAMPLES, audit
 from discreet.catalog import Catalog
 from discreet.errors import FAILURE, BudgetError, Failure, ParameterError, SourceError
 from discreet.exact import Number, positive
@@ -67,6 +68,7 @@ def check_session(
     samples        how often each of two neighbours is released for the statistical audit; 0 leaves it out
     side_channels  whether all public calls are compared on two neighbours, which takes seconds
     """
+    _refuse_mixed_up(session, query, samples)
     random = generator or np.random.default_rng()
     with (
         tempfile.TemporaryDirectory(prefix="discreet-audit-", ignore_cleanup_errors=True) as place,
@@ -76,8 +78,24 @@ def check_session(
         return _read(asked, name or f"session over {asked.name!r}", samples, side_channels, alarm)
 
 
+def _refuse_mixed_up(session: object, query: object, samples: int) -> None:
+    if not isinstance(session, Session) or not isinstance(query, Query):
+        raise ParameterError(
+            f"check_session of {type(session).__name__} and {type(query).__name__}",
+            because="it is given a session, then a query",
+            instead='check_session(session, dp.table("visits").agg(n=dp.count()))',
+        )
+    if samples and samples < LEAST_SAMPLES:
+        raise ParameterError(
+            f"samples={samples}",
+            because=f"fewer than {LEAST_SAMPLES} releases of each neighbour refute nothing",
+            instead=f"samples={LEAST_SAMPLES}, or samples=0 to leave that clause out",
+        )
+
+
 def _read(asked: "_Asked", subject: str, samples: int, side_channels: bool, alarm: float) -> list[Finding]:
     checks: dict[str, Callable[[], clauses.Said]] = {
+        "the sessions that are made have the same public facts": lambda: _described(asked),
         "explaining is free": lambda: _explained(asked),
         "a charge comes before data": lambda: _charged_first(asked),
         "a failure says one sentence, and its charge stands": lambda: _failed(asked),
@@ -251,6 +269,16 @@ def _charged_first(asked: _Asked) -> str:
     return "" if all(cost == after for cost in costs) else "data is read before its charge is in the ledger"
 
 
+def _described(asked: _Asked) -> str:
+    """What stands in the catalog decides the sensitivity; a session with other facts is another promise."""
+    made, told = (each.catalog.table(asked.name) for each in (asked.shared, asked.session))
+    of_source = {"source", "relation", "delimiter", "budget", "version", "rows", "population"}
+    other = [
+        name for name in type(told).model_fields if name not in of_source and getattr(made, name) != getattr(told, name)
+    ]
+    return f"make_session opens it with another {', '.join(other)}" if other else ""
+
+
 def _failed(asked: _Asked) -> str:
     def unreadable() -> None:
         raise OSError
@@ -259,7 +287,8 @@ def _failed(asked: _Asked) -> str:
         before = asked.spent(session)
         noticing.opened = unreadable
         try:
-            asked.release(session)
+            with _without_log():
+                asked.release(session)
         except Failure as failure:
             told = str(failure)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not the one sentence
@@ -380,3 +409,14 @@ class _Renewed:
 def _compared(asked: _Asked, subject: str) -> list[Finding]:
     one, other = asked.datasets
     return compare_calls(asked.make_at_home, one, other, [asked.query], epsilon=asked.epsilon, name=subject)
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """Without the line for the owner on a failure that is made on purpose."""
+    log = logging.getLogger("discreet")
+    was, log.disabled = log.disabled, True
+    try:
+        yield
+    finally:
+        log.disabled = was
