@@ -60,7 +60,7 @@ from discreet.release import Measured, Release
 from discreet.session import Session, table_name
 
 LAYER = "side channels"
-CLAIM = "the same on neighbours"
+CLAIM = "the same {} on neighbours"
 
 _OPENED = "session"
 _NOT_CALLED = '"not called"'
@@ -97,14 +97,14 @@ def compare_calls(
     for number in range(repeats):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             sides[side].append(script.run((one, other)[side]))
-    told = {"subject": name or "session", "layer": LAYER, "claim": CLAIM, "samples": repeats}
+    told = {"subject": name or "session", "layer": LAYER, "claim": "", "samples": repeats}
     findings = [
         *(_compared(channel, sides, told) for channel in CHANNELS),
         _values(sides[0][0], sides[1][0], told),
         _times(sides, told),
     ]
     seconds = time.perf_counter() - start
-    return [replace(finding, seconds=seconds) for finding in findings]
+    return [replace(finding, claim=CLAIM.format(finding.detail["channel"]), seconds=seconds) for finding in findings]
 
 
 @dataclass(frozen=True)
