@@ -44,7 +44,7 @@ Name = Literal["laplace", "gaussian"]
 EPSILON, RHO, DELTA = 1, 0.5, 1e-9
 REASON = "an audit of made-up rows"
 BOUNDS = (0, 10)
-TAGS = ("a", "b", "c")
+TAGS = ("a", "b", "c", "d", "e")
 ALL = "all of them"
 KEYS_OF_BLOCK = 2
 ROWS_OF_GROUP = 2
@@ -109,13 +109,14 @@ def rows(case: Case, blocks: int, *, is_one: bool) -> pa.Table:
 
 
 def _in_question(case: Case, keys: range, *, is_one: bool) -> list[tuple[int, tuple[int, str]]]:
-    """The rows of a unit: as much as its caps allow, against none; or against another that is moved or low."""
-    high, low = [(10, "a"), (10, "b")], [(0, "c")]
+    """The rows of a unit: as much as its caps allow, against none; or against another unit, elsewhere or low."""
+    first = [(10, "a"), (10, "b")]
+    full = [(keys[0], cells) for cells in first] + [(keys[1], cells) for cells in ((10, "d"), (10, "e"))]
     if case.neighbours == "add_remove":
-        return [(key, cells) for key in keys for cells in high] if is_one else []
+        return full if is_one else []
     if case.is_grouped:
-        return [(keys[0] if is_one else keys[1], cells) for cells in high]
-    return [(key, cells) for key in keys for cells in (high if is_one else low)]
+        return [(keys[0] if is_one else keys[1], cells) for cells in first]
+    return full if is_one else [(keys[0], (0, "c"))]
 
 
 def protected(
