@@ -174,3 +174,16 @@ def test_a_release_is_told_without_its_numbers(witness):
     assert "receipt <receipt>" in told["text"]["str"]
     assert seen.measured[0].steps == (1, 0)
     assert not seen.is_private
+
+
+@pytest.mark.parametrize("room", ["4daa810a82110dfe", "1234567890123456"])
+def test_the_name_of_a_room_is_random_also_where_it_has_no_letter(witness, room):
+    place = witness._places["home"] / "private" / room
+    place.mkdir(parents=True)
+    assert shown(witness, lambda: None, "files")[1] == "home/private/<random> 755"
+    assert witness.seen["call"].masked["files"] == {room}
+
+
+def test_a_receipt_is_random_also_where_it_has_no_letter_and_a_long_number_is_not(witness):
+    call = lambda: logging.getLogger("discreet").error("receipt %s, sum %s", "123456789012", "123456789012")  # noqa: E731
+    assert shown(witness, call, "log")[0][2] == "receipt <random>, sum 123456789012"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import exp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _COUNT = "n"
 _CERTAIN = 1e6
+_CLEARLY = 4.5
 _COLUMNS = '["birth_date", "zip_code"]'
 
 
@@ -242,15 +243,17 @@ def against_session(
     counts, likelier = np.zeros(shape), np.zeros(shape)
     counts[asked, answered] = release[_COUNT]
     likelier[asked, answered] = _likelier(release)
-    right, baseline = _guesses(counts, likelier, ours, people[truth].to_pylist(), choices)
+    guessed = np.argmax(likelier + _prior(counts, _deviation(release)), axis=1)[ours]
+    usual = choices[int(np.argmax(counts.sum(axis=0)))]
+    truths = people[truth].to_pylist()
     price = float(positive(epsilon, "epsilon"))
     return LinkageByCounts(
         people=people.num_rows,
         on=tuple(columns),
         learn=learn,
         values=len(choices),
-        right=right,
-        baseline=baseline,
+        right=sum(choices[guess] == true for guess, true in zip(guessed, truths, strict=True)),
+        baseline=sum(true == usual for true in truths),
         epsilon=price,
         from_counts=_from_counts(release),
         bound=_bound(session, table, price) if release.private else 1.0,
@@ -307,15 +310,21 @@ def _from_counts(release: Release) -> float:
     return float(ndtr(1 / (noise.scale * 2**0.5)))
 
 
-def _guesses(
-    counts: NDArray[np.float64], likelier: NDArray[np.float64], ours: Codes, truth: list[Any], choices: list[Value]
-) -> tuple[int, int]:
-    """How many guesses are right: by the likeliest value, given how common each is; and by what is common alone."""
-    common = np.maximum(counts.sum(axis=0), 1)
-    guessed = np.argmax(likelier + np.log(common / common.sum()), axis=1)[ours]
-    usual = choices[int(np.argmax(common))]
-    right = sum(choices[guess] == true for guess, true in zip(guessed, truth, strict=True))
-    return right, sum(true == usual for true in truth)
+def _deviation(release: Release) -> float:
+    """The standard deviation of the noise in each count."""
+    if not release.private:
+        return 0.0
+    noise = release.measured[0]
+    return noise.scale * (2**0.5 if noise.mechanism == "discrete Laplace" else 1)
+
+
+def _prior(counts: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:
+    """The logarithm of how common each value is; even where totals are not clearly farther apart than their noise."""
+    totals = counts.sum(axis=0)
+    if np.abs(totals - totals.mean()).max() <= _CLEARLY * deviation * len(counts) ** 0.5:
+        return np.zeros(len(totals))
+    common = np.maximum(totals, 1)
+    return np.asarray(np.log(common / common.sum()))
 
 
 def _keys(people: pa.Table, learn: str, values: list[Value]) -> pa.Table:

@@ -45,7 +45,11 @@ _OF_THE_RUN = ("time", "hash", "previous", "key", "signature", "ledger", "reques
 _WITH_MARGINS_FROM_VALUES = ("mean",)
 _ROOMS = "private"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+\d\d:\d\d|Z)?")
-_RANDOM = re.compile(r"\b(?=\d*[a-f])[0-9a-f]{12,}\b|ed25519:[\w+/=]{44}|\btmp[a-z0-9_]{8}\b")
+_RANDOM = re.compile(
+    r"(?:\b(?=\d*[a-f])|(?<=/private/)|(?<=\breceipt ))[0-9a-f]{12,}\b"
+    r"|ed25519:[\w+/=]{44}|\btmp[a-z0-9_]{8}\b"
+)
+"""A word of 12 digits or more is a number, unless a letter is among them or it stands where a random name does."""
 _ADDRESS = re.compile(r"\b(?:at )?0x[0-9a-f]{8,}\b")
 _OF_AN_OBJECT = "at 0x"
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
