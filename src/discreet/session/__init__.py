@@ -7,84 +7,38 @@ session.release(query, epsilon=0.5)
 
 import html
 import json
-import logging
-import os
-import sys
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
 from discreet.analysis import MechanismName, PrivatePlan, analyze
 from discreet.analysis.explaining import explained, least_epsilon
-from discreet.catalog import Catalog, Table, Value
-from discreet.engines import Engine, Prepared, Source, engines_of, public_location, source_of
-from discreet.errors import Failure, ParameterError, SourceError, short_traceback
-from discreet.exact import Number, positive, probability, whole
+from discreet.catalog import Value
+from discreet.engines import Prepared, public_location, source_of
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, positive, probability
 from discreet.explanation import Explanation
 from discreet.frame import Query
 from discreet.guarantee import Guarantee
-from discreet.home import home
-from discreet.ledger import Entry, Ledger, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
-from discreet.progress import shown_while
-from discreet.pushdown import canonical
+from discreet.ledger import Entry, Ledger, Receipt
 from discreet.release import Key, Release
 from discreet.remaining import Remaining
+from discreet.session.gate import OWNER, Asked, Gate, table_name
 from discreet.slice import Slice
 from discreet.unit import Row
 from discreet.version import __version__
 
-log = logging.getLogger("discreet")
+__all__ = ["Session", "protect", "table_name"]
 
 CONFIDENCE = 0.95
-OWNER = "owner"
 
 
-class Session:
+class Session(Gate):
     """Tables under promises: explain, release, remaining. Usable from several threads at once."""
-
-    _is_private = True
-
-    @short_traceback
-    def __init__(
-        self,
-        catalog: Catalog | str | Path,
-        *,
-        sources: Mapping[str, object] | None = None,
-        ledger: str | Path | Ledger | None = None,
-        analyst: str = OWNER,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
-        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
-        self.analyst = analyst
-        given = dict(sources or {})
-        opened = {
-            name: drafting.opened_source(name, table, given, beside) for name, table in self._catalog.tables.items()
-        }
-        self.ledger = self._open_ledger(ledger)
-        workers = None if threads is None else whole(threads, "threads")
-        self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
-        self._process = os.getpid()
-        self._registrations: dict[str, int] = {}
-        self._end = weakref.finalize(self, _ended, self._engines, self._process)
-        try:
-            for name, table in self._catalog.tables.items():
-                self._register(name, table, opened[name])
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def catalog(self) -> Catalog:
-        """A copy of the public facts: what was registered does not change under an open session."""
-        return self._catalog.model_copy(deep=True)
 
     @classmethod
     @short_traceback
@@ -254,18 +208,6 @@ class Session:
         """Every charge so far, oldest first."""
         return self.ledger.history(self._the_table(table))
 
-    def close(self) -> None:
-        """Give back the engine; prepared tables and spill files are deleted."""
-        self._end()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __str__(self) -> str:
         stamp = "" if self._is_private else "NOT PRIVATE "
         return "\n".join(
@@ -284,114 +226,15 @@ class Session:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    @classmethod
-    def _open_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
-        if ledger is None:
-            path = home() / "ledger.sqlite"
-            print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
-            return SQLiteLedger(path)
-        if getattr(ledger, "is_for_tests", False):
-            raise ParameterError(
-                "the ledger of a testing session",
-                because="it holds exact answers, which this session would hand out",
-                instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
-            )
-        if ledger == ":memory:":
-            log.warning("the budget is kept in memory, and is forgotten when this session ends")
-        return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
-
-    def _register(self, name: str, table: Table, source: Source) -> None:
-        """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
-        known = self.ledger.registered(name, table.version)
-        if known is None or not known.is_charged:
-            self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
-        kept = self.ledger.register(drafting.dataset_of(name, table, source.identity))
-        self._registrations[name] = kept.sequence
-        self._engines[name].adopt(name, kept.hash_key)
-        for column, reason in source.unreadable.items():
-            log.warning("column %r of %r is left out: %s", column, name, reason)
-        if source.identity != "memory":
-            for other in kept.same_source:
-                log.warning("%r and %r are promises over the same source, and add up", name, other)
-
-    def _circumstances(self, name: str) -> str:
-        """What two askings must share, beside the question, for the answer of one to be that of the other."""
-        noise = "with noise" if self._is_private else "without noise"
-        return f"{__version__}, registered {self._registrations[name]}, {noise}"
+    def _body(self, asked: Asked, prepared: Prepared, receipt: Receipt) -> dict[str, Any]:
+        match asked:
+            case PrivatePlan():
+                noisy = self._noisy(asked, self._exact(asked.dataset, prepared))
+                return self._made(asked, noisy, receipt).to_json()
+        raise TypeError(type(asked).__name__)
 
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
-
-    def _budget_of(self, query: Query) -> Budget:
-        """The promise of the table that a query asks, read once from the ledger."""
-        name = table_name(_asked(query))
-        self._catalog.table(name)
-        return self.ledger.budget(name)
-
-    def _prepared(self, private: PrivatePlan) -> Prepared:
-        if not self._end.alive or self._process != os.getpid():
-            raise SourceError(
-                "a session whose engine is gone",
-                because="it was closed, or it was opened before a fork and belongs to the parent process",
-                instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
-            )
-        return self._engines[private.dataset].prepare(private.pushdown)
-
-    def _answered(
-        self, private: PrivatePlan, prepared: Prepared, question: str, request: str | None, *, fresh: bool
-    ) -> tuple[bytes, bool]:
-        """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
-        while True:
-            turn = self.ledger.charge(
-                private.dataset,
-                version=private.pushdown.scan.version,
-                analyst=self.analyst,
-                event=private.event,
-                question=question,
-                request=request,
-                description=canonical(private.pushdown),
-                registration=self._registrations[private.dataset],
-                fresh=fresh,
-            )
-            if turn.payload is not None:
-                return turn.payload, True
-            try:
-                return self._made_and_stored(private, prepared, question, turn), False
-            except SupersededError:
-                fresh = False
-
-    def _made_and_stored(self, private: PrivatePlan, prepared: Prepared, question: str, turn: Turn) -> bytes:
-        """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
-        with self.ledger.holding(turn):
-            payload = self._payload(private, prepared, question, turn)
-            return self.ledger.answer(turn, payload)
-
-    def _payload(self, private: PrivatePlan, prepared: Prepared, question: str, turn: Turn) -> bytes:
-        """Run and add noise; whatever fails from here on says one sentence."""
-        try:
-            noisy = self._noisy(private, self._exact(private.dataset, prepared))
-            return json.dumps(self._made(private, noisy, turn.receipt).to_json(), ensure_ascii=False).encode()
-        except BaseException as error:
-            code = type(error).__name__
-            self._forfeit(turn, code)
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"stopped; its charge stands, receipt {turn.receipt.id}") from None
-            if not isinstance(error, Exception):
-                raise
-        receipt = turn.receipt.id
-        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt)
-        raise Failure
-
-    def _exact(self, name: str, prepared: Prepared) -> list[list[int]]:
-        """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
-        engine = self._engines[name]
-        return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
-
-    def _forfeit(self, turn: Turn, code: str) -> None:
-        try:
-            self.ledger.forfeit(turn, code)
-        except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
-            log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
 
     def _made(self, private: PrivatePlan, noisy: list[list[int]], receipt: Receipt) -> Release:
         rows, level = private.pushdown.keys.rows, _confidence(CONFIDENCE)
@@ -418,43 +261,6 @@ class Session:
             private=self._is_private,
             library=__version__,
         )
-
-    def _the_table(self, table: str | None) -> str:
-        if table is None:
-            if len(self._catalog.tables) != 1:
-                raise ParameterError(
-                    "a table left open",
-                    because="the session has several",
-                    instead=f'remaining("{next(iter(self._catalog.tables))}")',
-                )
-            return next(iter(self._catalog.tables))
-        self._catalog.table(table)
-        return table
-
-
-def table_name(query: Query) -> str:
-    """The name of the table at the bottom of a query."""
-    relation: Any = query.plan.source
-    while hasattr(relation, "source"):
-        relation = relation.source
-    return str(relation.name)
-
-
-def _ended(engines: Mapping[str, Engine], process: int) -> None:
-    """Close engines in the process that started them: a forked child must not delete its parent's workspace."""
-    if process == os.getpid():
-        for engine in dict.fromkeys(engines.values()):
-            engine.close()
-
-
-def _asked(query: object) -> Query:
-    if isinstance(query, Query):
-        return query
-    raise ParameterError(
-        f"a query of type {type(query).__name__}",
-        because="only aggregates are released",
-        instead='dp.table("visits").agg(n=dp.count())',
-    )
 
 
 def _confidence(value: Number) -> Fraction:
