@@ -1,0 +1,237 @@
+"""Above threshold: the sparse vector technique in integers, for streams of any length that choose as they go.
+
+Definition
+    Answers q_i and the threshold T are counted in steps of a public grid; T is rounded up to it. Opening a stream draws
+    R, and each question draws its own N_i: integers with P[R = y] proportional to e^(-|y|/b1) and P[N_i = y]
+    proportional to e^(-|y|/b2). Question i is told to be above if q_i + N_i >= T + R, else below. After `answers` = c
+    above, the stream is closed. With `gap`, an answer above tells q_i + N_i - T - R too; with `with_answers`, also q_i
+    plus fresh noise of scale b3.
+
+Guarantee
+    If no answer of neighbouring datasets differs by more than `sensitivity` = D steps, all that a stream ever tells is
+    epsilon-DP with epsilon = e1 + e2 + e3 for e1 = D/b1, e2 = 2 c D/b2 and, with answers, e3 = c D/b3; the gap is free.
+    If, for each pair of neighbours, all answers move the same way (`monotone`: counts, and sums of values of one sign,
+    under add_remove; never under replace_one), then with e2 = c D/b2 it is max(e1 + max(e2, e3), e2 + e3). It holds for
+    questions chosen after earlier answers, and does not depend on how many there are; over streams of any length no
+    smaller epsilon does. Other releases may go on meanwhile: docs/proofs/accounting/interactive.md. Proof:
+    docs/proofs/mechanisms/threshold/above.md.
+
+Exactness
+    e1 : e2 : e3 are rational shares: 1 for the threshold, (2c)^(2/3) for comparisons (c^(2/3) where monotone), rounded
+    down to thousandths, and as much as these together for answers, unless others are given. Each scale is the least
+    double at or above what its share asks for, and the event is priced from those doubles, so the price is at most the
+    epsilon asked for. Noise is drawn exactly for them. `accuracy` and `margin` are decided in rationals;
+    `probability_above` is a float, for display.
+
+Not covered
+    Whether `sensitivity` and `monotone` are true of the questions. Timing. A machine that is copied while a stream is
+    open. That an answer off the grid was refused is a fact about the data: round rows before they are summed. Shown
+    gaps are not unbiased: they are known to be at least zero.
+
+References
+    Dwork, Naor, Reingold, Rothblum and Vadhan, On the Complexity of Differentially Private Data Release, STOC 2009;
+    Lyu, Su and Li, Understanding the Sparse Vector Technique for Differential Privacy, PVLDB 10(6), 2017, Algorithms 1
+    and 7 (constants, monotone questions, the division); Ding, Wang, Zhang and Kifer, Free Gap Information from the
+    Differentially Private Sparse Vector and Noisy Max Mechanisms, PVLDB 13(3), 2019 (the gap).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import noise
+from discreet.errors import ParameterError, short_traceback
+from discreet.events import PureEvent
+from discreet.exact import Number, double_up, exp_down, positive, rational, shown, whole
+from discreet.mechanisms import lattice
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.lattice import Scalar
+from discreet.mechanisms.threshold.stream import Scales, Stream, steps_of
+
+_THOUSANDTHS = 1000
+_LEAST_BETA = Fraction(1, 10**200)
+_EXAMPLE = "AboveThreshold(threshold=1000, epsilon=0.5, answers=1)"
+
+
+@dataclass(frozen=True, init=False)
+class AboveThreshold:
+    """Which questions have answers above a threshold: one price for a stream that ends after so many above."""
+
+    threshold: Scalar
+    sensitivity: Fraction
+    answers: int
+    monotone: bool
+    gap: bool
+    grid: Fraction
+    scales: Scales
+
+    @short_traceback
+    def __init__(
+        self,
+        *,
+        threshold: Number,
+        epsilon: Number,
+        sensitivity: Number = 1,
+        answers: int = 1,
+        monotone: bool = False,
+        with_answers: bool = False,
+        gap: bool = False,
+        grid: Number = 1,
+        shares: Sequence[Number] | None = None,
+    ) -> None:
+        spacing, size = positive(grid, "grid"), positive(sensitivity, "sensitivity")
+        count, one_way = whole(answers, "answers"), _flag(monotone, "monotone")
+        divided = _shares(shares, count, one_way=one_way, with_answers=_flag(with_answers, "with_answers"))
+        total = _together(*divided, one_way=one_way)
+        parts = [positive(epsilon, "epsilon") * share / total for share in divided]
+        costs = _costs(size / spacing, count, one_way=one_way)
+        doubles = [_scale(cost / part) for cost, part in zip(costs, parts, strict=False)]
+        steps = math.ceil(rational(threshold, "threshold") / spacing)
+        object.__setattr__(self, "threshold", lattice.value_of(steps, spacing))
+        object.__setattr__(self, "sensitivity", size)
+        object.__setattr__(self, "answers", count)
+        object.__setattr__(self, "monotone", one_way)
+        object.__setattr__(self, "gap", _flag(gap, "gap"))
+        object.__setattr__(self, "grid", spacing)
+        object.__setattr__(self, "scales", Scales(*doubles))
+
+    @property
+    def with_answers(self) -> bool:
+        """Whether an answer above comes with the number itself, under fresh noise."""
+        return self.scales.answer is not None
+
+    @property
+    def parts(self) -> tuple[Fraction, ...]:
+        """What the threshold, the comparisons and, where shown, the answers would cost each by itself: exact."""
+        costs = _costs(self.sensitivity / self.grid, self.answers, one_way=self.monotone)
+        return tuple(cost / Fraction(scale) for cost, scale in zip(costs, self.scales.all(), strict=False))
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The epsilon of a whole stream of any length: exact, and at most the one asked for."""
+        return _together(*self.parts, one_way=self.monotone)
+
+    def event(self) -> PureEvent:
+        """What opening a stream does, with all that is ever asked of it."""
+        return PureEvent(epsilon=self.epsilon)
+
+    @short_traceback
+    def open(self) -> Stream:
+        """A stream of questions, whose noise on the threshold is drawn now; charge the event before."""
+        return Stream(
+            threshold=steps_of(self.threshold, self.grid),
+            scales=self.scales,
+            answers=self.answers,
+            grid=self.grid,
+            shows_gap=self.gap,
+        )
+
+    @short_traceback
+    def accuracy(self, queries: int, beta: Number = 0.05) -> Scalar:
+        """A distance alpha, a multiple of the grid: with probability at least 1 - beta, none of so many is off by more.
+
+        All told above are then at least threshold - alpha, all told below are less than threshold + alpha, and
+        threshold + gap is within alpha of the exact answer wherever a gap is shown.
+        """
+        outside, count = _beta(beta), whole(queries, "queries")
+        threshold, comparison = Fraction(self.scales.threshold), Fraction(self.scales.comparison)
+        for_threshold = outside * threshold / (threshold + comparison)
+        once = self._noise_of(self.scales.threshold).margin(1 - for_threshold)
+        return once + self._noise_of(self.scales.comparison).simultaneous_margin(count, 1 - outside + for_threshold)
+
+    @short_traceback
+    def margin(self, confidence: Number = 0.95) -> Scalar:
+        """The least multiple of the grid that the noise of a shown answer stays within, with this probability."""
+        if self.scales.answer is None:
+            raise ParameterError(
+                "a margin of answers that are not shown",
+                because="this watch tells above or below, and no numbers under fresh noise",
+                instead="accuracy(queries=1000), or AboveThreshold(..., with_answers=True).margin()",
+            )
+        return self._noise_of(self.scales.answer).margin(confidence)
+
+    @short_traceback
+    def probability_above(self, value: Scalar) -> float:
+        """The probability that a first question with this exact answer is told to be above: a float, for display."""
+        distance = steps_of(self.threshold, self.grid) - steps_of(value, self.grid)
+        far = _tail(Fraction(self.scales.threshold), Fraction(self.scales.comparison), max(distance, 1 - distance))
+        return float(far if distance > 0 else 1 - far)
+
+    def _noise_of(self, scale: float) -> Laplace:
+        return Laplace.with_scale(scale=scale, sensitivity=self.sensitivity, grid=self.grid)
+
+
+def _costs(steps: Fraction, count: int, *, one_way: bool) -> tuple[Fraction, Fraction, Fraction]:
+    """What epsilon is, times its scale, for the threshold, for all comparisons and for all answers."""
+    return steps, (1 if one_way else 2) * count * steps, count * steps
+
+
+def _together(
+    threshold: Fraction, comparisons: Fraction, answers: Fraction = Fraction(0), *, one_way: bool
+) -> Fraction:
+    """What the parts cost together: where all move one way, no pair of neighbours makes the most of all three."""
+    if one_way:
+        return max(threshold + max(comparisons, answers), comparisons + answers)
+    return threshold + comparisons + answers
+
+
+def _scale(exact: Fraction) -> float:
+    noise.check_scale(exact, "scale", _EXAMPLE)
+    return double_up(exact)
+
+
+def _shares(given: object, count: int, *, one_way: bool, with_answers: bool) -> tuple[Fraction, ...]:
+    """How epsilon is divided: as given, or so that the variance of N - R is least, and as much again for answers."""
+    if given is None:
+        comparisons = _power_two_thirds(count if one_way else 2 * count)
+        return (Fraction(1), comparisons, 1 + comparisons) if with_answers else (Fraction(1), comparisons)
+    wanted = 3 if with_answers else 2
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != wanted:
+        raise ParameterError(
+            f"shares that are not {wanted} numbers",
+            because="epsilon is divided between threshold and comparisons" + (" and answers" if with_answers else ""),
+            instead="shares=(1, 2, 3)" if with_answers else "shares=(1, 2)",
+        )
+    return tuple(positive(share, "shares") for share in given)
+
+
+def _power_two_thirds(count: int) -> Fraction:
+    """count^(2/3) in thousandths, rounded down."""
+    cube = count**2 * _THOUSANDTHS**3
+    root = 1 << -(-cube.bit_length() // 3)
+    while (smaller := (2 * root + cube // root**2) // 3) < root:
+        root = smaller
+    return Fraction(root, _THOUSANDTHS)
+
+
+def _tail(one: Fraction, other: Fraction, least: int) -> Fraction:
+    """P[N - R >= least] for least >= 1 and noise of these two scales, up to about one part in 10^20."""
+    p, r = exp_down(-1 / one), exp_down(-1 / other)
+    p_power, r_power = exp_down(-least / one), exp_down(-least / other)
+    if p == r:
+        mean = least + (1 + p * p) / (1 - p * p)
+        return ((1 - p) / (1 + p)) ** 2 * p_power * (mean / (1 - p) + p / (1 - p) ** 2)
+    apart = (1 - p) ** 2 * r * r_power / (1 + r) - (1 - r) ** 2 * p * p_power / (1 + p)
+    return apart / ((r - p) * (1 - p * r))
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise ParameterError(
+            f"{name} of type {type(value).__name__}",
+            because=f"{name} is said or not said",
+            instead=f"{name}=True, or {name}=False",
+        )
+    return value
+
+
+def _beta(value: object) -> Fraction:
+    number = rational(value, "beta")
+    if not _LEAST_BETA <= number < 1:
+        raise ParameterError(
+            f"beta={shown(number)}",
+            because="it is the probability that some answer is farther off: at least 10^-200 and below 1",
+            instead=f"beta={shown(number / 100) if 1 < number < 100 else '0.05'}",
+        )
+    return number

@@ -1,0 +1,262 @@
+"""A stream of questions against one noisy threshold: the secret state of a watch, and what leaves it.
+
+The noise of the threshold is drawn when the stream opens and is kept; every question gets noise of its own; after the
+last answer above, the stream is closed and everything further is refused, before anything is computed. A stream holds
+secrets, so it belongs to the process that opened it: it cannot be copied or pickled, a forked child cannot use it, and
+its repr shows only what its answers have shown already. Threads may share it: each question is answered whole.
+
+What is proved about it stands in above.py, which opens it.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from types import TracebackType
+from typing import Any, ClassVar, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import noise
+from discreet.errors import BudgetError, ParameterError, UnsupportedError, short_traceback
+from discreet.mechanisms import lattice
+from discreet.mechanisms.lattice import Scalar
+
+_FIRST_BLOCK = 16
+_LARGEST_BLOCK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The noisy answer is below the noisy threshold; nothing else is told."""
+
+    is_above: ClassVar[bool] = False
+    answer: ClassVar[None] = None
+    gap: ClassVar[None] = None
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The noisy answer is at or above the noisy threshold; with the answer and the gap, where they are shown."""
+
+    is_above: ClassVar[bool] = True
+    answer: Scalar | None = None
+    gap: Scalar | None = None
+
+    def __bool__(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The noise of the threshold, of each comparison, and of each answer that is shown, in steps of the grid."""
+
+    threshold: float
+    comparison: float
+    answer: float | None = None
+
+    def all(self) -> tuple[float, ...]:
+        """Those that there are."""
+        return tuple(scale for scale in (self.threshold, self.comparison, self.answer) if scale is not None)
+
+
+class Stream:
+    """An open watch: `ask` until `answers` were above; made by AboveThreshold.open()."""
+
+    __slots__ = ("__weakref__", "_grid", "_left", "_limit", "_lock", "_noises", "_process", "_scales", "_shows_gap")
+
+    def __init__(self, *, threshold: int, scales: Scales, answers: int, grid: Fraction, shows_gap: bool) -> None:
+        self._lock = Lock()
+        self._process = _this_process()
+        self._left = answers
+        self._grid = grid
+        self._scales = scales
+        self._shows_gap = shows_gap
+        self._noises = _Noises(scales.comparison)
+        self._limit = threshold + noise.discrete_laplace(scales.threshold, 1)[0]
+
+    @property
+    def left(self) -> int:
+        """How many more answers may be above before the stream is closed."""
+        return self._left
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every further question is refused."""
+        return not self._left
+
+    @short_traceback
+    def ask(self, value: Scalar) -> Above | Below:
+        """Whether the exact answer to one question, an int or a Fraction on the grid, is above, with noise."""
+        self._refuse_another_process()
+        self._refuse_closed()
+        return self._told([steps_of(value, self._grid)])[0]
+
+    @short_traceback
+    def ask_many(self, values: Sequence[Scalar] | NDArray[np.integer[Any]]) -> list[Above | Below]:
+        """The same for several questions in turn; it ends at the last answer above, and the rest is unanswered."""
+        self._refuse_another_process()
+        self._refuse_closed()
+        return self._told(_all_steps(values, self._grid))
+
+    def close(self) -> None:
+        """End the stream and forget its noise; what it cost stays spent."""
+        self._refuse_another_process()
+        with self._lock:
+            self._forget()
+
+    def _told(self, steps: list[int]) -> list[Above | Below]:
+        """Whatever reads the answers goes before the lock; who waited for it may find the stream closed."""
+        with self._lock:
+            self._refuse_closed()
+            return self._compared(steps)
+
+    def _compared(self, steps: list[int]) -> list[Above | Below]:
+        told: list[Above | Below] = []
+        while self._left and len(told) < len(steps):
+            noises = self._noises.taken(len(steps) - len(told))
+            for exact, noise_of_it in zip(steps[len(told) : len(told) + len(noises)], noises, strict=True):
+                gap = exact + noise_of_it - self._limit
+                told.append(_BELOW if gap < 0 else self._above(exact, gap))
+                if not self._left:
+                    self._forget()
+                    break
+        return told
+
+    def _above(self, exact: int, gap: int) -> Above:
+        self._left -= 1
+        answer = None
+        if self._scales.answer is not None:
+            answer = lattice.value_of(exact + noise.discrete_laplace(self._scales.answer, 1)[0], self._grid)
+        return Above(answer=answer, gap=lattice.value_of(gap, self._grid) if self._shows_gap else None)
+
+    def _forget(self) -> None:
+        self._left = 0
+        self._limit = 0
+        self._noises = _Noises(self._scales.comparison)
+
+    def _refuse_closed(self) -> None:
+        if not self._left:
+            raise BudgetError(
+                "a question to a stream that is closed",
+                because="all the answers above the threshold that it was charged for were given, or it was ended",
+                instead="AboveThreshold(...).open() once more, which is charged as a whole, or a larger answers=...",
+            )
+
+    def _refuse_another_process(self) -> None:
+        if self._process != _this_process():
+            raise UnsupportedError(
+                "a stream in a process that did not open it",
+                because="two processes with the same secret noise would show more answers than were charged for",
+                instead="AboveThreshold(...).open() in this process, which is charged as a whole",
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Stream(left={self._left})"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise UnsupportedError(
+            "a copy of a stream",
+            because="a copy with the same secret noise would show more answers than were charged for",
+            instead="AboveThreshold(...).open() once more, which is charged as a whole",
+        )
+
+
+class _Noises:
+    """Noise of one scale, drawn in blocks that grow as more is asked; each draw is handed out once."""
+
+    def __init__(self, scale: float) -> None:
+        self._scale = scale
+        self._size = _FIRST_BLOCK
+        self._drawn: list[int] = []
+
+    def taken(self, most: int) -> list[int]:
+        """At least one draw, and at most so many; whoever needs more comes again."""
+        if not self._drawn:
+            self._drawn = noise.discrete_laplace(self._scale, self._size)
+            self._size = min(2 * self._size, _LARGEST_BLOCK)
+        taken = self._drawn[-most:]
+        del self._drawn[-most:]
+        return taken
+
+
+_BELOW = Below()
+
+
+def steps_of(value: object, grid: Fraction) -> int:
+    """How many steps of the grid an exact answer is; the messages show neither the answer nor its distance from it."""
+    exact = _exact(value)
+    steps, rest = divmod(exact.numerator * grid.denominator, exact.denominator * grid.numerator)
+    if rest:
+        raise ParameterError(
+            f"an answer that is not a whole multiple of the grid {grid}",
+            because="which answers are on the grid would be told without noise",
+            instead=f"rows rounded to multiples of Fraction('{grid}') before they are summed, or a finer grid=...",
+        )
+    return steps
+
+
+def _all_steps(values: object, grid: Fraction) -> list[int]:
+    listed = _listed(values)
+    if grid == 1 and all(type(value) is int for value in listed):
+        return listed
+    return [steps_of(value, grid) for value in listed]
+
+
+def _listed(values: object) -> list[Any]:
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "iu" or values.ndim != 1:
+            raise _not_exact(f"{values.ndim}-dimensional array of {values.dtype}")
+        integers: list[Any] = values.tolist()
+        return integers
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
+        raise _not_exact(type(values).__name__)
+    return list(values)
+
+
+def _exact(value: object) -> Scalar:
+    if isinstance(value, Fraction):
+        return value
+    index = None if isinstance(value, bool | np.bool_ | np.ndarray) else getattr(value, "__index__", None)
+    if index is None:
+        raise _not_exact(type(value).__name__)
+    return int(index())
+
+
+def _not_exact(kind: str) -> ParameterError:
+    return ParameterError(
+        f"an answer of type {kind}",
+        because="answers are exact: floats betray by their last bits which answer they came from",
+        instead="ask(int) or ask(Fraction); ask_many of a list of them, or of a one-dimensional array of integers",
+    )
+
+
+class _Process:
+    """Marks this process: a number alone could come back in a grandchild."""
+
+    mark = object()
+
+
+def _mark_child() -> None:
+    _Process.mark = object()
+
+
+def _this_process() -> tuple[int, object]:
+    return os.getpid(), _Process.mark
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_mark_child)
