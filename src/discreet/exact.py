@@ -107,6 +107,11 @@ def sqrt_up(value: Fraction) -> Fraction:
     return _outward(_decimal(value, up=True).sqrt(_CONTEXT), up=True)
 
 
+def sqrt_down(value: Fraction) -> Fraction:
+    """A rational at most the square root of a positive value, below it by less than one part in 10^57."""
+    return 1 / sqrt_up(1 / value)
+
+
 def sqrt_double_up(value: Fraction) -> float:
     """The least double whose square is at least the value."""
     guess = double_up(sqrt_up(value))
