@@ -29,6 +29,19 @@ class PureEvent:
 
 
 @dataclass(frozen=True)
+class BoundedRangeEvent:
+    """A mechanism whose losses for two neighbours, over all of its outcomes, lie within an interval of length epsilon.
+
+    That is more than being epsilon-differentially private: selections by exponential weights are like this.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _read(self, "epsilon", _not_negative)
+
+
+@dataclass(frozen=True)
 class ApproximateEvent:
     """Any mechanism known only to be (epsilon, delta)-differentially private."""
 
@@ -84,7 +97,7 @@ class DiscreteGaussianEvent:
 
 @dataclass(frozen=True)
 class LaplaceEvent:
-    """Continuous Laplace noise, for study: nothing in discreet draws it."""
+    """Continuous Laplace noise of a public scale, for study: nothing in discreet emits it."""
 
     scale: Fraction
     sensitivity: Fraction
@@ -129,6 +142,7 @@ class RepeatedEvent:
 
 Event = (
     PureEvent
+    | BoundedRangeEvent
     | ApproximateEvent
     | ConcentratedEvent
     | DiscreteLaplaceEvent
@@ -145,6 +159,7 @@ _KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         PureEvent,
+        BoundedRangeEvent,
         ApproximateEvent,
         ConcentratedEvent,
         DiscreteLaplaceEvent,

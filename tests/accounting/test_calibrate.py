@@ -112,3 +112,16 @@ def test_a_mechanism_stands_for_its_event():
     )
     assert found == pytest.approx(2, rel=1e-5)
     assert calibrate.least_multiplier([Laplace(sensitivity=1, epsilon=1)], epsilon=0.5, accountant="pure") >= 2
+
+
+def test_a_part_of_bounded_range_is_known_by_its_guarantee_and_stays():
+    choice = events.BoundedRangeEvent(Fraction(1, 10))
+    assert calibrate.with_more_noise(choice, Fraction(5)) == choice
+    factor = calibrate.least_multiplier([choice, events.GaussianEvent(1, 1)], epsilon=1, delta=1e-6)
+    assert (
+        concentrated.epsilon(
+            calibrate.with_more_noise(events.ComposedEvent((choice, events.GaussianEvent(1, 1))), Fraction(factor)),
+            1e-6,
+        )
+        <= 1
+    )

@@ -122,3 +122,12 @@ def test_many_equal_events_are_priced_as_quickly_as_one():
     assert time.perf_counter() - start < 5
     assert table == compare(events.RepeatedEvent(events.DiscreteLaplaceEvent(10, 1), 1000), delta=1e-6)
     assert repr(table) == str(table)
+
+
+def test_every_accountant_prices_events_of_bounded_range():
+    table = compare([events.BoundedRangeEvent(0.1)] * 100, delta=1e-6)
+    assert all(row.epsilon is not None for row in table.rows)
+    same = compare([events.PureEvent(0.1)] * 100, delta=1e-6)
+    assert table["pure"].epsilon == same["pure"].epsilon
+    for name in ("concentrated", "renyi", "pld"):
+        assert table[name].epsilon < same[name].epsilon * 0.6

@@ -10,7 +10,7 @@ from dp_accounting import dp_event, privacy_accountant
 from dp_accounting import pld as theirs
 from dp_accounting.pld import privacy_loss_distribution as distributions
 from scipy.optimize import brentq
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from discreet import events
 from discreet.accounting import approximate, concentrated, pld, renyi
@@ -212,6 +212,43 @@ def test_a_delta_alone_is_lost_and_nothing_else():
     assert pld.delta(events.ApproximateEvent(0, 1e-7), 1) == pytest.approx(1e-7, rel=1e-6)
     both = events.ComposedEvent((events.ConcentratedEvent(0.1, 1e-7), events.ApproximateEvent(0, 1e-7)))
     assert pld.epsilon(both, 1e-6) == pytest.approx(pld.epsilon(events.ConcentratedEvent(0.1), 8e-7), rel=1e-4)
+
+
+@pytest.mark.guarantee("accounting.pld")
+@pytest.mark.parametrize("range_", [0.1, 1.0, 6.0])
+def test_one_event_of_bounded_range_has_the_largest_delta_that_its_coins_reach(range_):
+    event = events.BoundedRangeEvent(Fraction(range_))
+    for epsilon in (0.02 * range_, 0.5 * range_, 0.9 * range_):
+        worst = 0.0
+        for loss in np.linspace(epsilon, range_, 2_000)[:-1]:
+            heads = -math.expm1(loss - range_) / -math.expm1(-range_)
+            worst = max(worst, heads * -math.expm1(epsilon - loss))
+        found = pld.delta(event, epsilon)
+        assert worst * (1 - 1e-9) <= found <= worst * (1 + 1e-3) + 1e-12
+        assert found <= pld.delta(events.PureEvent(Fraction(range_)), epsilon)
+
+
+@pytest.mark.parametrize("count", [2, 10, 40])
+def test_several_events_of_bounded_range_are_above_the_worst_of_their_coins(count):
+    """Coins of one loss t each, composed by their binomial sum: a lower bound on the truth."""
+    event = events.RepeatedEvent(events.BoundedRangeEvent(Fraction(1, 4)), count)
+    found = pld.epsilon(event, 1e-6)
+    assert found <= concentrated.epsilon(event, 1e-6) * (1 + 1e-4)
+    assert found <= pld.epsilon(events.RepeatedEvent(events.PureEvent(Fraction(1, 4)), count), 1e-6)
+    times = np.arange(count + 1)
+    for loss in np.linspace(0.005, 0.245, 49):
+        heads = -math.expm1(loss - 0.25) / -math.expm1(-0.25)
+        masses = binom.pmf(times, count, heads)
+        losses = times * loss + (count - times) * (loss - 0.25)
+        truth = float((masses * np.maximum(0, -np.expm1(found - losses))).sum())
+        assert truth <= 1e-6 * (1 + 1e-6)
+
+
+def test_events_of_bounded_range_compose_with_others():
+    both = events.ComposedEvent((events.RepeatedEvent(events.BoundedRangeEvent(0.2), 5), events.GaussianEvent(100, 1)))
+    parts = [pld.epsilon(part, 5e-7) for part in both.events]
+    assert max(parts) < pld.epsilon(both, 1e-6) <= sum(parts)
+    assert pld.delta(events.BoundedRangeEvent(0), 1) == 0
 
 
 def test_nothing_reveals_nothing():

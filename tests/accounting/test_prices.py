@@ -1,7 +1,9 @@
 """Every simple event has one price, and prices add up exactly."""
 
+import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet import events
@@ -17,6 +19,8 @@ TENTH = Fraction(1, 10)
     [
         (events.PureEvent(TENTH), Price(TENTH, Fraction(1, 200), Fraction(0))),
         (events.PureEvent(5), Price(Fraction(5), Fraction(5), Fraction(0))),
+        (events.BoundedRangeEvent(TENTH), Price(TENTH, Fraction(1, 800), Fraction(0))),
+        (events.BoundedRangeEvent(10), Price(Fraction(10), Fraction(10), Fraction(0))),
         (events.ApproximateEvent(TENTH, 1e-9), Price(TENTH, Fraction(1, 200), Fraction(1, 10**9))),
         (events.ConcentratedEvent(TENTH, 1e-9), Price(None, TENTH, Fraction(1, 10**9))),
         (events.DiscreteLaplaceEvent(30, 3), Price(TENTH, Fraction(1, 200), Fraction(0))),
@@ -30,6 +34,36 @@ def test_the_price_of_a_simple_event(event, expected):
     assert total(events.RepeatedEvent(event, 7)) == Price(
         None if expected.epsilon is None else 7 * expected.epsilon, 7 * expected.rho, 7 * expected.delta
     )
+
+
+def divergence(upper: np.ndarray, lower: np.ndarray, alpha: float) -> float:
+    return float(np.logaddexp.reduce(alpha * np.log(upper) + (1 - alpha) * np.log(lower))) / (alpha - 1)
+
+
+@pytest.mark.guarantee("accounting.prices")
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0])
+def test_laws_of_bounded_range_are_within_its_rho_at_every_order_and_some_come_near(epsilon):
+    """Random laws, and the coins with losses t and t - epsilon, which are the worst; both directions."""
+    generator = np.random.default_rng(8)
+    rho = float(price(events.BoundedRangeEvent(Fraction(epsilon))).rho)
+    pairs = []
+    for share in np.linspace(0.001, 0.999, 150):
+        upper = (1 - math.exp(share * epsilon - epsilon)) / -math.expm1(-epsilon)
+        pairs.append((np.array([upper, 1 - upper]), np.array([upper, (1 - upper) * math.exp(epsilon)])))
+    for _ in range(150):
+        size = generator.integers(2, 8)
+        law = generator.dirichlet(np.full(size, 0.5)) + 1e-12
+        pairs.append((law, law * np.exp(generator.uniform(0, epsilon, size))))
+    nearest = 0.0
+    for one, other in pairs:
+        here, there = one / one.sum(), other / other.sum()
+        losses = np.log(here / there)
+        assert losses.max() - losses.min() <= epsilon + 1e-9
+        for alpha in (1.001, 1.5, 2.0, 5.0, 30.0, 400.0):
+            found = max(divergence(here, there, alpha), divergence(there, here, alpha)) / alpha
+            assert found <= rho * (1 + 1e-6)
+            nearest = max(nearest, found / rho)
+    assert nearest > (0.99 if epsilon <= 0.3 else 0.6)
 
 
 def test_one_gaussian_answer_leaves_no_finite_epsilon():

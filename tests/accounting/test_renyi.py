@@ -70,6 +70,30 @@ def test_the_divergence_of_a_coin_is_the_worst_for_its_epsilon(alpha, rate):
     assert renyi.epsilon(events.LaplaceEvent(1, Fraction(rate)), Fraction(alpha)) <= found
 
 
+@pytest.mark.guarantee("accounting.renyi")
+@pytest.mark.parametrize("alpha", ORDERS)
+@pytest.mark.parametrize("rate", ["0.01", "0.5", "3", "20"])
+def test_the_divergence_of_bounded_range_is_that_of_its_worst_coin(alpha, rate):
+    """Coins with losses t and t - rate, for t on a fine grid: none exceeds it and the worst is near it."""
+    order, size = float(alpha), float(rate)
+    found = float(renyi.epsilon(events.BoundedRangeEvent(Fraction(rate)), Fraction(alpha)))
+    worst = 0.0
+    for loss in np.linspace(size / 4000, size * (1 - 1 / 4000), 4000):
+        heads = -math.expm1(loss - size) / -math.expm1(-size)
+        tails = math.exp(loss - size) * -math.expm1(-loss) / -math.expm1(-size)
+        upper, lower = np.array([heads, tails]), np.array([heads * math.exp(-loss), tails * math.exp(size - loss)])
+        worst = max(worst, divergence(upper, lower, order))
+    assert worst * (1 - 1e-9) <= found <= worst * (1 + 1e-3)
+    assert found <= min(size, order * size**2 / 8) * (1 + 1e-9)
+    assert found <= float(renyi.epsilon(events.PureEvent(Fraction(rate)), Fraction(alpha))) * (1 + 1e-9)
+
+
+def test_ranges_far_too_small_and_far_too_large_have_a_divergence_at_once():
+    assert renyi.epsilon(events.BoundedRangeEvent(0), 3) == 0
+    assert renyi.epsilon(events.BoundedRangeEvent(10**6), 3) <= 10**6
+    assert 0 < renyi.epsilon(events.BoundedRangeEvent(Fraction(1, 10**70)), 3) <= Fraction(3, 8 * 10**140)
+
+
 def test_a_sensitivity_that_is_no_integer_falls_back_to_the_coin():
     broken = events.DiscreteLaplaceEvent(4, Fraction(5, 2))
     assert renyi.epsilon(broken, 3) == renyi.epsilon(events.PureEvent(Fraction(5, 8)), 3)

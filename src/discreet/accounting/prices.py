@@ -3,7 +3,8 @@
 Definition
     The price of a simple event is (epsilon, rho, delta): its answer splits, under each of two neighbours, into a part
     of probability 1 - delta and a part of probability delta, and the first parts are within a factor e^epsilon of each
-    other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None.
+    other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None. An event
+    of bounded range epsilon has rho = epsilon^2/8, a quarter of what epsilon alone would say.
 Guarantee
     Prices of events add up, also where each event is chosen after seeing the answers to earlier ones.
 Exactness
@@ -13,6 +14,8 @@ Not covered
 References
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Propositions 1.4, 1.6 and Lemma 8.8.
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorem 4.
+    Cesar and Rogers, Bounding, Concentrating, and Truncating: Unifying Privacy Loss Composition for Data Analytics, ALT
+    2021, Lemma 3.4 (bounded range).
 """
 
 from fractions import Fraction
@@ -47,6 +50,8 @@ def price(event: events.Event) -> Price:
     match event:
         case events.PureEvent(epsilon):
             return Price(epsilon, pure_rho(epsilon), Fraction(0))
+        case events.BoundedRangeEvent(epsilon):
+            return Price(epsilon, min(epsilon, epsilon * epsilon / 8), Fraction(0))
         case events.ApproximateEvent(epsilon, delta):
             return Price(epsilon, pure_rho(epsilon), delta)
         case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):

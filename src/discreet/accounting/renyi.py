@@ -7,6 +7,8 @@ Definition
         Laplace                       e + ln(alpha/(2 alpha-1) + (alpha-1)/(2 alpha-1) e^(-(2 alpha-1) e))/(alpha-1)
         discrete Laplace              the same sum over integers, in closed form
         epsilon-DP                    e + ln((1 + e^(-(2 alpha-1) e))/(1 + e^-e))/(alpha-1), reached by a coin
+        bounded range epsilon         ln z + ln((1 - e^(-alpha e))/(alpha (1 - e^-e)))/(alpha-1), reached by a coin;
+                                      z = (alpha-1) (1 - e^(-alpha e))/(alpha e^-e (1 - e^(-(alpha-1) e)))
         rho-zCDP                      alpha rho
 Guarantee
     Divergences of one order add for events fixed in advance, and for events chosen as one goes if the order was fixed
@@ -19,6 +21,7 @@ Not covered
 References
     Mironov, Renyi Differential Privacy, CSF 2017, Propositions 1, 3, 6, 7 and Corollary 2.
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 3.3 (epsilon-DP).
+    Dong, Durfee and Rogers, Optimal Differential Privacy Composition for Exponential Mechanisms, ICML 2020 (the coin).
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 12.
     Proofs for vectors under Laplace noise: docs/proofs/accounting/pld.md.
 """
@@ -90,6 +93,8 @@ def _simple(event: events.Event, alpha: Fraction) -> Fraction:
     match event:
         case events.PureEvent(rate) | events.ApproximateEvent(rate, _):
             return _coin(rate, alpha)
+        case events.BoundedRangeEvent(rate):
+            return _one_sided_coin(rate, alpha)
         case events.LaplaceEvent(scale, sensitivity):
             return _laplace(sensitivity / scale, alpha)
         case events.DiscreteLaplaceEvent(scale, sensitivity):
@@ -105,6 +110,17 @@ def _coin(rate: Fraction, alpha: Fraction) -> Fraction:
     """The divergence of randomized response, the largest that epsilon-DP allows."""
     inside = (1 + _faded(-(2 * alpha - 1) * rate)) / (1 + exp_down(-rate))
     return _below(rate, inside, alpha)
+
+
+def _one_sided_coin(rate: Fraction, alpha: Fraction) -> Fraction:
+    """The largest divergence that bounded range allows: of a coin whose two losses are the whole range apart."""
+    bound = min(rate, alpha * rate**2 / 8)
+    step_down, rest = exp_down(-rate), 1 - exp_up(-rate)
+    most, less = 1 - _shallow(-alpha * rate), 1 - _faded(-(alpha - 1) * rate)
+    if min(step_down, rest, less) <= 0:
+        return bound
+    found = log_up((alpha - 1) * most / (alpha * step_down * less)) + log_up(most / (alpha * rest)) / (alpha - 1)
+    return max(Fraction(0), min(found, bound))
 
 
 def _laplace(rate: Fraction, alpha: Fraction) -> Fraction:
@@ -128,6 +144,11 @@ def _discrete_laplace(scale: Fraction, sensitivity: Fraction, alpha: Fraction) -
 def _faded(exponent: Fraction) -> Fraction:
     """A rational at least e^exponent, which beyond 130 digits no longer matters."""
     return exp_up(max(exponent, _FAINT))
+
+
+def _shallow(exponent: Fraction) -> Fraction:
+    """A rational at most e^exponent, zero where it no longer matters."""
+    return exp_down(exponent) if exponent > _FAINT else Fraction(0)
 
 
 def _below(rate: Fraction, inside: Fraction, alpha: Fraction) -> Fraction:

@@ -13,6 +13,11 @@ it; `margin(confidence)` is public and says how far the noise goes; `release(val
 answer, leaves it on the public grid, and shows the value in no message. A module's headings (Definition, Guarantee,
 Exactness, Not covered, References) say what is proved; the proof is at the same path under docs/proofs/.
 
+These add noise to numbers that a query has. Others have contracts of their own, stated by their families:
+`selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
+(AboveThreshold: which of many answers are above one), `smooth` (noise that fits the data) and `sampled` (any function,
+asked about chunks).
+
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
 
@@ -20,11 +25,25 @@ from typing import Protocol, overload, runtime_checkable
 
 from discreet.events import Event
 from discreet.exact import Number
+from discreet.mechanisms import sampled, smooth
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import Scalar, Vector
+from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
+from discreet.mechanisms.threshold import AboveThreshold
 
-__all__ = ["Gaussian", "Laplace", "Mechanism"]
+__all__ = [
+    "AboveThreshold",
+    "Exponential",
+    "Gaussian",
+    "Laplace",
+    "Mechanism",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "TopK",
+    "sampled",
+    "smooth",
+]
 
 
 @runtime_checkable

@@ -1,0 +1,184 @@
+"""The mean of answers of chunks within bounds that it finds itself: private quartiles, widened, then a clamped mean.
+
+Definition
+    Public buckets cut [lo, hi] into intervals whose width grows with their distance from zero, 32 to each doubling. For
+    each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of chunks fall into,
+    at epsilon_1 each. From the lower edge of the lower bucket to the upper edge of the upper one it is w; the bounds
+    are widened by `widening` times w on both sides and cut off at lo and hi. Released are these bounds and a
+    ClippedMean within them, at epsilon_2.
+
+Guarantee
+    2 epsilon_1 + epsilon_2 in all, for both neighbour relations, each part with its own constant for the relation:
+    the bounds are a function of what was released, and for any bounds the mean is epsilon_2-DP. Proof:
+    docs/proofs/mechanisms/sampled/self_bounded.md.
+
+Exactness
+    Edges and bounds are whole steps of the grid; both parts are exact as they are alone. The noise of the mean has a
+    scale that depends on the bounds, so its event says only that it is epsilon_2-DP.
+
+Not covered
+    What steps.py does not cover. Bounds that are found badly, where chunks are few or epsilon is small: they are
+    private all the same, and the mean is of answers that were moved into them. The margin is that of the noise.
+
+References
+    Smith, Privacy-preserving Statistical Estimation with Optimal Convergence Rates, STOC 2011, Algorithm 1 (widened
+    Winsorized mean); Mohan, Thakurta, Shi, Song and Culler, GUPT, SIGMOD 2012, Section 4.1.
+"""
+
+import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import ParameterError, short_traceback
+from discreet.events import BoundedRangeEvent, ComposedEvent, PureEvent, RepeatedEvent
+from discreet.exact import Number, positive, probability, rational
+from discreet.mechanisms import lattice
+from discreet.mechanisms.lattice import Scalar
+from discreet.mechanisms.sampled.clipped_mean import ClippedMean
+from discreet.mechanisms.sampled.private_quantile import PrivateQuantile
+from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
+
+PER_DOUBLING = 32
+_PARTS = 2**40
+_QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+_WIDEST = 1_000
+
+
+@dataclass(frozen=True)
+class Found:
+    """A noisy mean with the bounds that it was taken within; all of it is released."""
+
+    value: Fraction
+    bounds: tuple[Scalar, Scalar]
+
+
+@dataclass(frozen=True, init=False)
+class SelfBoundedMean:
+    """The mean of k answers of which only a very wide range is known: `share` of epsilon finds tighter bounds."""
+
+    steps: Steps
+    epsilon: Fraction
+    share: Fraction
+    widening: Fraction
+
+    @short_traceback
+    def __init__(
+        self,
+        *,
+        bounds: tuple[Number, Number],
+        chunks: int,
+        epsilon: Number,
+        grid: Number | None = None,
+        share: Number = 0.5,
+        widening: Number = 2,
+        neighbours: Relation = "add_remove",
+    ) -> None:
+        object.__setattr__(self, "steps", Steps(bounds, chunks, grid, neighbours, _PARTS))
+        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+        object.__setattr__(self, "share", _share(share))
+        object.__setattr__(self, "widening", _widening(widening))
+        self._require_feasible()
+
+    def event(self) -> ComposedEvent:
+        """What a release does: two choices of a bucket, then noise of which only its epsilon is known before."""
+        quartiles = RepeatedEvent(BoundedRangeEvent(self._quartile_epsilon), len(_QUARTILES))
+        return ComposedEvent((quartiles, PureEvent(self._mean_epsilon)))
+
+    @short_traceback
+    def release(self, answers: Sequence[Answer]) -> Found:
+        """Bounds that were found, and the noisy mean of the answers within them."""
+        edges = buckets(self.steps.low, self.steps.high)
+        places = [bisect.bisect_right(edges, step) - 1 for step in self.steps.read(answers)]
+        chosen = sorted(self._quartile(fraction, edges).release(places) for fraction in _QUARTILES)
+        bounds = self._widened(edges[int(chosen[0])], edges[int(chosen[1]) + 1])
+        return Found(self._mean(bounds).release(answers), bounds)
+
+    def margin(self, found: Found, confidence: Number = 0.95) -> Fraction:
+        """How far the noise moves the mean of the answers within the bounds that were found."""
+        return self._mean(found.bounds).margin(confidence)
+
+    def rank_margin(self, confidence: Number = 0.95) -> int:
+        """How many ranks both quartiles are off, at most, with at least this probability."""
+        each = 1 - (1 - lattice.confidence_of(confidence)) / len(_QUARTILES)
+        return self._quartile(_QUARTILES[0], buckets(self.steps.low, self.steps.high)).margin(each)
+
+    def _require_feasible(self) -> None:
+        """Refuse now what could be refused later: the parts with the widest and with the tightest bounds."""
+        if self.steps.width < 2:
+            raise ParameterError(
+                "bounds of one step of the grid",
+                because="there is nothing to find within them",
+                instead="bounds=(-1_000_000, 1_000_000), grid=0.01, or a ClippedMean",
+            )
+        lowest = self.steps.bounds[0]
+        for bounds in (self.steps.bounds, (lowest, lowest + self.steps.grid)):
+            self._mean(bounds)
+
+    @property
+    def _quartile_epsilon(self) -> Fraction:
+        return self.epsilon * self.share / len(_QUARTILES)
+
+    @property
+    def _mean_epsilon(self) -> Fraction:
+        return self.epsilon * (1 - self.share)
+
+    def _quartile(self, fraction: Fraction, edges: Sequence[int]) -> PrivateQuantile:
+        return PrivateQuantile(
+            fraction=fraction,
+            bounds=(0, len(edges) - 2),
+            chunks=self.steps.chunks,
+            epsilon=self._quartile_epsilon,
+            grid=1,
+            neighbours=self.steps.neighbours,
+        )
+
+    def _mean(self, bounds: tuple[Scalar, Scalar]) -> ClippedMean:
+        return ClippedMean(
+            bounds=bounds,
+            chunks=self.steps.chunks,
+            epsilon=self._mean_epsilon,
+            grid=self.steps.grid,
+            neighbours=self.steps.neighbours,
+        )
+
+    def _widened(self, low: int, high: int) -> tuple[Scalar, Scalar]:
+        more = int(self.widening * (high - low))
+        widened = max(self.steps.low, low - more), min(self.steps.high, high + more)
+        return lattice.value_of(widened[0], self.steps.grid), lattice.value_of(widened[1], self.steps.grid)
+
+
+def buckets(low: int, high: int) -> list[int]:
+    """Edges from low to high, closer to each other near zero: bucket i holds the steps from edge i up to edge i + 1.
+
+    The last edge belongs to the last bucket. Edges beyond 32 steps from zero are whole multiples of a 32nd of the power
+    of two below them.
+    """
+    largest = max(abs(low), abs(high))
+    sizes = list(range(min(largest, PER_DOUBLING)))
+    step = 1
+    while PER_DOUBLING * step <= largest:
+        sizes += range(PER_DOUBLING * step, 2 * PER_DOUBLING * step, step)
+        step *= 2
+    edges = {edge for size in sizes for edge in (-size, size) if low < edge < high}
+    return [low, *sorted(edges), high]
+
+
+def _share(value: Number) -> Fraction:
+    share = probability(value, "share", example="0.5")
+    if share == 0:
+        raise ParameterError(
+            "share=0", because="bounds that are found cost something", instead="share=0.5, or a ClippedMean"
+        )
+    return share
+
+
+def _widening(value: Number) -> Fraction:
+    widening = rational(value, "widening")
+    if not 0 <= widening <= _WIDEST:
+        raise ParameterError(
+            f"widening outside 0 to {_WIDEST}",
+            because="it is how often the distance of the quartiles is added on each side",
+            instead="widening=2",
+        )
+    return widening

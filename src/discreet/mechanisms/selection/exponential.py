@@ -1,0 +1,78 @@
+"""The exponential mechanism: any candidate may be chosen, those with high scores more often.
+
+Definition
+    Candidate r is chosen with probability e^(rate u_r)/Z, where Z is the sum over all candidates and the rate is
+    epsilon/(2 sensitivity), or epsilon/sensitivity where the scores are monotone. Equal scores are equally likely.
+
+Guarantee
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, the
+    losses ln P[r]/P'[r] of all candidates lie within one interval of length epsilon. So a release is epsilon-DP,
+    epsilon^2/8-zCDP, and what BoundedRangeEvent(epsilon) says. The range is reached; the loss itself comes as near to
+    epsilon as one likes. With a probability of at least 1 - beta the score chosen is at least the best one minus
+    `utility(candidates, beta)`. Proof: docs/proofs/mechanisms/selection/exponential.md.
+
+Exactness
+    The rate is a rational and each candidate is drawn with exactly its probability (see choice.py); nothing is rounded.
+    `pmf` is for display; `brackets` hold the probabilities between rationals.
+
+Not covered
+    Whether `sensitivity` and `monotone` are true of the scores: under replace-one neighbours counts are not monotone.
+    The time a draw takes. How often `release` is called: every call is a new release, with its own price.
+
+References
+    McSherry and Talwar, Mechanism Design via Differential Privacy, FOCS 2007, Theorems 6 and 8.
+    Durfee and Rogers, Practical Differentially Private Top-k Selection with Pay-what-you-get Composition, NeurIPS 2019
+    (bounded range). Cesar and Rogers, Bounding, Concentrating, and Truncating, ALT 2021, Lemma 3.4 (epsilon^2/8).
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from discreet import choice
+from discreet.errors import short_traceback
+from discreet.events import BoundedRangeEvent
+from discreet.exact import exp_down, exp_up
+from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
+
+
+class Exponential(Selection):
+    """A candidate with probability proportional to e^(rate score)."""
+
+    def event(self) -> BoundedRangeEvent:
+        """What a release does: losses within an interval of length epsilon."""
+        return BoundedRangeEvent(self.epsilon)
+
+    @short_traceback
+    def release(self, scores: Scores) -> int:
+        """The place of a candidate in the list, chosen afresh."""
+        where = standing(scores, self.grid)
+        return choice.chosen(where.gaps, self.rate * where.step)
+
+    @short_traceback
+    def pmf(self, scores: Scores) -> list[float]:
+        """The probability of each candidate, for display."""
+        weights = np.exp(-distances(standing(scores, self.grid), self.rate))
+        shares: list[float] = (weights / weights.sum()).tolist()
+        return shares
+
+    @short_traceback
+    def brackets(self, scores: Scores) -> list[Bracket]:
+        """The probability of each candidate between two rationals, apart by less than one part in 10^50."""
+        return shares(weights(scores, self.grid, self.rate))
+
+
+def weights(scores: Scores, grid: Fraction, rate: Fraction) -> list[Bracket]:
+    """e^(-rate gap) of each candidate between two rationals."""
+    where = standing(scores, grid)
+    exponents = [-rate * where.step * int(gap) for gap in where.gaps]
+    return [Bracket(Fraction(1), Fraction(1)) if x == 0 else Bracket(exp_down(x), exp_up(x)) for x in exponents]
+
+
+def shares(parts: Sequence[Bracket]) -> list[Bracket]:
+    """Each part of the sum of all."""
+    low, high = sum(part.low for part in parts), sum(part.high for part in parts)
+    return [
+        Bracket(part.low / (part.low + high - part.high), part.high / (part.high + low - part.low)) for part in parts
+    ]

@@ -1,0 +1,118 @@
+"""The top k at once: k exponential mechanisms, each among the candidates that are left.
+
+Definition
+    The first is chosen with probability proportional to e^(rate u_r), the next likewise among the others, and so on:
+    k different candidates, in order. The rate is (epsilon/k)/(2 sensitivity), or (epsilon/k)/sensitivity where the
+    scores are monotone. The same law: Gumbel noise of that rate on every score, once, and the k largest in order.
+
+Guarantee
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, each
+    choice has losses within an interval of length epsilon/k, whatever was chosen before. So a release is epsilon-DP,
+    and epsilon^2/(8k)-zCDP: under a promise with a delta k choices cost far less than k times one. With a probability
+    of at least 1 - beta the j-th chosen has at least the j-th best score minus `utility(candidates, beta)`, for all j
+    together. Proof: docs/proofs/mechanisms/selection/top_k.md.
+
+Exactness
+    The rate is a rational and each order is drawn with exactly its probability (see choice.py); nothing is rounded.
+    `pmf` is for display; `brackets` hold the probabilities between rationals; both are for few candidates.
+
+Not covered
+    How many candidates are worth choosing: k is public. Whether `sensitivity` and `monotone` are true of the scores:
+    under replace-one neighbours counts are not monotone. The time a draw takes.
+
+References
+    Durfee and Rogers, Practical Differentially Private Top-k Selection with Pay-what-you-get Composition, NeurIPS 2019,
+    Lemma 4.2 (peeling is one draw of Gumbel noise). Dong, Durfee and Rogers, Optimal Differential Privacy Composition
+    for Exponential Mechanisms, ICML 2020.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import choice
+from discreet.errors import ParameterError, short_traceback
+from discreet.events import BoundedRangeEvent, RepeatedEvent
+from discreet.exact import Number, whole
+from discreet.mechanisms.selection.exponential import weights
+from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, failing, loss, standing
+
+MOST_ORDERS = 5_000
+
+Places = tuple[int, ...]
+
+
+@dataclass(frozen=True, init=False)
+class TopK(Selection):
+    """k different candidates, each with probability proportional to e^(rate score) among those that are left."""
+
+    k: int
+
+    @short_traceback
+    def __init__(
+        self, *, k: int, sensitivity: Number, epsilon: Number, monotone: bool = False, grid: Number = 1
+    ) -> None:
+        super().__init__(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, grid=grid)
+        object.__setattr__(self, "k", whole(k, "k"))
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much a weight falls, in its logarithm, for each unit of score: a k-th of that of one choice."""
+        return super().rate / self.k
+
+    def event(self) -> RepeatedEvent:
+        """What a release does: k choices of bounded range."""
+        return RepeatedEvent(BoundedRangeEvent(self.epsilon / self.k), self.k)
+
+    @short_traceback
+    def release(self, scores: Scores) -> list[int]:
+        """The places of k candidates in the list, chosen afresh, in the order in which they were chosen."""
+        where = standing(scores, self.grid)
+        self._refuse_few(len(where.gaps))
+        return choice.peeled(where.gaps, self.rate * where.step, self.k)
+
+    @short_traceback
+    def pmf(self, scores: Scores) -> dict[Places, float]:
+        """The probability of each order of k places, for display."""
+        return {places: float(bracket.low) for places, bracket in self.brackets(scores).items()}
+
+    @short_traceback
+    def brackets(self, scores: Scores) -> dict[Places, Bracket]:
+        """The probability of each order of k places between two rationals; for at most 5,000 orders."""
+        candidates = weights(scores, self.grid, self.rate)
+        self._refuse_few(len(candidates))
+        if math.perm(len(candidates), self.k) > MOST_ORDERS:
+            raise ParameterError(
+                f"the probabilities of all orders of {self.k} of {len(candidates):,} candidates",
+                because=f"there are more than {MOST_ORDERS:,}",
+                instead="release(scores), which takes any number, or fewer candidates",
+            )
+        return {
+            places: _in_turn([candidates[place] for place in places], candidates)
+            for places in itertools.permutations(range(len(candidates)), self.k)
+        }
+
+    @short_traceback
+    def utility(self, candidates: int, beta: Number) -> Fraction:
+        """How far below the j-th best the j-th chosen may be, for all j, but for a probability of beta."""
+        return loss(self.rate, whole(candidates, "candidates"), failing(beta) / self.k)
+
+    def _refuse_few(self, candidates: int) -> None:
+        if self.k > candidates:
+            raise ParameterError(
+                f"the top {self.k:,} of {candidates:,} candidates",
+                because="each candidate is chosen at most once",
+                instead=f"TopK(k={candidates}, ...)",
+            )
+
+
+def _in_turn(chosen: list[Bracket], candidates: list[Bracket]) -> Bracket:
+    """The product of the shares, each of what is left: of its own weight and the others that are not chosen before."""
+    low, high = Fraction(1), Fraction(1)
+    least, most = sum(part.low for part in candidates), sum(part.high for part in candidates)
+    for part in chosen:
+        low *= part.low / (part.low + most - part.high)
+        high *= part.high / (part.high + least - part.low)
+        least, most = least - part.low, most - part.high
+    return Bracket(low, high)
