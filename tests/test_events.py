@@ -17,6 +17,7 @@ small = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
 
 simple = st.one_of(
     st.builds(events.PureEvent, rates),
+    st.builds(events.BoundedRangeEvent, rates),
     st.builds(events.ApproximateEvent, rates, small),
     st.builds(events.ConcentratedEvent, rates, small),
     st.builds(events.DiscreteLaplaceEvent, scales, rates),
@@ -44,6 +45,32 @@ def test_an_event_reads_back_as_it_was_written(event):
     assert events.canonical(back) == text
 
 
+def test_the_text_of_each_kind_never_changes():
+    """What is written in a ledger is read by every later version: kinds are added here, and no line is edited."""
+    third = Fraction(1, 3)
+    written = {
+        events.PureEvent(third): '{"epsilon":"1/3","kind":"PureEvent"}',
+        events.BoundedRangeEvent(third): '{"epsilon":"1/3","kind":"BoundedRangeEvent"}',
+        events.ApproximateEvent(third, third): '{"delta":"1/3","epsilon":"1/3","kind":"ApproximateEvent"}',
+        events.ConcentratedEvent(third): '{"delta":"0/1","kind":"ConcentratedEvent","rho":"1/3"}',
+        events.DiscreteLaplaceEvent(3, 1): '{"kind":"DiscreteLaplaceEvent","scale":"3/1","sensitivity":"1/1"}',
+        events.DiscreteGaussianEvent(
+            9, 1
+        ): '{"dimension":1,"kind":"DiscreteGaussianEvent","squared_sensitivity":"1/1","variance":"9/1"}',
+        events.LaplaceEvent(3, 1): '{"kind":"LaplaceEvent","scale":"3/1","sensitivity":"1/1"}',
+        events.GaussianEvent(9, 1): '{"kind":"GaussianEvent","squared_sensitivity":"1/1","variance":"9/1"}',
+        events.RepeatedEvent(
+            events.BoundedRangeEvent(1), 2
+        ): '{"count":2,"event":{"epsilon":"1/1","kind":"BoundedRangeEvent"},"kind":"RepeatedEvent"}',
+        events.ComposedEvent((events.PureEvent(1),)): (
+            '{"events":[{"epsilon":"1/1","kind":"PureEvent"}],"kind":"ComposedEvent"}'
+        ),
+    }
+    for event, text in written.items():
+        assert events.canonical(event) == text
+        assert events.from_canonical(text) == event
+
+
 @settings(deadline=None)
 @given(nested)
 def test_leaves_are_simple_and_counted(event):
@@ -68,6 +95,8 @@ def test_numbers_are_rationals_however_they_were_given():
     [
         lambda: events.PureEvent(-1),
         lambda: events.PureEvent(math.nan),
+        lambda: events.BoundedRangeEvent(-1),
+        lambda: events.BoundedRangeEvent(math.inf),
         lambda: events.ApproximateEvent(1, -0.5),
         lambda: events.ApproximateEvent(1, 1.5),
         lambda: events.ConcentratedEvent(-1),

@@ -24,6 +24,8 @@ TYPED = {
     "(~(table.age > 1)) | table.ward.is_missing()": ~(visits.age > 1) | visits.ward.is_missing(),
     "table.ward.is_in(['A', 'B'])": visits.ward.is_in(["A", "B"]),
     "table.age.cast('real')": visits.age.cast("real"),
+    "table.age.bin([18, 30, 45])": visits.age.bin([18, 30, 45]),
+    "table.day.bin(['2026-01-31']) == 1": visits.day.bin([DAY]) == 1,
     "table.day >= '2026-01-31'": visits.day >= DAY,
     "table.seen == '2026-01-31 12:00:00'": visits.seen == dt.datetime(2026, 1, 31, 12),  # noqa: DTZ001 - naive
 }
@@ -40,6 +42,7 @@ def test_an_expression_reads_as_it_could_be_typed(text):
 
 def test_long_lists_are_cut():
     assert repr(visits.age.is_in(range(100))) == "table.age.is_in([0, 1, 2, 3, 4, 5, 6, 7, ...])"
+    assert repr(visits.age.bin(range(100))) == "table.age.bin([0, 1, 2, 3, 4, 5, 6, 7, ...])"
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,9 @@ class TestOperators:
             (visits.age.is_present(), plan.Not(plan.IsMissing(AGE))),
             (visits.age.is_in([1, 2]), plan.IsIn(AGE, (1, 2))),
             (visits.age.cast("text"), plan.Cast(AGE, ColumnType.TEXT)),
+            (visits.age.bin([18, 30.5]), plan.Bin(AGE, (18, 30.5))),
+            (visits.age.bin(np.array([18, 30])), plan.Bin(AGE, (18, 30))),
+            (visits.age.bin(range(10, 30, 10)), plan.Bin(AGE, (10, 20))),
             (visits.age.between(1, 2), plan.Both(Compare(">=", AGE, Literal(1)), Compare("<=", AGE, Literal(2)))),
             (visits.age == visits.cost, Compare("==", AGE, COST)),
             (visits["age"] == 1, Compare("==", AGE, Literal(1))),
@@ -210,6 +213,26 @@ class TestSize:
     def test_what_is_no_list_of_values_is_refused(self, values):
         with pytest.raises(TypeMismatchError):
             visits.ward.is_in(values)
+        with pytest.raises(TypeMismatchError):
+            visits.age.bin(values)
+
+    @pytest.mark.parametrize("edges", [{18, 30}, frozenset({18}), {18: "adult"}])
+    def test_edges_without_an_order_are_refused(self, edges):
+        with pytest.raises(TypeMismatchError, match="smallest first"):
+            visits.age.bin(edges)
+
+    @pytest.mark.pitfall("D")
+    def test_a_million_edges_or_endlessly_many_are_refused_at_once(self):
+        start = time.perf_counter()
+        for edges in (range(1_000_000), itertools.count()):
+            with pytest.raises(ParameterError, match="more than 10,000 edges"):
+                visits.age.bin(edges)
+        assert time.perf_counter() - start < 1
+
+    def test_ten_edges_of_a_bin_are_one_part_of_an_expression(self):
+        assert [visits.age.bin(range(edges)).nodes for edges in (1, 10, 11, plan.MOST_EDGES)] == [3, 3, 4, 1_002]
+        with pytest.raises(ParameterError, match="parts"):
+            visits.age.bin(range(plan.MOST_EDGES)) + visits.cost.bin(range(plan.MOST_EDGES))
 
 
 class TestFrames:
@@ -267,12 +290,30 @@ class TestAggregates:
         assert dp.count_distinct("ward", domain=["A"]).measure == plan.CountDistinct(Column("ward"), ("A",))
         assert dp.count().measure == plan.Count()
         assert dp.count_units().measure == plan.CountUnits()
+        assert frame.median("cost").measure == plan.Median(COST)
+        assert frame.interquartile_range(visits.cost / 2).measure.operand == (visits.cost / 2).node
 
     @pytest.mark.parametrize("column", [5, None, ["cost"], plan.Column("cost"), dp.count()])
     def test_what_is_no_column_is_refused(self, column):
-        for aggregate in (dp.sum, dp.mean, dp.count_distinct):
+        for aggregate in (dp.sum, dp.mean, dp.count_distinct, frame.median, frame.interquartile_range):
             with pytest.raises(TypeMismatchError):
                 aggregate(column)
+
+    @pytest.mark.parametrize("aggregate", [frame.median, frame.interquartile_range])
+    def test_quartiles_have_bounds_and_a_grid_like_any_other_measure(self, aggregate):
+        measure = aggregate("cost", bounds=(0.1, 3), grid=Decimal("0.01")).measure
+        assert (measure.bounds, measure.grid) == ((Fraction(1, 10), 3), Fraction(1, 100))
+        for refused in ({"bounds": (1, 0)}, {"bounds": 5}, {"grid": 0}):
+            with pytest.raises(ParameterError):
+                aggregate("cost", **refused)
+        query = visits.agg(m=aggregate("cost", bounds=(0, 3)))
+        assert repr(query) == f"query of table 'visits': m={aggregate.__name__}('cost', bounds=(0, 3))"
+        with pytest.raises(ParameterError, match="without a name") as refusal:
+            visits.agg(aggregate("cost"))
+        assert refusal.value.instead in (
+            "agg(middle=dp.median('cost'))",
+            "agg(width=dp.interquartile_range('cost'))",
+        )
 
     def test_bounds_and_grids_are_exact(self):
         measure = dp.sum("cost", bounds=(0.1, np.float64(0.3)), grid=Decimal("0.01")).measure

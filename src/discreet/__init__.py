@@ -14,15 +14,27 @@ from typing import TYPE_CHECKING
 from discreet.version import __version__
 
 if TYPE_CHECKING:
-    from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, testing
+    from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
     from discreet.accounting.filters import Budget
     from discreet.catalog import Catalog
+    from discreet.chosen import Chosen
     from discreet.errors import Failure, LedgerError, Refusal
+    from discreet.estimate import Estimate
     from discreet.explanation import Explanation
-    from discreet.frame import count, count_distinct, count_units, mean, sum, table  # noqa: A004 - dp.sum is the name
+    from discreet.frame import (
+        count,
+        count_distinct,
+        count_units,
+        interquartile_range,
+        mean,
+        median,
+        sum,  # noqa: A004 - dp.sum is the name that people type
+        table,
+    )
     from discreet.guarantee import Guarantee
     from discreet.ledger import Receipt, SQLiteLedger
     from discreet.release import Release
+    from discreet.scoring import score
     from discreet.session import Session, protect
     from discreet.slice import Slice
     from discreet.unit import ROW
@@ -31,6 +43,8 @@ _HOMES = {
     "ROW": "unit",
     "Budget": "accounting.filters",
     "Catalog": "catalog",
+    "Chosen": "chosen",
+    "Estimate": "estimate",
     "Explanation": "explanation",
     "Failure": "errors",
     "Guarantee": "guarantee",
@@ -44,17 +58,33 @@ _HOMES = {
     "count": "frame",
     "count_distinct": "frame",
     "count_units": "frame",
+    "interquartile_range": "frame",
     "mean": "frame",
+    "median": "frame",
     "protect": "session",
+    "score": "scoring",
     "sum": "frame",
     "table": "frame",
 }
-_MODULES = ("accounting", "attacks", "auditing", "datasets", "errors", "events", "mechanisms", "plots", "testing")
+_MODULES = (
+    "accounting",
+    "attacks",
+    "auditing",
+    "datasets",
+    "errors",
+    "events",
+    "mechanisms",
+    "plots",
+    "sandbox",
+    "testing",
+)
 
 __all__ = [
     "ROW",
     "Budget",
     "Catalog",
+    "Chosen",
+    "Estimate",
     "Explanation",
     "Failure",
     "Guarantee",
@@ -75,10 +105,14 @@ __all__ = [
     "datasets",
     "errors",
     "events",
+    "interquartile_range",
     "mean",
     "mechanisms",
+    "median",
     "plots",
     "protect",
+    "sandbox",
+    "score",
     "sum",
     "table",
     "testing",

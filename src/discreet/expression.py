@@ -2,7 +2,7 @@
 
 import datetime as dt
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,7 +13,7 @@ from discreet import hints, plan
 from discreet.catalog import UNSTRUCTURED, ColumnType, python_value
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
 from discreet.exact import rational
-from discreet.plan import DEEPEST, MOST_NODES
+from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
 
 _LARGEST_CONSTANT = 10**300
 
@@ -111,6 +111,25 @@ class Expr:
         constants = tuple(_scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
         return _sized(Expr(plan.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
 
+    @short_traceback
+    def bin(self, edges: Iterable[Any]) -> "Expr":
+        """How many of some increasing constants are at most the value: 0 below the first, all from the last on."""
+        if isinstance(edges, str | bytes | set | frozenset | Mapping | Expr) or not isinstance(edges, Iterable):
+            raise TypeMismatchError(
+                f"bin of type {type(edges).__name__}",
+                because="it takes a list of edges, smallest first",
+                instead="bin([18, 30, 45])",
+            )
+        constants = tuple(_scalar(value) for value in itertools.islice(edges, MOST_EDGES + 1))
+        if len(constants) > MOST_EDGES:
+            raise ParameterError(
+                f"bin of more than {MOST_EDGES:,} edges",
+                because="every row is held against them",
+                instead="fewer edges, such as bin(edges[::10])",
+            )
+        parts = 1 + -(-len(constants) // EDGES_IN_A_PART)
+        return _sized(Expr(plan.Bin(self.node, constants), self.depth + 1, self.nodes + parts))
+
     def is_missing(self) -> "Expr":
         """Whether the value is missing."""
         return _unary(plan.IsMissing, self)
@@ -179,7 +198,7 @@ class Expr:
         return written(self.node)
 
 
-def written(node: plan.Expression) -> str:
+def written(node: plan.Expression) -> str:  # noqa: C901 - one case per node
     """An expression as it could be typed, with `table` for its table."""
     match node:
         case plan.Column(name):
@@ -197,14 +216,19 @@ def written(node: plan.Expression) -> str:
         case plan.IsMissing(operand):
             return f"{_inner(operand)}.is_missing()"
         case plan.IsIn(operand, values):
-            shown = [repr(_iso(value)) for value in values[:8]] + ["..."] * (len(values) > 8)
-            return f"{_inner(operand)}.is_in([{', '.join(shown)}])"
+            return f"{_inner(operand)}.is_in([{_listed(values)}])"
+        case plan.Bin(operand, edges):
+            return f"{_inner(operand)}.bin([{_listed(edges)}])"
         case plan.Cast(operand, kind):
             return f"{_inner(operand)}.cast({str(kind)!r})"
 
 
+def _listed(values: tuple[plan.Scalar, ...]) -> str:
+    return ", ".join([repr(_iso(value)) for value in values[:8]] + ["..."] * (len(values) > 8))
+
+
 def _inner(node: plan.Expression) -> str:
-    is_simple = isinstance(node, plan.Column | plan.Literal | plan.IsMissing | plan.IsIn | plan.Cast)
+    is_simple = isinstance(node, plan.Column | plan.Literal | plan.IsMissing | plan.IsIn | plan.Cast | plan.Bin)
     return written(node) if is_simple else f"({written(node)})"
 
 

@@ -27,7 +27,9 @@ __all__ = [
     "count",
     "count_distinct",
     "count_units",
+    "interquartile_range",
     "mean",
+    "median",
     "sum",
     "table",
 ]
@@ -166,6 +168,11 @@ class Grouped:
             raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg"], ".{}(n=dp.count())")
 
 
+def relation_of(frame: Frame) -> plan.Relation:
+    """What a frame stands for; no attribute, because those are columns."""
+    return frame._relation  # noqa: SLF001 - the one reader outside the class
+
+
 @short_traceback
 def table(name: str) -> Frame:
     """A table of the catalog, by name."""
@@ -221,6 +228,22 @@ def mean(
     """The mean of a value clamped to bounds (given here, or declared in the catalog)."""
     measure = plan.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
+
+
+@short_traceback
+def median(
+    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
+) -> Aggregation:
+    """The median of a value clamped to bounds (given here, or declared in the catalog), for `session.smooth`."""
+    return Aggregation(plan.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
+
+
+@short_traceback
+def interquartile_range(
+    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
+) -> Aggregation:
+    """The distance between the quartiles of a value clamped to bounds, for `session.smooth`."""
+    return Aggregation(plan.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
 def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
@@ -300,6 +323,10 @@ def _short(measure: plan.Measure) -> str:
             return "total"
         case plan.Mean():
             return "average"
+        case plan.Median():
+            return "middle"
+        case plan.InterquartileRange():
+            return "width"
 
 
 def _typed(measure: plan.Measure) -> str:
@@ -311,10 +338,17 @@ def _typed(measure: plan.Measure) -> str:
             return "dp.count_units()"
         case plan.CountDistinct(operand):
             return f"dp.count_distinct({_column(operand)})"
-        case plan.Sum(operand, bounds) | plan.Mean(operand, bounds):
-            verb = "sum" if isinstance(measure, plan.Sum) else "mean"
-            limits = f", bounds=({bounds[0]}, {bounds[1]})" if bounds else ""
-            return f"dp.{verb}({_column(operand)}{limits})"
+        case _:
+            limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
+            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{limits})"
+
+
+_VERBS: Mapping[type[plan.Measure], str] = {
+    plan.Sum: "sum",
+    plan.Mean: "mean",
+    plan.Median: "median",
+    plan.InterquartileRange: "interquartile_range",
+}
 
 
 def _measured(measure: plan.Measure) -> str:
@@ -368,7 +402,8 @@ def _listed(values: object, what: str, example: str) -> tuple[Value, ...]:
         raise ParameterError(
             f"{what} of type {type(values).__name__}", because="they are a list, in the order wanted", instead=example
         )
-    return tuple(_key(value) for value in itertools.islice(values, plan.MOST_KEYS + 1))
+    listed = tuple(itertools.islice(values, plan.MOST_KEYS + 1))
+    return listed if set(map(type, listed)) <= {int, str} else tuple(map(_key, listed))
 
 
 def _key(value: object) -> Value:

@@ -39,7 +39,7 @@ def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
 
 
 MODULE: Mapping[str, Hint] = {
-    **_same("median quantile quantiles percentile", _NOT_YET, _HALVES),
+    **_same("quantile quantiles percentile", _NOT_YET, _HALVES),
     **_same("var variance std stdev stddev", _NOT_YET, "dp.mean(table.cost * table.cost, bounds=(0, 25_000_000))"),
     **_same("min max minimum maximum", _EXTREME, _BOUNDS),
     **_same("avg average", _ELSEWHERE, 'dp.mean("cost", bounds=(0, 5_000))'),

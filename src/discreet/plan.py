@@ -16,6 +16,8 @@ Scalar = str | int | float | bool | dt.date | dt.datetime
 DEEPEST = 100
 MOST_NODES = 2_000
 MOST_KEYS = 2_000_000
+MOST_EDGES = 10_000
+EDGES_IN_A_PART = 10
 
 Comparison = Choice["==", "!=", "<", "<=", ">", ">="]
 Arithmetic = Choice["+", "-", "*", "/"]
@@ -99,7 +101,15 @@ class Cast:
     type: ColumnType
 
 
-Expression = Column | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast
+@dataclass(frozen=True)
+class Bin:
+    """How many of some increasing constants are at most the value; missing where the value is."""
+
+    operand: "Expression"
+    edges: tuple[Scalar, ...]
+
+
+Expression = Column | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast | Bin
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,26 @@ class Mean:
     grid: Fraction | None = None
 
 
-Measure = Count | CountUnits | CountDistinct | Sum | Mean
+@dataclass(frozen=True)
+class Median:
+    """The median of a clamped value on a public grid; only noise that fits the data covers it."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class InterquartileRange:
+    """The upper quartile of a clamped value less the lower one; only noise that fits the data covers it."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+Bounded = Sum | Mean | Median | InterquartileRange
+Measure = Count | CountUnits | CountDistinct | Bounded
 
 
 @dataclass(frozen=True)
@@ -195,3 +224,23 @@ class Aggregate:
     source: Relation
     outputs: tuple[Output, ...]
     grouping: Grouping = field(default_factory=Grouping)
+
+
+Side = Choice["equal", "or above", "below"]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Which candidate has the highest score: a measure of the rows whose column is equal to it, or above, or below.
+
+    A score is multiplied by the candidate's own public factor; with `near`, it is minus its distance to that number.
+    """
+
+    source: Relation
+    measure: Measure
+    by: str
+    side: Side
+    candidates: tuple[Value | float, ...]
+    factors: tuple[Fraction, ...] | None = None
+    near: Fraction | None = None
+    max_rows_per_group: int | None = None

@@ -7,10 +7,13 @@ engines/lower has one template for each, and all of them are total.
 
 import datetime as dt
 import hashlib
+import itertools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from discreet.catalog import ColumnType, Value
@@ -21,7 +24,7 @@ Operator = Literal[
     "eq", "ne", "lt", "le", "gt", "ge",
     "and", "or", "not", "in", "missing",
     "add", "subtract", "multiply", "divide",
-    "to_integer", "to_real", "to_text", "to_date", "to_timestamp",
+    "to_integer", "to_real", "to_text", "to_date", "to_timestamp", "bin",
 ]  # fmt: skip
 
 
@@ -123,6 +126,12 @@ class Keys:
     columns: tuple[Term, ...] = ()
     rows: tuple[tuple[Value, ...], ...] = ((),)
 
+    @cached_property
+    def written(self) -> object:
+        """The rows as they stand in the name of a question; many of them as their own name, made once."""
+        plain = _plain(self.rows)
+        return plain if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": digest(self.rows)}
+
 
 @dataclass(frozen=True)
 class Pushdown:
@@ -140,6 +149,10 @@ class Pushdown:
         return tuple(read.column for read in self.scan.columns)
 
 
+MOST_WRITTEN = 1_000
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 def digest(thing: object) -> str:
     """One name for one value: the SHA-256 of its canonical form."""
     return hashlib.sha256(canonical(thing).encode()).hexdigest()
@@ -151,12 +164,14 @@ def canonical(thing: object) -> str:
 
 
 def _plain(thing: object) -> object:
-    if type(thing) in (str, int, bool) or thing is None:
+    if type(thing) in _PLAIN:
         return thing
+    if isinstance(thing, tuple | list):
+        return thing if _is_plain(thing) else [_plain(part) for part in thing]
+    if isinstance(thing, Keys):
+        return {"is": "Keys", "columns": _plain(thing.columns), "rows": thing.written}
     if is_dataclass(thing):
         return {"is": type(thing).__name__} | {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
-    if isinstance(thing, tuple | list):
-        return [_plain(part) for part in thing]
     if isinstance(thing, Fraction):
         return {"ratio": str(thing)}
     if isinstance(thing, float):
@@ -164,3 +179,11 @@ def _plain(thing: object) -> object:
     if isinstance(thing, dt.datetime | dt.date):
         return {type(thing).__name__: thing.isoformat()}
     return thing
+
+
+def _is_plain(things: Sequence[object]) -> bool:
+    """Whether JSON can write these, or rows of them, as they are: a million keys are not walked one by one."""
+    kinds = set(map(type, things))
+    if kinds == {tuple}:
+        kinds = set(map(type, itertools.chain.from_iterable(things)))  # type: ignore[arg-type]
+    return kinds <= _PLAIN

@@ -4,13 +4,19 @@ A testing session answers exactly, marks every release NOT PRIVATE, and cannot w
 is named, the budget is kept in memory and forgotten. Seeds exist only here, for data and never for noise.
 """
 
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from discreet import session
 from discreet.analysis import PrivatePlan
+from discreet.analysis.sampling import Drawn, SampledPlan
+from discreet.analysis.selecting import SelectionPlan
+from discreet.analysis.smoothing import SmoothPlan
 from discreet.ledger import Ledger, SQLiteLedger
+from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 
 __all__ = ["Session", "generator", "protect"]
 
@@ -32,6 +38,47 @@ class Session(session.Session):
 
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.combined(exact)
+
+    def _places(self, asked: SelectionPlan, exact: list[list[int]]) -> list[int]:
+        return asked.combined(exact)
+
+    def _fitted(self, asked: SmoothPlan, exact: list[list[int]]) -> Fraction:
+        return asked.combined(exact)
+
+    def _sampled(self, asked: SampledPlan, answers: list[Fraction]) -> Drawn:
+        return asked.combined(answers)
+
+    def _stream(self, mechanism: AboveThreshold) -> "ExactStream":
+        return ExactStream(mechanism)
+
+
+class ExactStream:
+    """A watch without noise: an answer is above where it is at the threshold or above it."""
+
+    def __init__(self, mechanism: AboveThreshold) -> None:
+        self._mechanism = mechanism
+        self.left = mechanism.answers
+
+    def ask_many(self, values: Sequence[int | Fraction]) -> list[Above | Below]:
+        """Whether each is above, until the last that may be."""
+        told: list[Above | Below] = []
+        for value in values:
+            if not self.left:
+                break
+            told.append(self._told(value))
+            self.left -= told[-1].is_above
+        return told
+
+    def close(self) -> None:
+        """Nothing is kept."""
+        self.left = 0
+
+    def _told(self, value: int | Fraction) -> Above | Below:
+        mechanism = self._mechanism
+        if value < mechanism.threshold:
+            return Below()
+        gap = value - mechanism.threshold if mechanism.gap else None
+        return Above(value if mechanism.with_answers else None, gap)
 
 
 protect = Session.protect

@@ -251,6 +251,109 @@ class TestConstants:
             constant(value, ColumnType.REAL, "here")
 
 
+def _edges(term):
+    return [part.value for part in term.arguments[1:]]
+
+
+class TestBins:
+    @pytest.mark.parametrize(
+        ("name", "edges", "kept"),
+        [
+            ("i", [18, 30], [18, 30]),
+            ("r", [18, 30.5], [18.0, 30.5]),
+            ("d", ["2026-01-31", dt.date(2026, 2, 1)], [dt.date(2026, 1, 31), dt.date(2026, 2, 1)]),
+            ("z", ["2026-01-31 12:00"], [dt.datetime.fromisoformat("2026-01-31 12:00")]),
+            ("z", [dt.date(2026, 1, 31), "2026-02-01"], [dt.datetime(2026, 1, 31), dt.datetime(2026, 2, 1)]),  # noqa: DTZ001 - naive
+        ],
+    )
+    def test_edges_are_constants_of_the_type_of_the_value(self, name, edges, kept):
+        term = _term(t[name].bin(edges))
+        assert (term.operator, term.type, term.arguments[0]) == ("bin", ColumnType.INTEGER, Read(name, NAMES[name]))
+        assert _edges(term) == kept
+        assert {(part.type, type(part.value)) for part in term.arguments[1:]} == {(NAMES[name], type(kept[0]))}
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            (t.i.bin([18, 30]), t.i.bin((18.0, 30.0))),
+            (t.i.bin([0, 18]), t.i.bin([-0.0, 18])),
+            (t.r.bin([18, 30]), t.r.bin(range(18, 31, 12))),
+            (t.d.bin(["2026-01-31"]), t.d.bin([dt.date(2026, 1, 31)])),
+            (t.z.bin(["2026-01-31"]), t.z.bin([dt.date(2026, 1, 31)])),
+            (t.z.bin(["2026-01-31T12:00+02:00"]), t.z.bin(["2026-01-31 10:00"])),
+        ],
+    )
+    def test_equal_bins_are_the_same_question(self, one, other):
+        assert canonical(_term(one)) == canonical(_term(other))
+
+    def test_bins_that_differ_are_different_questions(self):
+        bins = [t.i.bin([18]), t.i.bin([19]), t.i.bin([18, 19]), t.j.bin([18]), t.r.bin([18]), t.i.bin([18.5])]
+        assert len({canonical(_term(each)) for each in bins}) == len(bins)
+
+    def test_whole_numbers_are_held_against_fractions_as_reals(self):
+        term = _term(t.i.bin([17.5, 18]))
+        assert term.arguments[0] == Apply("to_real", (WHOLE,), ColumnType.REAL)
+        assert _edges(term) == [17.5, 18.0]
+        assert _term(t.i.bin([0, 1e300])).arguments[0].type is ColumnType.REAL
+
+    def test_days_are_held_against_times_as_their_midnight(self):
+        noon = dt.datetime.fromisoformat("2026-01-31 12:00")
+        term = _term(t.d.bin(["2026-01-31", noon]))
+        assert term.arguments[0] == Apply("to_timestamp", (Read("d", ColumnType.DATE),), ColumnType.TIMESTAMP)
+        assert _edges(term) == [dt.datetime.fromisoformat("2026-01-31"), noon]
+
+    @pytest.mark.parametrize(
+        ("expression", "what"),
+        [
+            (t.i.bin([30, 18]), "bin with 18 after 30"),
+            (t.i.bin([18, 18]), "bin with 18 after 18"),
+            (t.r.bin([0.5, 0.25]), "bin with 0.25 after 0.5"),
+            (t.d.bin(["2026-02-01", "2026-01-31"]), "bin with '2026-01-31' after '2026-02-01'"),
+            (t.z.bin(["2026-02-01", "2026-01-31 12:00"]), "bin with '2026-01-31 12:00:00' after '2026-02-01 00:00:00'"),
+            (t.r.bin([2**60, 2**60 + 1]), "bin with 1.152921504606847e+18 after 1.152921504606847e+18"),
+        ],
+    )
+    def test_edges_increase_each_once(self, expression, what):
+        refusal = _refused(expression)
+        assert isinstance(refusal, ParameterError)
+        assert (refusal.what, refusal.instead) == (what, "bin(sorted(set(edges)))")
+
+    @pytest.mark.pitfall("D")
+    def test_there_is_an_edge_and_there_are_not_too_many(self):
+        assert "bin of 0 edges" in _refused(t.i.bin([])).what
+        edges = tuple(range(plan.MOST_EDGES + 1))
+        with pytest.raises(ParameterError, match="10,001 edges"):
+            _bound(t).term(plan.Bin(plan.Column("i"), edges))
+        assert len(_edges(_term(t.i.bin(edges[1:])))) == plan.MOST_EDGES
+
+    @pytest.mark.parametrize("name", ["s", "b", "doc", "bin"])
+    def test_only_numbers_and_times_are_binned(self, name):
+        refusal = _refused(t[name].bin([18]))
+        assert isinstance(refusal, TypeMismatchError)
+        _term(eval(refusal.instead.split(", or ")[0], {"table": t}))  # noqa: S307 - our own words
+
+    @pytest.mark.parametrize(
+        ("name", "edge"),
+        [("i", "18"), ("i", True), ("r", "x"), ("d", 18), ("z", 1.5), ("i", 2**63), ("d", "31.1.2026")],
+    )
+    def test_edges_of_another_type_are_refused(self, name, edge):
+        assert isinstance(_refused(t[name].bin([edge])), TypeMismatchError)
+
+    def test_a_bin_is_a_whole_number_like_any_other(self):
+        assert _term(t.r.bin([1, 2]).is_in([0, 2])).arguments[0].operator == "bin"
+        assert _term(t.r.bin([1, 2]) + 1).type is ColumnType.REAL
+        assert reads(_term(t.r.bin([1]) == t.i.bin([1]))) == (REAL, WHOLE)
+
+    @pytest.mark.pitfall("D")
+    def test_a_few_bins_of_the_most_edges_are_taken_and_more_are_refused(self):
+        most = t.i.bin(range(plan.MOST_EDGES))
+        frame = functools.reduce(lambda frame, i: frame.derive(**{f"b{i}": most}), range(4), t)
+        three = frame.where(t.b0 == t.b1, t.b2 == 1)
+        assert _bound(three).predicate is not None
+        with pytest.raises(ParameterError, match="parts"):
+            _bound(three.where(t.b3 == 1))
+
+
 class TestSize:
     @pytest.mark.pitfall("D")
     def test_derived_columns_that_double_each_other_are_refused_before_they_are_printed(self):

@@ -12,7 +12,8 @@ from discreet import plan
 from discreet.analysis.binding import bind
 from discreet.analysis.measures import LARGEST_STEP, STEPS_OF_A_REAL, Recipe, recipe
 from discreet.catalog import Catalog, ColumnType
-from discreet.errors import KeysError, ParameterError, Refusal, TypeMismatchError, UnboundedError
+from discreet.errors import KeysError, ParameterError, Refusal, TypeMismatchError, UnboundedError, UnsupportedError
+from discreet.frame import interquartile_range, median
 from discreet.pushdown import CountRows, CountUnits, CountValues, Read, SumSteps
 
 CATALOG = Catalog.parse("""
@@ -52,6 +53,20 @@ def _refused(aggregate, frame=t) -> Refusal:
     with pytest.raises(Refusal) as caught:
         _made(aggregate, frame)
     return caught.value
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "kind"),
+    [(median, "median"), (interquartile_range, "interquartile range")],
+    ids=["median", "range"],
+)
+def test_what_no_public_noise_covers_is_refused_with_the_verb_that_answers_it(aggregate, kind):
+    for column in ("i", "none", "s"):
+        refusal = _refused(aggregate(column, bounds=(0, 120)))
+        assert isinstance(refusal, UnsupportedError)
+        assert refusal.what == f"{kind} 'x' in a release"
+        assert refusal.because == "no noise of a size that is public covers it"
+        assert refusal.instead == "session.smooth(query, epsilon=...)"
 
 
 class TestCounts:
@@ -247,5 +262,6 @@ class TestMeans:
 
 def test_recipes_are_made_for_every_measure_of_a_plan():
     aggregates = [dp.count(), dp.count_units(), dp.count_distinct("s"), dp.sum("i"), dp.mean("i")]
-    assert {type(a.measure) for a in aggregates} == set(plan.Measure.__args__)
+    refused = {plan.Median, plan.InterquartileRange}
+    assert {type(a.measure) for a in aggregates} == set(plan.Measure.__args__) - refused
     assert [_made(a).kind for a in aggregates] == ["count", "count of units", "count of values", "sum", "mean"]

@@ -59,6 +59,13 @@ QUESTIONS = {
         T.where(T.urgent).group_by("note", "urgent", keys={"note": ["A", None]}, max_groups=2).agg(n=N),
         CAPPED | {"max_rows_per_group": 3},
     ),
+    "bins": (
+        T.derive(band=T.age.bin([18, 30, 45]), hour=T.seen.bin(["2026-01-31 12:00", "2026-01-31 13:00"]))
+        .where(T.admitted.bin(["2026-01-01", "2026-02-01"]) == 1, (T.cost / T.age).bin([-0.5, 1, 1e300]) > 0)
+        .group_by("band", "hour", keys={"band": range(4), "hour": [0, 1, None]})
+        .agg(n=N),
+        CAPPED,
+    ),
     "operators": (
         T.derive(rate=(T.cost - 10) / (T.age + 1) * 2, years=T.note.cast("integer"))
         .where(T.admitted >= "2026-01-31", T.seen < "2026-02-01 12:30", ~(T.ward == "it's"), T.rate.is_present())

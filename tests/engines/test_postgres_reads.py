@@ -164,6 +164,7 @@ def _cast(term, kind):
     return Apply(name.get(kind, f"to_{kind}"), (term,), kind)
 
 
+EDGES = [-1e300, -1.0, 0.0, 5e-324, 0.5, 1.0, 1e149]
 ARITHMETIC = [_real(operator, X, Y) for operator in ("add", "subtract", "multiply", "divide")]
 TERMS = [
     *ARITHMETIC,
@@ -176,6 +177,7 @@ TERMS = [
     *(Apply(c, (one, Y), ColumnType.BOOLEAN) for c in ("eq", "ne", "lt", "le", "gt", "ge") for one in (X, *ARITHMETIC)),
     *(Apply("in", (one, Y, _constant(1.0)), ColumnType.BOOLEAN) for one in (X, *ARITHMETIC)),
     *(Apply("missing", (one,), ColumnType.BOOLEAN) for one in (X, *ARITHMETIC)),
+    *(Apply("bin", (one, *map(_constant, EDGES)), ColumnType.INTEGER) for one in (X, *ARITHMETIC)),
     *(_real(o, _constant(1e149), _constant(y)) for o in ("multiply", "divide", "add") for y in (1e149, 1e-149, 0.0)),
 ]
 PAIRS = list(

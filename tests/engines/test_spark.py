@@ -199,6 +199,7 @@ def test_every_read_of_every_cell_is_that_of_duckdb_under_any_settings(nasty, op
 
 
 REAL = Read("a", ColumnType.REAL), Read("b", ColumnType.REAL)
+EDGES = [Constant(edge, ColumnType.REAL) for edge in (-1e300, -1.0, 0.0, 5e-324, 0.5, 1.0, 1e149)]
 TERMS = [
     *(Apply(name, REAL, ColumnType.REAL) for name in ("add", "subtract", "multiply", "divide")),
     *(Apply(name, REAL, ColumnType.BOOLEAN) for name in ("eq", "ne", "lt", "le", "gt", "ge")),
@@ -206,6 +207,10 @@ TERMS = [
     Apply("divide", (Apply("subtract", REAL, ColumnType.REAL), Apply("add", REAL, ColumnType.REAL)), ColumnType.REAL),
     Apply("missing", (Apply("divide", REAL, ColumnType.REAL),), ColumnType.BOOLEAN),
     Apply("in", (REAL[0], Constant(0.5, ColumnType.REAL), Constant(-0.0, ColumnType.REAL)), ColumnType.BOOLEAN),
+    *(
+        Apply("bin", (operand, *EDGES), ColumnType.INTEGER)
+        for operand in (REAL[0], Apply("divide", REAL, ColumnType.REAL))
+    ),
 ]
 
 

@@ -10,16 +10,15 @@ from discreet import plan, pushdown
 from discreet.accounting.filters import Budget
 from discreet.analysis import allocation, balancing, bounding, combining, keys
 from discreet.analysis.allocation import MechanismName
-from discreet.analysis.binding import Bound, bind, reads
+from discreet.analysis.binding import bind
 from discreet.analysis.measures import Recipe, recipe
 from discreet.analysis.private import Noised, PrivatePlan
+from discreet.analysis.pushing import pushed
 from discreet.analysis.sensitivity import Sensitivity, sensitivity
-from discreet.analysis.slicing import within
 from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.exact import Number
 from discreet.release import MARGIN
-from discreet.unit import Caps
 
 LONGEST_NAME = 200
 
@@ -50,7 +49,7 @@ def analyze(
     bases = combining.bases(tuple(shares), caps, groups, unit.neighbours)
     errors = [error for made in recipes for error in made.errors]
     spent, basis, noises = balancing.narrowest(spendings, bases, shares, errors)
-    question = _pushdown(scope, public, bounding.enforced(unit, caps, groups), basis.asked)
+    question = pushed(scope, public, bounding.enforced(unit, caps, groups), basis.asked)
     return PrivatePlan(
         dataset=scope.name,
         unit=unit,
@@ -92,24 +91,3 @@ def _shares(query: plan.Aggregate, recipes: tuple[Recipe, ...]) -> dict[pushdown
 def _named(measure: pushdown.Integers, recipes: tuple[Recipe, ...]) -> str:
     made = next(r for r in recipes if any(part.measure == measure for part in r.parts))
     return f"{made.kind} {made.name!r}"
-
-
-def _pushdown(
-    scope: Bound, public: pushdown.Keys, caps: Caps, measures: tuple[pushdown.Integers, ...]
-) -> pushdown.Pushdown:
-    terms = [*public.columns, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
-    part = within(scope.table)
-    terms += [condition for condition in (scope.predicate, part) if condition is not None]
-    unit = [pushdown.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
-    used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
-    scan = pushdown.Scan(
-        table=scope.name,
-        version=scope.table.version,
-        columns=tuple(sorted(used, key=lambda read: read.column)),
-        unit=scope.table.unit.columns,
-        missing_units=pushdown.MissingUnits(scope.table.missing_units),
-        max_rows=caps.max_rows,
-        portable=scope.table.sampling == "portable",
-        within=part,
-    )
-    return pushdown.Pushdown(scan, scope.predicate, public, caps, measures)

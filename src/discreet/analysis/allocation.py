@@ -14,7 +14,7 @@ from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
 from discreet.analysis.sensitivity import Sensitivity
 from discreet.conversion import epsilon_of
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact import Number, positive, shown, units_down
+from discreet.exact import Number, positive, shown, sqrt_down, units_down
 from discreet.mechanisms import Gaussian, Laplace
 
 MechanismName = Literal["laplace", "gaussian"]
@@ -66,6 +66,17 @@ def spendings(
         return (first,)
     why = "the query asks for the whole promise, and this noise is no wider for any output"
     return first, Spending("laplace", first.epsilon, first.epsilon, why)
+
+
+def pure_epsilon(spent: Spending) -> Fraction:
+    """The pure epsilon that a spending buys: its own, or the one half of whose square is its rho."""
+    return spent.amount if spent.mechanism == "laplace" else sqrt_down(2 * spent.amount)
+
+
+def largest_pure(budget: Budget, *, epsilon: Number | None, rho: Number | None) -> tuple[Spending, Fraction]:
+    """The spending that a caller asked for with the largest pure epsilon that it buys, and that epsilon."""
+    made = [(spent, pure_epsilon(spent)) for spent in spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)]
+    return max(made, key=lambda pair: pair[1])
 
 
 def _why_laplace(budget: Budget) -> str:

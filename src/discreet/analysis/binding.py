@@ -5,6 +5,7 @@ can mistake a redefined column for the declared one.
 """
 
 import datetime as dt
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from discreet import plan
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Catalog, ColumnType, Table, Value, is_of_type, python_value
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, suggestion
-from discreet.plan import DEEPEST, MOST_NODES
+from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
 from discreet.pushdown import Apply, Constant, Operator, Read, Term
 
 _DEEPEST_TERM = DEEPEST + 20
@@ -163,6 +164,8 @@ def _bind(expression: plan.Expression, scope: Bound) -> Term:  # noqa: C901 - on
             return _arithmetic(operator, _bind(left, scope), _bind(right, scope))
         case plan.Cast(operand, kind):
             return cast(_bind(operand, scope), kind)
+        case plan.Bin(operand, edges):
+            return _binned(_bind(operand, scope), edges)
 
 
 def _refuse_strange_text(operator: plan.Comparison, left: Term, right: Term, scope: Bound) -> tuple[Term, Term]:
@@ -269,6 +272,61 @@ def _membership(operand: Term, values: tuple[plan.Scalar, ...]) -> Term:
     return Apply("in", (operand, *constants), ColumnType.BOOLEAN)
 
 
+def _binned(operand: Term, edges: tuple[plan.Scalar, ...]) -> Term:
+    _refuse_unstructured(operand)
+    if operand.type not in _ORDERED:
+        raise TypeMismatchError(
+            f"bin of {_named(operand)}, which is of type {operand.type}",
+            because="its values have no order that all engines share",
+            instead=f"{_named(operand)} == True"
+            if operand.type is ColumnType.BOOLEAN
+            else f"{_named(operand)}.cast('integer').bin([18, 30, 45])",
+        )
+    operand, edges = _on_one_scale(operand, edges)
+    known: list[Any] = [constant(edge, operand.type, "bin") for edge in edges]
+    if not 0 < len(known) <= MOST_EDGES:
+        raise ParameterError(
+            f"bin of {len(known):,} edges",
+            because=f"there are 1 to {MOST_EDGES:,} of them",
+            instead=f"{_named(operand)}.bin([18, 30, 45])",
+        )
+    for one, other in itertools.pairwise(known):
+        if one >= other:
+            raise ParameterError(
+                f"bin with {_shown(other)} after {_shown(one)}",
+                because=f"edges increase, each once, as values of type {operand.type}",
+                instead="bin(sorted(set(edges)))",
+            )
+    return Apply("bin", (operand, *(Constant(edge, operand.type) for edge in known)), ColumnType.INTEGER)
+
+
+def _on_one_scale(operand: Term, edges: tuple[plan.Scalar, ...]) -> tuple[Term, tuple[plan.Scalar, ...]]:
+    """Value and edges of one type: edges that are whole numbers are so beside whole numbers, and days begin at 0:00."""
+    if operand.type is ColumnType.INTEGER and any(isinstance(edge, float) for edge in edges):
+        if all(_is_whole(edge) for edge in edges):
+            return operand, tuple(int(edge) for edge in edges)  # type: ignore[arg-type]
+        operand = cast(operand, ColumnType.REAL)
+    if operand.type is ColumnType.DATE and any(isinstance(edge, dt.datetime) for edge in edges):
+        operand = cast(operand, ColumnType.TIMESTAMP)
+    if operand.type is ColumnType.TIMESTAMP:
+        edges = tuple(_midnight(edge) if type(edge) is dt.date else edge for edge in edges)
+    return operand, edges
+
+
+def _is_whole(edge: plan.Scalar) -> bool:
+    if isinstance(edge, float):
+        return edge.is_integer() and is_of_type(int(edge), ColumnType.INTEGER)
+    return is_of_type(edge, ColumnType.INTEGER)
+
+
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time())
+
+
+def _shown(edge: object) -> str:
+    return repr(str(edge)) if isinstance(edge, dt.date) else repr(edge)
+
+
 def _arithmetic(operator: plan.Arithmetic, left: Term, right: Term) -> Term:
     for side in (left, right):
         if side.type not in NUMERIC:
@@ -346,10 +404,15 @@ def _modest(term: Term) -> Term:
 
 
 def _extent(term: Term, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Depth and number of parts; shared parts are measured once and counted as often as they are printed."""
+    """Depth and number of parts; shared parts are measured once and counted as often as they are printed.
+
+    The edges of a bin are a list that is searched, not parts that are computed: ten of them count as one.
+    """
     if not isinstance(term, Apply):
         return 1, 1
     if id(term) not in known:
-        parts = [_extent(argument, known) for argument in term.arguments]
-        known[id(term)] = 1 + max(depth for depth, _ in parts), 1 + sum(nodes for _, nodes in parts)
+        measured = term.arguments[:1] if term.operator == "bin" else term.arguments
+        parts = [_extent(argument, known) for argument in measured]
+        edges = -(-(len(term.arguments) - len(measured)) // EDGES_IN_A_PART)
+        known[id(term)] = 1 + max(depth for depth, _ in parts), 1 + edges + sum(nodes for _, nodes in parts)
     return known[id(term)]

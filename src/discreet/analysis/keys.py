@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from discreet import plan
 from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
-from discreet.catalog import UNSTRUCTURED, ColumnType, Value
+from discreet.catalog import UNSTRUCTURED, ColumnType, Value, is_of_type
 from discreet.errors import KeysError, TypeMismatchError
 from discreet.plan import MOST_KEYS
 from discreet.pushdown import Keys, Read, Term
@@ -78,8 +78,15 @@ def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Va
 
 
 def _constants(values: Iterable[Value], term: Term, name: str) -> tuple[Value, ...]:
-    place = f"keys of {name!r}"
-    return tuple(key_constant(value, term.type, place) for value in values)
+    place, listed = f"keys of {name!r}", tuple(values)
+    if term.type is ColumnType.INTEGER and set(map(type, listed)) == {int} and _fits(listed):
+        return listed
+    return tuple(key_constant(value, term.type, place) for value in listed)
+
+
+def _fits(numbers: tuple[Value, ...]) -> bool:
+    """Whether whole numbers are keys as they are, which is quick to see of a million."""
+    return all(is_of_type(extreme(numbers), ColumnType.INTEGER) for extreme in (min, max))  # type: ignore[type-var]
 
 
 def _refuse_strangers(name: str, given: tuple[Value, ...], declared: tuple[Value, ...]) -> None:

@@ -6,26 +6,30 @@ The contract, which one test suite holds every engine to:
 - `run` answers with whole numbers, one list per measure, in the order of the public keys; absent keys are zeros.
 - The same question on the same rows with the same key gives the same integers, whatever the order of the rows.
 - NULL, NaN, infinities and cells that do not fit their declared type are missing; no cell can raise an error.
+- `chunks` gives rows in chunks of whole units; what is in a chunk, and its order, depends on those units alone.
 - `close` leaves nothing behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from discreet.catalog import ColumnType
+from discreet.engines.chunking import Chunk
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import located, public_location
 from discreet.engines.opening import draft, engine_of, engines_of, has_tables, source_of
 from discreet.engines.sources import Source, unreadable_column
-from discreet.engines.sql import Prepared, Registered
+from discreet.engines.sql import Prepared, PreparedChunks, Registered
 from discreet.engines.workspace import Workspace
 from discreet.progress import Stage
-from discreet.pushdown import Pushdown
+from discreet.pushdown import Pushdown, Term
 
 __all__ = [
+    "Chunk",
     "DuckDB",
     "Engine",
     "Prepared",
+    "PreparedChunks",
     "Registered",
     "Source",
     "Workspace",
@@ -54,6 +58,12 @@ class Engine(Protocol):
 
     def run(self, prepared: Prepared) -> list[list[int]]:
         """Answer a bound question in whole numbers."""
+
+    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+        """Bind a split of a question's rows into chunks of whole units, without reading a row."""
+
+    def chunks(self, prepared: PreparedChunks) -> Iterator[Chunk]:
+        """Every chunk with its number, 0 first, from one pass over the rows."""
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""

@@ -8,12 +8,12 @@ brought within `reading.LARGEST_REAL` first, and sums of numbers that small stay
 """
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.catalog import ColumnType, Value
-from discreet.engines import reading
+from discreet.engines import binning, reading
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.tallying import ByUnit, Tally
 from discreet.errors import UnsupportedError
@@ -116,6 +116,8 @@ def _raw(node: Term, dialect: Dialect) -> str:
         case Apply("in", arguments):
             operand, *values = (term(argument, dialect) for argument in arguments)
             return f"({operand} IN ({', '.join(values)}))"
+        case Apply("bin", (operand, *edges)):
+            return _binned(operand, [each.value for each in edges if isinstance(each, Constant)], dialect)
         case Apply(operator, arguments) if operator in _SUMS:
             return _short(_SUMS[operator].format(*(_raw(each, dialect) for each in arguments)))
         case Apply(operator, arguments) if operator in _PRODUCTS:
@@ -135,6 +137,15 @@ def _applied(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], 
     if operator == "missing":
         return f"({parts[0]} IS NULL)"
     return _short(dialect.reads[Stored(arguments[0].type), kind].format(parts[0]))
+
+
+def _binned(operand: Term, edges: Sequence[Scalar], dialect: Dialect) -> str:
+    """How many of the constants are at most the operand, which stands once in the text unless it is a column."""
+    value, is_few = term(operand, dialect), isinstance(operand, Read) and len(edges) <= dialect.few_edges
+    if dialect.search is not None and not is_few:
+        return dialect.search(value, [binning.spelled(edge) for edge in edges], operand.type)
+    constants = [literal(edge, dialect) for edge in edges]
+    return binning.tree(value, constants) if is_few else binning.tree_of_named(value, constants)
 
 
 def _real_constant(value: float, dialect: Dialect) -> str:

@@ -19,6 +19,7 @@ from discreet.catalog import ColumnType
 from discreet.engines import lower, reading
 from discreet.engines import postgres_server as server
 from discreet.engines.carrying import distinct_names
+from discreet.engines.chunking import batches_of
 from discreet.engines.dialect import DRAFTED, Dialect, Reads, Stored, finite
 from discreet.engines.sources import Source
 from discreet.engines.sql import Prepared, Registered, Shelf, SQLEngine
@@ -55,6 +56,22 @@ _KEY_TYPES = {
     pa.int64(): "bigint",
     pa.string(): 'text COLLATE "C"',
     pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.timestamp("us"): "timestamp",
+}
+
+_ARRAYS = {
+    ColumnType.INTEGER: "bigint",
+    ColumnType.REAL: "double precision",
+    ColumnType.DATE: "date",
+    ColumnType.TIMESTAMP: "timestamp",
+}
+_STREAMED = {
+    pa.int32(): "int4",
+    pa.int64(): "int8",
+    pa.float64(): "float8",
+    pa.large_string(): "text",
+    pa.bool_(): "bool",
     pa.date32(): "date",
     pa.timestamp("us"): "timestamp",
 }
@@ -122,6 +139,10 @@ def _same(one: str, other: str, kind: ColumnType) -> str:
     return f"{equal} AND ({one} IS NULL) = ({other} IS NULL)"
 
 
+def _search(value: str, edges: Sequence[str], kind: ColumnType) -> str:
+    return f"width_bucket({value}, CAST('{{{','.join(edges)}}}' AS {_ARRAYS[kind]}[]))"
+
+
 DIALECT = Dialect(
     name=KIND,
     reads=_reads(),
@@ -131,6 +152,9 @@ DIALECT = Dialect(
     large_sum="sum({0})",
     md5='md5({0}) COLLATE "C"',
     keeps_rows_whole=True,
+    search=_search,
+    part="CAST(({0} & 9223372036854775807) % {1} AS integer)",
+    part_of_text="CAST(CAST(CAST('x' || left({0}, 15) AS bit(60)) AS bigint) % {1} AS integer)",
     real=lambda value: f"float8 '{finite(value)}'",
     same=_same,
     varchar='CAST({0} AS text) COLLATE "C"',
@@ -299,6 +323,12 @@ class PostgreSQL(SQLEngine):
         """By COPY, in text: whole numbers of any size, and no type of the driver between."""
         with connected.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT".encode()) as copy:
             return list(copy.rows())
+
+    def _stream(self, connected: "psycopg.Connection[Any]", sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """By COPY too, in the driver's own types."""
+        with connected.cursor() as cursor, cursor.copy(f"COPY ({sql}) TO STDOUT".encode()) as copy:
+            copy.set_types([_STREAMED[field.type] for field in schema])
+            yield from batches_of(copy.rows(), schema)
 
 
 ENGINE = PostgreSQL

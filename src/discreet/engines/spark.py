@@ -8,7 +8,7 @@ depends on no setting either: times carry no zone, casts are TRY_CAST, and odd t
 import re
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -16,15 +16,16 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import reading, spark_jobs
-from discreet.engines.cancelling import cancellable
+from discreet.engines import binning, reading, spark_jobs, spark_rows
+from discreet.engines.cancelling import Outcome, cancellable
 from discreet.engines.carrying import distinct_names
+from discreet.engines.chunking import Spool
 from discreet.engines.dialect import DRAFTED, Dialect, Stored
 from discreet.engines.sources import Source, unwanted_table
-from discreet.engines.sql import Prepared, Registered, SQLEngine
-from discreet.errors import ParameterError, Refusal, SourceError
+from discreet.engines.sql import Prepared, PreparedChunks, Registered, SQLEngine
+from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.progress import Stage
-from discreet.pushdown import Pushdown
+from discreet.pushdown import Pushdown, Term
 
 KIND = "spark"
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
@@ -47,6 +48,24 @@ def _long(key: int) -> str:
 
 # Spark inlines the operand of NULLIF where it stands more than once, and products within each other double each time.
 _LIMITED = "get(filter(array({0}), discreet_real -> discreet_real > -{1} AND discreet_real < {1}), 0)"
+
+_ARRAYS = {
+    ColumnType.INTEGER: "BIGINT",
+    ColumnType.REAL: "DOUBLE",
+    ColumnType.DATE: "DATE",
+    ColumnType.TIMESTAMP: "TIMESTAMP_NTZ",
+}
+
+
+def _search(value: str, edges: Sequence[str], kind: ColumnType) -> str:
+    """By strides through an array; the code of a tree of comparisons outgrows what Java compiles."""
+    listed = f"TRY_CAST(split({_text('_'.join(edges))}, '_') AS ARRAY<{_ARRAYS[kind]}>)"
+    stride = binning.stride(f"get({listed}, {binning.REACHED} + {binning.STRIDE} - 1)")
+    strides = ", ".join(map(str, binning.strides(len(edges))))
+    reached = f"aggregate(array({strides}), 0, ({binning.REACHED}, {binning.STRIDE}) -> {stride})"
+    present = f"CASE WHEN {binning.VALUE} IS NOT NULL THEN {reached} END"
+    return f"get(transform(array({value}), {binning.VALUE} -> {present}), 0)"
+
 
 DIALECT = Dialect(
     name="spark",
@@ -75,7 +94,11 @@ DIALECT = Dialect(
     large_sum="sum(CAST({0} AS DECIMAL(20, 0)))",
     record="struct({0})",
     unordered=" ORDER BY 1",
+    part="CAST(pmod({0}, {1}) AS INT)",
+    part_of_text="CAST(CAST(conv(left({0}, 15), 16, 10) AS BIGINT) % {1} AS INT)",
+    together="DISTRIBUTE BY {0} SORT BY {0}",
     groups_by_unit=True,
+    search=_search,
     limited=_LIMITED,
     quotient="try_divide({0}, {1})",
     quote="`",
@@ -107,6 +130,7 @@ _OURS = {
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
     # a cap of more rows than this would be applied only after all rows of a unit have met in one task
     "spark.sql.optimizer.windowGroupLimitThreshold": str(2**31 - 1),
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
@@ -308,11 +332,32 @@ class Spark(SQLEngine):
 
     def run(self, prepared: Prepared) -> list[list[int]]:
         """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
+        return self._cancellable(lambda: super(Spark, self).run(prepared))
+
+    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+        """Bind a split without reading a row; executors that cannot hand rows over are told before a charge."""
+        prepared = super().prepare_chunks(question, columns, number)
+        if not spark_rows.is_here(self._session) and not self._cancellable(self._can_pack):
+            raise UnsupportedError(
+                "rows in chunks on this Spark",
+                because="its executors have no Python with pyarrow, which hands rows over",
+                instead="executors with the Python of the driver: spark.pyspark.python, and pyarrow in it",
+            )
+        return prepared
+
+    def _can_pack(self) -> bool:
+        with self._connected(""):
+            return spark_rows.can_pack(self._session)
+
+    def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
+        self._cancellable(lambda: super(Spark, self)._fill(spool, prepared))
+
+    def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:
         mark = f"discreet-{secrets.token_hex(8)}"
 
-        def marked() -> list[list[int]]:
+        def marked() -> Outcome:
             self._own.mark = mark
-            return super(Spark, self).run(prepared)
+            return run()
 
         with spark_jobs.interrupts_reach_us(), spark_jobs.without_cells_in_logs():
             return cancellable(marked, lambda: spark_jobs.cancel(self._session, mark))
@@ -366,6 +411,9 @@ class Spark(SQLEngine):
 
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         return list(connected.sql(sql).collect())
+
+    def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        yield from spark_rows.streamed(connected, sql, schema, self._workspace.path)
 
 
 def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:

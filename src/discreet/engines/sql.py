@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from discreet.catalog import ColumnType
 from discreet.engines import lower
+from discreet.engines.chunking import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.progress import Stage
-from discreet.pushdown import Keys, Pushdown, SumSteps, digest
+from discreet.pushdown import Keys, Pushdown, SumSteps, Term, digest
 from discreet.release import KEY_TYPES
 
 MOST_PREPARED = 16
@@ -44,6 +45,14 @@ class Prepared:
     rows_sql: str
     stored: Mapping[SumSteps, str]
     keys_name: str
+
+
+@dataclass(frozen=True)
+class PreparedChunks:
+    """Chunks that were bound: the rows they are made of, and how these are split."""
+
+    rows: Prepared
+    split: Split
 
 
 class SQLEngine(ABC):
@@ -105,11 +114,7 @@ class SQLEngine(ABC):
         )
         self.answer_sql(prepared, {})
         if not self._can_compile(prepared):
-            raise UnsupportedError(
-                f"a question that {self.dialect.name} cannot compile",
-                because="it nests expressions too deeply, or holds a character that its SQL cannot",
-                instead="a shorter expression, or a column prepared by the owner",
-            )
+            raise _uncompiled(self.dialect.name)
         return prepared
 
     def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
@@ -129,6 +134,40 @@ class SQLEngine(ABC):
         if len(rows) != len(prepared.question.keys.rows):
             raise RuntimeError("the engine answered another number of keys")
         return [[int(value) for value in column] for column in zip(*rows, strict=True)]
+
+    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+        """Bind a split of a question's rows without reading one; its keys and measures play no part."""
+        split = split_of(columns, number)
+        prepared = PreparedChunks(self.prepare(question), split)
+        rows = f"({prepared.rows.rows_sql}) AS rows"
+        if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
+            raise _uncompiled(self.dialect.name)
+        return prepared
+
+    def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
+        """Every chunk with its number, 0 first; the engine makes one pass, at the first of them.
+
+        A chunk of more than `largest` bytes is None.
+        """
+        with Spool(prepared.split, self._workspace.path, largest) as spool:
+            self._fill(spool, prepared)
+            yield from spool.chunks()
+
+    def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
+        rows = prepared.rows
+        source = rows.rows_name or f"({rows.rows_sql}) AS rows"
+        with self._connected(rows.question.scan.table) as connected, self._tables(rows, connected):
+            for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.streamed):
+                spool.add(batch)
+
+    def _split_sql(self, prepared: PreparedChunks, rows: str) -> str:
+        question = prepared.rows.question
+        key = self._sources[question.scan.table].hash_key
+        return split_sql(prepared.split, question.scan, question.predicate, rows, key, self.dialect)
+
+    def _takes(self, table: str, sql: str) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+        """Whether the engine takes SQL, found out without a row."""
+        return True
 
     def progress(self) -> Stage | None:
         """How far the engine is with what it runs now, where it can tell; it depends on the rows."""
@@ -219,6 +258,10 @@ class SQLEngine(ABC):
         """The few rows of an answer, in order, as whole numbers or their text."""
 
     @abstractmethod
+    def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The many rows of a query, a bounded number at a time, in the types of a schema."""
+
+    @abstractmethod
     def close(self) -> None:
         """Give back everything, prepared tables and spill files included."""
 
@@ -250,10 +293,13 @@ class OneConnection(SQLEngine):
         over_nothing = replace(
             prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
         )
+        asked = (prepared.rows_sql, self.answer_sql(over_nothing, {}))
+        return all(self._takes(question.scan.table, sql) for sql in asked)
+
+    def _takes(self, table: str, sql: str) -> bool:
         try:
-            with self._connected(question.scan.table) as connected:
-                for sql in (prepared.rows_sql, self.answer_sql(over_nothing, {})):
-                    connected.execute(f"EXPLAIN {sql}").fetchall()
+            with self._connected(table) as connected:
+                connected.execute(f"EXPLAIN {sql}").fetchall()
         except Exception:  # noqa: BLE001 - whatever the driver raises
             return False
         return True
@@ -272,6 +318,14 @@ class OneConnection(SQLEngine):
     @abstractmethod
     def opened(address: str) -> Any:
         """A connection that can do nothing but read the source and keep tables of its own."""
+
+
+def _uncompiled(engine: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"a question that {engine} cannot compile",
+        because="it nests expressions too deeply, or holds a character that its SQL cannot",
+        instead="a shorter expression, or a column prepared by the owner",
+    )
 
 
 def _nothing(names: Sequence[str]) -> str:

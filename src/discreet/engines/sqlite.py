@@ -4,7 +4,7 @@ import datetime as dt
 import hashlib
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from discreet.catalog import ColumnType
 from discreet.engines import reading
+from discreet.engines.chunking import batches_of
 from discreet.engines.dialect import LIMITED, Dialect, Reads, Stored, finite
 from discreet.engines.files import found
 from discreet.engines.sources import Source, unfit_table, unopened_database
@@ -46,6 +47,7 @@ _FUNCTIONS: dict[str, Callable[..., int | float | str | None]] = {
     "row": lambda *cells: repr(cells),
     "joined": lambda high, low: None if high is None else str((high << 32) + low),
     "centred": lambda total, centre, rows: str(int(total) - centre * rows),
+    "part": lambda digits, number: int(digits[:15], 16) % number,
 }
 
 
@@ -84,6 +86,8 @@ DIALECT = Dialect(
     same=lambda one, other, _: f"{one} IS {other}",
     date="{0}",
     timestamp="moment({0})",
+    part="part({0}, {1})",
+    part_of_text="part({0}, {1})",
 )
 
 
@@ -114,6 +118,9 @@ class SQLite(OneConnection):
         self._create(connected, name, f"({', '.join(keys.column_names)})")
         rows = zip(*(column.to_pylist() for column in plain), strict=True)
         connected.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(plain))})", rows)
+
+    def _stream(self, connected: sqlite3.Connection, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        yield from batches_of(connected.execute(sql), schema)
 
 
 ENGINE: type[SQLEngine] = SQLite

@@ -5,39 +5,49 @@ session.explain(query, epsilon=0.5)
 session.release(query, epsilon=0.5)
 """
 
+import hashlib
 import html
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
+import pyarrow as pa
+
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
-from discreet.analysis import MechanismName, PrivatePlan, analyze
+from discreet.analysis import MechanismName, analyze
 from discreet.analysis.explaining import explained, least_epsilon
+from discreet.analysis.sampling import AggregateName, analyze_sample
+from discreet.analysis.selecting import analyze_contest
+from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
+from discreet.analysis.watching import analyze_watch
 from discreet.catalog import Value
-from discreet.engines import Prepared, public_location, source_of
+from discreet.chosen import Chosen
+from discreet.engines import public_location, source_of
 from discreet.errors import ParameterError, short_traceback
+from discreet.estimate import Estimate
 from discreet.exact import Number, positive, probability
 from discreet.explanation import Explanation
-from discreet.frame import Query
-from discreet.guarantee import Guarantee
-from discreet.ledger import Entry, Ledger, Receipt
-from discreet.release import Key, Release
+from discreet.frame import Frame, Query, relation_of
+from discreet.ledger import Entry, Ledger
+from discreet.release import Release
 from discreet.remaining import Remaining
-from discreet.session.gate import OWNER, Asked, Gate, table_name
+from discreet.sandbox import Limits, Sandbox, parcel
+from discreet.scoring import Score
+from discreet.session import estimating, selecting
+from discreet.session.answering import LEVEL, Answering, restored
+from discreet.session.gate import OWNER, Sampling, table_name
+from discreet.session.watching import Watch
 from discreet.slice import Slice
 from discreet.unit import Row
-from discreet.version import __version__
 
 __all__ = ["Session", "protect", "table_name"]
 
-CONFIDENCE = 0.95
+CONFIDENCE = LEVEL
 
 
-class Session(Gate):
+class Session(Answering):
     """Tables under promises: explain, release, remaining. Usable from several threads at once."""
 
     @classmethod
@@ -136,7 +146,7 @@ class Session(Gate):
         confidence: Number = CONFIDENCE,
     ) -> Explanation:
         """What the query would cost and how wrong it would be; free, because nothing is read."""
-        budget = self._budget_of(query)
+        budget = self._budget_of(_asked(query).plan.source)
         private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         self._prepared(private)
         return explained(private, budget, self.ledger.spent(private.dataset), _confidence(confidence))
@@ -158,14 +168,169 @@ class Session(Gate):
         `request` is a key of your own for a retry: whatever happened in between, it is charged once.
         """
         level = _confidence(confidence)
-        if not isinstance(fresh, bool):
-            raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
-        budget = self._budget_of(query)
+        budget = self._budget_of(_asked(query).plan.source)
         private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-        prepared = self._prepared(private)
-        question = private.question(self._circumstances(private.dataset))
-        payload, repeated = self._answered(private, prepared, question, request, fresh=fresh)
-        return _restored(payload, private, level, repeated=repeated)
+        payload, repeated = self._asked(private, request, fresh=fresh)
+        return restored(payload, private, level, repeated=repeated)
+
+    @short_traceback
+    def select(
+        self,
+        candidates: object,
+        score: Score,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        top: int = 1,
+        confidence: Number = CONFIDENCE,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Chosen:
+        """Choose a candidate with a high score (or the `top` so many), for one price however many candidates there are.
+
+        candidates  public values, such as wards, prices or dates
+        score       dp.score(dp.table("visits"), by="ward"), computed by the engine for all of them in one query
+        """
+        level = _confidence(confidence)
+        contest = _scored(score).contest(candidates)
+        budget = self._budget_of(contest.source)
+        asked = analyze_contest(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
+        payload, repeated = self._asked(asked, request, fresh=fresh)
+        return selecting.restored(payload, asked, level, repeated=repeated)
+
+    @short_traceback
+    def watch(
+        self,
+        table: str | None = None,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        answers: int = 1,
+        sensitivity: Number = 1,
+        monotone: bool = False,
+        with_answers: bool = False,
+        gap: bool = False,
+        grid: Number = 1,
+    ) -> Watch:
+        """Find which of any number of questions are above a threshold, for one price: `with session.watch(...) as w`.
+
+        Opening charges for all of it, and it ends after so many answers above, however many questions are below.
+
+        table         the table that is watched (the only one, if there is one)
+        threshold     what answers are held against
+        answers       how many may be above before the watch ends
+        sensitivity   the most that one unit moves any answer; a question that it can move farther is refused
+        monotone      only counts, and sums of values of at least zero, are asked: less noise, under "add_remove"
+        with_answers  an answer above comes with its number, for a part of the price
+        gap           an answer above comes with how far above, which is free
+        """
+        name = self._the_table(table)
+        words: dict[str, Any] = {
+            "threshold": threshold,
+            "answers": answers,
+            "sensitivity": sensitivity,
+            "monotone": monotone,
+            "with_answers": with_answers,
+            "gap": gap,
+            "grid": grid,
+        }
+        budget = self.ledger.budget(name)
+        return Watch(self, analyze_watch(name, self._catalog, budget, words, epsilon=epsilon, rho=rho))
+
+    @short_traceback
+    def smooth(
+        self,
+        query: Query,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        noise: NoiseName | None = None,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Estimate:
+        """One mean, median or distance between quartiles, with noise that fits the data; its size is private.
+
+        noise  "pareto" (pure) or "laplace_log_normal" (rho) as the promise has no delta or one, unless you say;
+               "student_t" is pure too; "laplace" has a delta= of its own, which the promise must have reserved
+        """
+        budget = self._budget_of(_asked(query).plan.source)
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+        asked = analyze_fitted(query.plan, self._catalog, budget, noise=noise, **price)
+        return self._estimated(asked, CONFIDENCE, request, fresh=fresh)
+
+    @short_traceback
+    def propose(
+        self,
+        query: Query,
+        *,
+        bound: Number,
+        delta: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Estimate:
+        """The same with noise for a bound that you propose on what one unit moves; nothing where the data is too near.
+
+        Half of epsilon pays for the test, half for the number, and all of it is spent also where nothing comes back.
+        """
+        budget = self._budget_of(_asked(query).plan.source)
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
+        asked = analyze_fitted(query.plan, self._catalog, budget, bound=bound, **price)
+        return self._estimated(asked, confidence, request, fresh=fresh)
+
+    @short_traceback
+    def sample(
+        self,
+        table: Frame,
+        function: Callable[[pa.Table], object],
+        *,
+        columns: Sequence[str],
+        chunks: int,
+        bounds: tuple[Number, Number],
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        aggregate: AggregateName = "mean",
+        default: Number | None = None,
+        grid: Number | None = None,
+        limits: Limits | None = None,
+        modules: tuple[str, ...] = (),
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Estimate:
+        """Any function of a table, made private: it is asked about many chunks, and the answers are aggregated.
+
+        table      dp.table("visits"), with any where and derive
+        function   takes a pyarrow.Table with these columns and returns a number; `sandbox.rehearse` tries it
+        chunks     how many: more have less noise, and each stands for the whole less well
+        bounds     answers are moved into them
+        aggregate  "mean", "median", or "mean with bounds of its own", for bounds that are far too wide
+        default    what a chunk counts as that fails, hangs or takes too much; the middle of the bounds
+        limits     time and memory of each chunk; the release comes at limits.deadline(chunks), whatever happens
+        """
+        packed = parcel.packed(function, modules)
+        source = relation_of(_framed(table))
+        asked = analyze_sample(
+            source,
+            self._catalog,
+            self._budget_of(source),
+            columns=columns,
+            chunks=chunks,
+            bounds=bounds,
+            function=(packed.name, hashlib.sha256(packed.content).hexdigest()),
+            aggregate=aggregate,
+            default=default,
+            grid=grid,
+            epsilon=epsilon,
+            rho=rho,
+        )
+        bound = self._prepared_chunks(asked)
+        with Sandbox(function, limits=limits, modules=modules) as box:
+            payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, box))
+        return estimating.restored(payload, asked, _confidence(CONFIDENCE), repeated=repeated)
 
     @short_traceback
     def epsilon_for(
@@ -180,7 +345,7 @@ class Session(Gate):
         """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
         level = _confidence(confidence)
         wanted = positive(margin, "margin")
-        budget = self._budget_of(query)
+        budget = self._budget_of(_asked(query).plan.source)
         names = [made.name for made in query.plan.outputs]
         if output is not None and output not in names:
             raise ParameterError(
@@ -226,41 +391,40 @@ class Session(Gate):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def _body(self, asked: Asked, prepared: Prepared, receipt: Receipt) -> dict[str, Any]:
-        match asked:
-            case PrivatePlan():
-                noisy = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return self._made(asked, noisy, receipt).to_json()
-        raise TypeError(type(asked).__name__)
+    def _estimated(self, asked: SmoothPlan, confidence: Number, request: str | None, *, fresh: bool) -> Estimate:
+        level = _confidence(confidence)
+        payload, repeated = self._asked(asked, request, fresh=fresh)
+        return estimating.restored(payload, asked, level, repeated=repeated)
 
-    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
-        return private.randomize(exact)
 
-    def _made(self, private: PrivatePlan, noisy: list[list[int]], receipt: Receipt) -> Release:
-        rows, level = private.pushdown.keys.rows, _confidence(CONFIDENCE)
-        keys = tuple(
-            Key(name, column.type, tuple(row[i] for row in rows))
-            for i, (name, column) in enumerate(zip(private.group_columns, private.pushdown.keys.columns, strict=True))
-        )
-        delta = private.delta if private.spending.mechanism == "gaussian" else Fraction(0)
-        part = "" if private.slice is None else f", {private.slice.statement(private.unit)}"
-        span = f"this release from {private.dataset!r}, version {private.pushdown.scan.version}{part}"
-        clamped = tuple(f"{m.name}: clamped to its bounds" for m in private.recipes if m.kind == "mean")
-        return Release(
-            dataset=private.dataset,
-            version=private.pushdown.scan.version,
-            keys=keys,
-            outputs=private.outputs(noisy, level),
-            measured=private.measured(noisy),
-            confidence=level,
-            guarantee=str(Guarantee(private.spending.epsilon, delta, private.unit, span)),
-            unit=str(private.unit),
-            columns_read=private.pushdown.columns_read,
-            post_processing=clamped,
-            receipt=json.loads(receipt.to_json()),
-            private=self._is_private,
-            library=__version__,
-        )
+def _asked(query: object) -> Query:
+    if isinstance(query, Query):
+        return query
+    raise ParameterError(
+        f"a query of type {type(query).__name__}",
+        because="only aggregates are released",
+        instead='dp.table("visits").agg(n=dp.count())',
+    )
+
+
+def _framed(table: object) -> Frame:
+    if isinstance(table, Frame):
+        return table
+    raise ParameterError(
+        f"a table of type {type(table).__name__}",
+        because="the rows are named by a table of the catalog, with conditions on it",
+        instead='session.sample(dp.table("visits"), function, ...)',
+    )
+
+
+def _scored(score: object) -> Score:
+    if isinstance(score, Score):
+        return score
+    raise ParameterError(
+        f"a score of type {type(score).__name__}",
+        because="candidates are chosen by a score that the engine computes",
+        instead='session.select(["A", "B"], dp.score(dp.table("visits"), by="ward"), epsilon=0.1)',
+    )
 
 
 def _confidence(value: Number) -> Fraction:
@@ -268,15 +432,6 @@ def _confidence(value: Number) -> Fraction:
     if level == 0:
         raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
     return level
-
-
-def _restored(payload: bytes, private: PrivatePlan, confidence: Fraction, *, repeated: bool) -> Release:
-    """The stored release, with its margins at the confidence asked for: they follow from the stored integers."""
-    release = replace(Release.from_json(json.loads(payload)), repeated=repeated)
-    if release.confidence == confidence:
-        return release
-    outputs = private.outputs([measured.steps for measured in release.measured], confidence)
-    return replace(release, outputs=outputs, confidence=confidence)
 
 
 protect = Session.protect

@@ -12,20 +12,25 @@ import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
-from discreet import drafting
+from discreet import drafting, plan
 from discreet.accounting.filters import Budget
+from discreet.analysis.sampling import SampledPlan
+from discreet.analysis.watching import WatchPlan
 from discreet.catalog import Catalog, Table
-from discreet.engines import Engine, Prepared, Source, engines_of
+from discreet.engines import Engine, Prepared, PreparedChunks, Source, engines_of
 from discreet.errors import Failure, ParameterError, SourceError, short_traceback
 from discreet.events import Event
 from discreet.exact import whole
 from discreet.frame import Query
 from discreet.home import home
 from discreet.ledger import Ledger, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
+from discreet.mechanisms.threshold import AboveThreshold
 from discreet.progress import shown_while
 from discreet.pushdown import Pushdown, canonical
+from discreet.sandbox import Sandbox
+from discreet.session.watching import Stream
 from discreet.version import __version__
 
 log = logging.getLogger("discreet")
@@ -50,6 +55,13 @@ class Asked(Protocol):
 
     def question(self, circumstances: str) -> str:
         """The name of this question: two calls that ask the same thing of the same version share it."""
+
+
+class Sampling(NamedTuple):
+    """Chunks that were bound, and the sandbox that will see them."""
+
+    chunks: PreparedChunks
+    box: Sandbox
 
 
 class Gate:
@@ -140,23 +152,40 @@ class Gate:
         noise = "with noise" if self._is_private else "without noise"
         return f"{__version__}, registered {self._registrations[name]}, {noise}"
 
-    def _budget_of(self, query: Query) -> Budget:
-        """The promise of the table that a query asks, read once from the ledger."""
-        name = table_name(_asked(query))
+    def _budget_of(self, relation: plan.Relation) -> Budget:
+        """The promise of the table at the bottom of a chain, read once from the ledger."""
+        name = _bottom(relation)
         self._catalog.table(name)
         return self.ledger.budget(name)
 
+    def _asked(
+        self, asked: Asked, request: str | None, *, fresh: bool, prepared: Sampling | None = None
+    ) -> tuple[bytes, bool]:
+        """Prepare, then charge and answer: the stored bytes, and whether they were there before."""
+        if not isinstance(fresh, bool):
+            raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
+        ready = self._prepared(asked) if prepared is None else prepared
+        question = asked.question(self._circumstances(asked.dataset))
+        return self._answered(asked, ready, question, request, fresh=fresh)
+
     def _prepared(self, private: Asked) -> Prepared:
+        self._refuse_gone()
+        return self._engines[private.dataset].prepare(private.pushdown)
+
+    def _prepared_chunks(self, asked: SampledPlan) -> PreparedChunks:
+        self._refuse_gone()
+        return self._engines[asked.dataset].prepare_chunks(asked.pushdown, asked.columns, asked.chunks)
+
+    def _refuse_gone(self) -> None:
         if not self._end.alive or self._process != os.getpid():
             raise SourceError(
                 "a session whose engine is gone",
                 because="it was closed, or it was opened before a fork and belongs to the parent process",
                 instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
             )
-        return self._engines[private.dataset].prepare(private.pushdown)
 
     def _answered(
-        self, private: Asked, prepared: Prepared, question: str, request: str | None, *, fresh: bool
+        self, private: Asked, prepared: Prepared | Sampling, question: str, request: str | None, *, fresh: bool
     ) -> tuple[bytes, bool]:
         """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
         while True:
@@ -178,13 +207,13 @@ class Gate:
             except SupersededError:
                 fresh = False
 
-    def _made_and_stored(self, private: Asked, prepared: Prepared, question: str, turn: Turn) -> bytes:
+    def _made_and_stored(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(turn):
             payload = self._payload(private, prepared, question, turn)
             return self.ledger.answer(turn, payload)
 
-    def _payload(self, private: Asked, prepared: Prepared, question: str, turn: Turn) -> bytes:
+    def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
         """Read and add noise; whatever fails from here on says one sentence."""
         try:
             return json.dumps(self._body(private, prepared, turn.receipt), ensure_ascii=False).encode()
@@ -199,7 +228,25 @@ class Gate:
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt)
         raise Failure
 
-    def _body(self, asked: Asked, prepared: Prepared, receipt: Receipt) -> dict[str, Any]:
+    def _opened(self, asked: WatchPlan) -> Turn:
+        """Charge a watch as a whole; every opening is a charge of its own."""
+        self._refuse_gone()
+        return self.ledger.charge(
+            asked.dataset,
+            version=asked.version,
+            analyst=self.analyst,
+            event=asked.event,
+            question=asked.question(self._circumstances(asked.dataset)),
+            description=asked.description,
+            registration=self._registrations[asked.dataset],
+            fresh=True,
+        )
+
+    def _stream(self, mechanism: AboveThreshold) -> Stream:
+        """The state of a watch, with noise of its own."""
+        return mechanism.open()
+
+    def _body(self, asked: Asked, prepared: Prepared | Sampling, receipt: Receipt) -> dict[str, Any]:
         """The answer as plain data: what is stored, and read back."""
         raise NotImplementedError
 
@@ -229,10 +276,13 @@ class Gate:
 
 def table_name(query: Query) -> str:
     """The name of the table at the bottom of a query."""
-    relation: Any = query.plan.source
-    while hasattr(relation, "source"):
+    return _bottom(query.plan.source)
+
+
+def _bottom(relation: plan.Relation) -> str:
+    while not isinstance(relation, plan.Table):
         relation = relation.source
-    return str(relation.name)
+    return relation.name
 
 
 def _ended(engines: Mapping[str, Engine], process: int) -> None:
@@ -240,13 +290,3 @@ def _ended(engines: Mapping[str, Engine], process: int) -> None:
     if process == os.getpid():
         for engine in dict.fromkeys(engines.values()):
             engine.close()
-
-
-def _asked(query: object) -> Query:
-    if isinstance(query, Query):
-        return query
-    raise ParameterError(
-        f"a query of type {type(query).__name__}",
-        because="only aggregates are released",
-        instead='dp.table("visits").agg(n=dp.count())',
-    )

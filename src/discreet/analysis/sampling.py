@@ -1,0 +1,165 @@
+"""Sample and aggregate: which rows a function sees, in how many chunks, and how its answers become one number.
+
+No unit is in two chunks, so one unit changes the answer of one chunk (of two where it is replaced), however wild the
+function is. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from discreet import events, plan
+from discreet.accounting.filters import Budget
+from discreet.analysis import allocation, bounding
+from discreet.analysis.allocation import Spending
+from discreet.analysis.binding import bind
+from discreet.analysis.pushing import pushed
+from discreet.catalog import Catalog
+from discreet.errors import ParameterError
+from discreet.exact import Number, rational, shown, sqrt_down, whole
+from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
+from discreet.pushdown import Keys, Pushdown, Term, digest
+from discreet.slice import Slice
+from discreet.unit import Unit
+
+AggregateName = Literal["mean", "median", "mean with bounds of its own"]
+Mechanism = ClippedMean | PrivateMedian | SelfBoundedMean
+
+_LEVEL = Fraction(19, 20)
+
+
+class Drawn(NamedTuple):
+    """A number, and how it was made as far as that was released with it."""
+
+    value: Fraction
+    made: str
+
+
+@dataclass(frozen=True)
+class SampledPlan:
+    """Everything about a sample-and-aggregate release that is public before it runs."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    columns: Mapping[str, Term]
+    chunks: int
+    name: str
+    function: str
+    default: Fraction
+    mechanism: Mechanism
+    made: str
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return self.mechanism.event()
+
+    def question(self, circumstances: str) -> str:
+        """The name of this question; two functions are the same where their bytes are."""
+        asked = (self.dataset, self.unit, self.pushdown, tuple(self.columns.items()), self.chunks, self.name)
+        made = (self.function, self.default, self.mechanism)
+        return digest((circumstances, *asked, *made, events.canonical(self.event)))
+
+    def randomize(self, answers: Sequence[Fraction]) -> Drawn:
+        """One noisy number from the answers of all chunks."""
+        if isinstance(self.mechanism, SelfBoundedMean):
+            found = self.mechanism.release(answers)
+            low, high = (shown(Fraction(bound)) for bound in found.bounds)
+            margin = shown(self.mechanism.margin(found, _LEVEL))
+            return Drawn(found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}")
+        return Drawn(Fraction(self.mechanism.release(answers)), self.made)
+
+    def combined(self, answers: Sequence[Fraction]) -> Drawn:
+        """The same without noise: the mean or the median of the clamped answers."""
+        steps = sorted(self.mechanism.steps.read(answers))
+        if isinstance(self.mechanism, PrivateMedian):
+            return Drawn(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
+        return Drawn(sum(steps) * self.mechanism.steps.grid / len(steps), self.made)
+
+    def margin(self, confidence: Fraction) -> Fraction | None:
+        """How far the noise goes, where that is public in advance: not how well chunks stand for the whole."""
+        return self.mechanism.margin(confidence) if isinstance(self.mechanism, ClippedMean) else None
+
+
+def analyze_sample(
+    source: plan.Relation,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    columns: Sequence[str],
+    chunks: int,
+    bounds: tuple[Number, Number],
+    function: tuple[str, str],
+    aggregate: AggregateName = "mean",
+    default: Number | None = None,
+    grid: Number | None = None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> SampledPlan:
+    """Resolve and price a sample-and-aggregate release, or refuse it; a function is named twice, by its bytes too."""
+    scope = bind(source, catalog)
+    seen = {name: scope.term(plan.Column(name)) for name in _named(columns)}
+    unit, number = scope.table.unit, whole(chunks, "chunks", least=2)
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    if aggregate == "median" and spent.mechanism == "gaussian":
+        pure = sqrt_down(8 * spent.amount)
+    mechanism = _mechanism(aggregate, bounds, number, pure, grid, unit)
+    low, high = mechanism.steps.bounds
+    caps = bounding.effective(unit, scope.table.caps, None, None)
+    return SampledPlan(
+        dataset=scope.name,
+        unit=unit,
+        pushdown=pushed(scope, Keys(), bounding.enforced(unit, caps, 1), (), tuple(seen.values())),
+        columns=seen,
+        chunks=number,
+        name=function[0],
+        function=function[1],
+        default=Fraction(low + high) / 2 if default is None else rational(default, "default"),
+        mechanism=mechanism,
+        made=f"the {aggregate} of {number:,} chunks, each in a process of its own{_ranks(mechanism)}",
+        spending=spent,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
+        slice=scope.table.part,
+    )
+
+
+def _mechanism(
+    aggregate: str, bounds: tuple[Number, Number], chunks: int, epsilon: Fraction, grid: Number | None, unit: Unit
+) -> Mechanism:
+    kinds: dict[str, type[Mechanism]] = {
+        "mean": ClippedMean,
+        "median": PrivateMedian,
+        "mean with bounds of its own": SelfBoundedMean,
+    }
+    if aggregate not in kinds:
+        raise ParameterError(
+            f"aggregate={aggregate!r}",
+            because="the answers of chunks become one number in one of three ways",
+            instead=" or ".join(f"aggregate={name!r}" for name in kinds),
+        )
+    return kinds[aggregate](bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
+
+
+def _ranks(mechanism: Mechanism) -> str:
+    """How far off a choice by rank is, which is public, and may be as far as there are chunks."""
+    if isinstance(mechanism, PrivateMedian):
+        return f"; in 95% of releases at most {mechanism.margin(_LEVEL):,} ranks among them from the middle"
+    if isinstance(mechanism, SelfBoundedMean):
+        return f"; its quartiles are in 95% of releases at most {mechanism.rank_margin(_LEVEL):,} ranks off"
+    return ""
+
+
+def _named(columns: object) -> tuple[str, ...]:
+    listed = () if isinstance(columns, str) or not isinstance(columns, Sequence) else tuple(columns)
+    if not listed or not all(isinstance(name, str) for name in listed):
+        raise ParameterError(
+            "columns that are not a list of names",
+            because="a function sees the columns that it names, and no other",
+            instead='columns=["age", "cost"]',
+        )
+    return tuple(dict.fromkeys(listed))

@@ -1,0 +1,277 @@
+"""One number about a whole table with noise that fits it: what is pushed down, the local object, and what it costs.
+
+A mean is pushed down as a centred sum and a count; a median and a distance between quartiles as how many rows are at
+each step of a public grid between the bounds. From these integers comes the answer and how far one unit can move it on
+data like this, which stays private, and so does the size of the noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from discreet import events, plan, pushdown
+from discreet.accounting.filters import Budget
+from discreet.analysis import allocation, bounding, keys
+from discreet.analysis.allocation import Spending
+from discreet.analysis.binding import Bound, bind
+from discreet.analysis.measures import recipe, stepped
+from discreet.analysis.pushing import pushed
+from discreet.catalog import Catalog, ColumnType
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.exact import Number, positive, shown
+from discreet.mechanisms.smooth import (
+    BoundedMean,
+    InterquartileRange,
+    Local,
+    Median,
+    ProposeTestRelease,
+    Smooth,
+    Steps,
+)
+from discreet.pushdown import Pushdown, digest
+from discreet.slice import Slice
+from discreet.unit import Unit
+
+NoiseName = Literal["laplace", "pareto", "student_t", "laplace_log_normal"]
+Fitted = plan.Mean | plan.Median | plan.InterquartileRange
+
+STEP = "step of the grid"
+SHARE_OF_A_MEAN = Fraction(1, 10)
+_FINENESS = 10**6
+_MADE_BY = {
+    "laplace": "Laplace noise on the scale of the smooth sensitivity, which is private",
+    "pareto": "Pareto noise on the scale of the smooth sensitivity, which is private",
+    "student_t": "Student's t noise on the scale of the smooth sensitivity, which is private",
+    "laplace_log_normal": "Laplace log-normal noise on the scale of the smooth sensitivity, which is private",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the local object is made from the integers of an engine: their grid, their bounds, rows of one unit."""
+
+    measure: Fitted
+    grid: Fraction
+    low: int
+    high: int
+    centre: int
+    max_rows: int
+    neighbours: str
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The bounds of values, on the grid."""
+        return self.low * self.grid, self.high * self.grid
+
+    @property
+    def range(self) -> tuple[Fraction, Fraction]:
+        """Where the answer itself lies."""
+        low, high = self.bounds
+        return (Fraction(0), high - low) if isinstance(self.measure, plan.InterquartileRange) else (low, high)
+
+    def local(self, exact: Sequence[Sequence[int]]) -> Local:
+        """The answer and how far one unit can move it: private."""
+        if isinstance(self.measure, plan.Mean):
+            ((total,), (count,)) = exact
+            return BoundedMean(
+                total=(total + self.centre * count) * self.grid,
+                count=count,
+                bounds=self.bounds,
+                max_rows=self.max_rows,
+                neighbours=self.neighbours,
+            )
+        (counts,) = exact
+        kind = Median if isinstance(self.measure, plan.Median) else InterquartileRange
+        steps = Steps.of_counts(counts, self.low)
+        return kind(steps, step=self.grid, max_rows=self.max_rows, neighbours=self.neighbours)
+
+
+@dataclass(frozen=True)
+class SmoothPlan:
+    """Everything about such a number that is public before it is drawn."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    name: str
+    reading: Reading
+    mechanism: Smooth | ProposeTestRelease
+    made: str
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return self.mechanism.event()
+
+    def question(self, circumstances: str) -> str:
+        """The name of this question."""
+        asked = (self.dataset, self.unit, self.pushdown, self.name, self.reading, self.made, self.mechanism.grid)
+        return digest((circumstances, *asked, self._proposed, events.canonical(self.event)))
+
+    @property
+    def _proposed(self) -> Fraction | None:
+        return self.mechanism.bound if isinstance(self.mechanism, ProposeTestRelease) else None
+
+    def randomize(self, exact: Sequence[Sequence[int]]) -> Fraction | None:
+        """The noisy number within its range, or None where a test did not pass."""
+        noisy = self.mechanism.release(self.reading.local(exact))
+        return None if noisy is None else self._within(Fraction(noisy))
+
+    def combined(self, exact: Sequence[Sequence[int]]) -> Fraction:
+        """The number without noise."""
+        return self.reading.local(exact).value()
+
+    def margin(self, confidence: Fraction) -> Fraction | None:
+        """Where it is public: of a proposed bound it is, of a smooth sensitivity it is not."""
+        if isinstance(self.mechanism, Smooth):
+            return None
+        return Fraction(self.mechanism.margin(confidence))
+
+    def _within(self, value: Fraction) -> Fraction:
+        low, high = self.reading.range
+        return min(high, max(low, value))
+
+
+def analyze_fitted(
+    query: plan.Aggregate,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    delta: Number | None = None,
+    noise: NoiseName | None = None,
+    bound: Number | None = None,
+) -> SmoothPlan:
+    """Resolve and price a number with noise that fits, or refuse it; with `bound`, the one that is proposed."""
+    output, measure = _only(query)
+    bare = bind(query.source, catalog)
+    reading, scope, public, measures = _read(measure, output.name, query, bare, catalog)
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    grid = _fine(reading.range)
+    if bound is not None:
+        own = positive(delta if delta is not None else 0, "delta")
+        mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
+        made = f"Laplace noise on the scale of a proposed bound of {shown(positive(bound, 'bound'))}, after a test"
+    else:
+        name = noise or ("laplace_log_normal" if spent.mechanism == "gaussian" else "pareto")
+        share = SHARE_OF_A_MEAN if isinstance(measure, plan.Mean) else None
+        mechanism = _smooth(name, spent, pure, delta, share, grid)
+        made = _MADE_BY[name]
+    caps = bounding.effective(scope.table.unit, scope.table.caps, None, None)
+    return SmoothPlan(
+        dataset=scope.name,
+        unit=scope.table.unit,
+        pushdown=pushed(scope, public, bounding.enforced(scope.table.unit, caps, len(public.rows)), measures),
+        name=output.name,
+        reading=reading,
+        mechanism=mechanism,
+        made=made,
+        spending=spent,
+        delta=(budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)) + _own_delta(mechanism),
+        slice=scope.table.part,
+    )
+
+
+def _smooth(
+    name: str, spent: Spending, pure: Fraction, delta: Number | None, share: Fraction | None, grid: Fraction
+) -> Smooth:
+    """The noise of that name at the price of the spending."""
+    if name == "laplace_log_normal":
+        return Smooth(noise=name, rho=_rho(spent), delta=delta, share=share, grid=grid)
+    return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
+
+
+def _rho(spent: Spending) -> Fraction:
+    return spent.amount if spent.mechanism == "gaussian" else spent.amount**2 / 2
+
+
+def _own_delta(mechanism: Smooth | ProposeTestRelease) -> Fraction:
+    return sum((getattr(leaf, "delta", Fraction(0)) for leaf, _ in events.leaves(mechanism.event())), Fraction(0))
+
+
+def _only(query: plan.Aggregate) -> tuple[plan.Output, Fitted]:
+    """The one output of a question without groups."""
+    if len(query.outputs) != 1 or query.grouping.columns:
+        raise UnsupportedError(
+            "several numbers with noise that fits the data",
+            because="the noise of each follows its own smooth sensitivity, and each has a price of its own",
+            instead='one at a time: session.smooth(table.agg(middle=dp.median("age", bounds=(0, 120))), epsilon=1)',
+        )
+    (output,) = query.outputs
+    if not isinstance(output.measure, Fitted):
+        raise UnsupportedError(
+            f"{output.name!r} with noise that fits the data",
+            because="one unit moves a count or a sum by as much on any data",
+            instead="session.release(query, epsilon=...), or dp.mean, dp.median or dp.interquartile_range",
+        )
+    return output, output.measure
+
+
+def _read(
+    measure: Fitted, name: str, query: plan.Aggregate, scope: Bound, catalog: Catalog
+) -> tuple[Reading, Bound, pushdown.Keys, tuple[pushdown.Integers, ...]]:
+    """What is pushed down for a measure, and how it is read."""
+    unit = scope.table.unit
+    caps = bounding.effective(unit, scope.table.caps, None, None)
+    bounding.require_bounded(repr(name), unit, caps)
+    if isinstance(measure, plan.Mean):
+        made = recipe(plan.Output(name, measure), scope)
+        total, present = (part.measure for part in made.parts)
+        assert isinstance(total, pushdown.SumSteps)  # noqa: S101 - of a mean it is
+        rows = bounding.spread(caps, 1).l1
+        told = Reading(measure, total.grid, total.low, total.high, total.centre, rows, str(unit.neighbours))
+        return told, scope, pushdown.Keys(), (total, present)
+    steps = _few_steps(measure, name, scope)
+    relation = plan.Derive(query.source, STEP, plan.Bin(measure.operand, _edges(measure, steps, scope)))
+    binned = bind(relation, catalog)
+    listed = plan.Grouping((STEP,), (tuple(range(steps.high - steps.low + 1)),))
+    public = keys.resolve(listed, binned)
+    rows = bounding.spread(caps, len(public.rows)).l1
+    told = Reading(measure, steps.grid, steps.low, steps.high, 0, rows, str(unit.neighbours))
+    return told, binned, public, (pushdown.CountRows(),)
+
+
+def _few_steps(measure: plan.Median | plan.InterquartileRange, name: str, scope: Bound) -> pushdown.SumSteps:
+    """The steps between the bounds: few enough to count the rows at each; a default grid is made coarser."""
+    steps = stepped("median", measure, scope)
+    if measure.grid is None:
+        while steps.high - steps.low > plan.MOST_EDGES:
+            steps = stepped("median", replace(measure, grid=steps.grid * 10), scope)
+    if not 0 < steps.high - steps.low <= plan.MOST_EDGES:
+        raise ParameterError(
+            f"{name!r} over {steps.high - steps.low:,} steps of the grid",
+            because=f"the rows at each step are counted, at most {plan.MOST_EDGES:,} of them",
+            instead="tighter bounds=(lo, hi), or a coarser grid=...",
+        )
+    if steps.missing is not None:
+        raise UnsupportedError(
+            f"{name!r} of a column whose missing values count as a number",
+            because="they would stand in the middle of the others",
+            instead="missing values that are skipped: where(~table.age.is_missing()), and no `missing` in the catalog",
+        )
+    return steps
+
+
+def _edges(
+    measure: plan.Median | plan.InterquartileRange, steps: pushdown.SumSteps, scope: Bound
+) -> tuple[plan.Scalar, ...]:
+    """Where one step of the grid ends and the next begins: half-way, or at whole numbers where values are whole."""
+    numbers = range(steps.low + 1, steps.high + 1)
+    if scope.term(measure.operand).type is ColumnType.INTEGER and steps.grid == 1:
+        return tuple(numbers)
+    return tuple(float((number - Fraction(1, 2)) * steps.grid) for number in numbers)
+
+
+def _fine(span: tuple[Fraction, Fraction]) -> Fraction:
+    """A public grid for the answer: the power of ten that cuts its range into a million steps or more."""
+    width, grid = (span[1] - span[0]) / _FINENESS, Fraction(1)
+    while grid > width:
+        grid /= 10
+    while grid * 10 <= width:
+        grid *= 10
+    return grid

@@ -1,0 +1,158 @@
+"""A watch and the questions that are put to it: what opening costs, and whether a question keeps what was declared.
+
+A watch is charged as a whole when it opens, for any number of questions, each of which one unit moves by at most the
+declared sensitivity. A question by groups is one question for each key, in the order of the keys: each counts by how
+far one unit moves that one integer, however many groups the unit is in.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import events, plan, pushdown
+from discreet.accounting.filters import Budget
+from discreet.analysis import allocation, bounding, keys
+from discreet.analysis.allocation import Spending
+from discreet.analysis.binding import bind
+from discreet.analysis.measures import recipe
+from discreet.analysis.pushing import pushed
+from discreet.analysis.sensitivity import sensitivity
+from discreet.catalog import Catalog
+from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
+from discreet.exact import Number, shown
+from discreet.mechanisms.threshold import AboveThreshold
+from discreet.pushdown import Pushdown, canonical, digest
+from discreet.slice import Slice
+from discreet.unit import Neighbours, Unit
+
+Words = dict[str, Number | bool]
+
+
+@dataclass(frozen=True)
+class WatchPlan:
+    """Everything about a watch that is public before it opens."""
+
+    dataset: str
+    version: int
+    unit: Unit
+    mechanism: AboveThreshold
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What the whole watch does, for the accountants."""
+        return self.mechanism.event()
+
+    @property
+    def description(self) -> str:
+        """What the ledger keeps of it."""
+        return canonical(("watch", self.dataset, self.version, self.unit, self.mechanism))
+
+    def question(self, circumstances: str) -> str:
+        """The name of this kind of watch; every opening is a charge of its own."""
+        return digest((circumstances, self.description))
+
+
+@dataclass(frozen=True)
+class WatchedPlan:
+    """A question to an open watch: what the engine is asked, and what one of its integers stands for."""
+
+    dataset: str
+    pushdown: Pushdown
+    grid: Fraction
+
+    @property
+    def event(self) -> events.Event:
+        """Nothing that is charged: the watch was."""
+        raise TypeError("a question to a watch has no price of its own")
+
+    def question(self, circumstances: str) -> str:
+        """The name of this question, for the owner's log."""
+        return digest((circumstances, self.dataset, self.pushdown))
+
+
+def analyze_watch(
+    name: str,
+    catalog: Catalog,
+    budget: Budget,
+    words: Words,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> WatchPlan:
+    """Price a watch, or refuse it; its epsilon is pure, and costs half its square in rho."""
+    table = catalog.table(name)
+    if words.get("monotone") and table.unit.neighbours is not Neighbours.ADD_REMOVE:
+        raise BudgetError(
+            f"monotone=True for {name!r}",
+            because="a unit that is replaced may raise one answer and lower another",
+            instead="monotone=False",
+        )
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    return WatchPlan(
+        dataset=name,
+        version=table.version,
+        unit=table.unit,
+        mechanism=AboveThreshold(epsilon=pure, **words),  # type: ignore[arg-type]
+        spending=spent,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
+        slice=table.part,
+    )
+
+
+def analyze_watched(query: plan.Aggregate, catalog: Catalog, watch: WatchPlan) -> WatchedPlan:
+    """Resolve and bound a question to an open watch, or refuse it; nothing here depends on the data."""
+    scope = bind(query.source, catalog)
+    if scope.name != watch.dataset:
+        raise UnsupportedError(
+            f"a question to {scope.name!r} in a watch of {watch.dataset!r}",
+            because="a watch is charged to one dataset",
+            instead=f'dp.table("{watch.dataset}"), or session.watch(table="{scope.name}", ...)',
+        )
+    if len(query.outputs) != 1:
+        raise UnsupportedError(
+            f"a question with {len(query.outputs)} outputs",
+            because="a watch holds one number at a time against its threshold",
+            instead="w.ask(query) for each of them",
+        )
+    made = recipe(query.outputs[0], scope)
+    if len(made.parts) != 1:
+        raise UnsupportedError(
+            f"a {made.kind} in a watch",
+            because="nobody can say how far one unit moves it without knowing how many rows there are",
+            instead="dp.sum(...), or a sum of values less the threshold, held against zero",
+        )
+    (part,), unit = made.parts, scope.table.unit
+    public = keys.resolve(query.grouping, scope)
+    caps = bounding.effective(unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group)
+    if isinstance(part.measure, pushdown.CountRows | pushdown.SumSteps):
+        bounding.require_bounded(f"{made.kind} {made.name!r}", unit, caps)
+    moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
+    _refuse_undeclared(made.name, moved, made.grid, part.measure, watch)
+    asked = pushed(scope, public, bounding.enforced(unit, caps, len(public.rows)), (part.measure,))
+    return WatchedPlan(scope.name, asked, made.grid)
+
+
+def _refuse_undeclared(
+    name: str, moved: Fraction, grid: Fraction, measure: pushdown.Integers, watch: WatchPlan
+) -> None:
+    declared = watch.mechanism.sensitivity
+    if moved > declared:
+        raise UnboundedError(
+            f"{name!r} in a watch of sensitivity {shown(declared)}",
+            because=f"one unit can move it by {shown(moved)}, and the watch was charged for less",
+            instead=f"session.watch(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
+        )
+    if (grid / watch.mechanism.grid).denominator != 1:
+        raise ParameterError(
+            f"{name!r} on the grid {shown(grid)}, in a watch on the grid {shown(watch.mechanism.grid)}",
+            because="its answers are not whole multiples of the grid of the watch",
+            instead=f"session.watch(grid={shown(grid)}, ...), or grid=... on the aggregate",
+        )
+    if watch.mechanism.monotone and isinstance(measure, pushdown.SumSteps) and measure.low < 0:
+        raise UnboundedError(
+            f"{name!r} in a watch with monotone=True",
+            because="a row may lower it, where others raise their answers",
+            instead="bounds=(0, ...), or monotone=False",
+        )

@@ -1,0 +1,153 @@
+"""What a chunk may use, and when: public numbers that say how long a release takes, whatever the data is.
+
+Chunk i runs in lane i % workers, in round i // workers, and round r begins at `reading + r * (seconds + rest)` seconds
+after the start. A chunk that is done sooner leaves its time unused, and one that is not done then is stopped: no chunk
+can tell from the clock what another one did, and the time of the release is known in advance.
+"""
+
+import math
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import ParameterError
+from discreet.exact import Number, positive, rational, whole
+
+Isolation = Literal["kernel", "process"]
+
+MEGABYTE = 2**20
+LEAST_SECONDS, MOST_SECONDS = Fraction(1, 100), 86_400
+LEAST_MEMORY = 16 * MEGABYTE
+
+
+@dataclass(frozen=True, init=False)
+class Limits:
+    """What each chunk may use, all of it public.
+
+    seconds        how long a chunk may take; an answer that comes later is not used
+    cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
+    memory         bytes that it may take beside Python and the libraries
+    workers        how many chunks run at once, each on a core of its own; as many as there are cores by default
+    rest           seconds between two chunks of a lane, in which what the first one leaves is given back
+    reading        seconds that the engine has before the first chunk begins
+    constant_time  False lets a chunk begin as soon as a lane is free, and the release end early: how long it takes
+                   then depends on the data, and a function that looks at the clock learns of other chunks
+    isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
+                   "process": a process of its own with limits, for a function that the owner trusts
+    """
+
+    seconds: Fraction
+    cpu: Fraction
+    memory: int
+    workers: int
+    rest: Fraction
+    reading: Fraction
+    constant_time: bool
+    isolation: Isolation
+
+    def __init__(
+        self,
+        *,
+        seconds: Number = 1,
+        cpu: Number | None = None,
+        memory: int = 512 * MEGABYTE,
+        workers: int | None = None,
+        rest: Number = 0.02,
+        reading: Number = 0,
+        constant_time: bool = True,
+        isolation: Isolation = "kernel",
+    ) -> None:
+        time = _time(seconds, "seconds")
+        read: dict[str, object] = {
+            "seconds": time,
+            "cpu": time if cpu is None else min(time, _time(cpu, "cpu")),
+            "memory": whole(memory, "memory", least=LEAST_MEMORY),
+            "workers": _workers(workers),
+            "rest": _pause(rest, "rest"),
+            "reading": _pause(reading, "reading"),
+            "constant_time": constant_time,
+            "isolation": isolation,
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def rounds(self, chunks: int) -> int:
+        """How many chunks one lane runs, one after another."""
+        return math.ceil(whole(chunks, "chunks") / self.workers)
+
+    def begins(self, turn: int) -> Fraction:
+        """When a round begins, in seconds after the start."""
+        return self.reading + turn * (self.seconds + self.rest)
+
+    def deadline(self, chunks: int) -> Fraction:
+        """When the answers are there, in seconds after the start, if the engine keeps to `reading`."""
+        return self.begins(self.rounds(chunks))
+
+    def _check(self) -> None:
+        if not isinstance(self.constant_time, bool):
+            raise ParameterError(
+                f"constant_time={self.constant_time!r}", because="it is True or False", instead="constant_time=True"
+            )
+        if self.isolation not in ("kernel", "process"):
+            raise ParameterError(
+                f"isolation={self.isolation!r}",
+                because='there are two kinds: "kernel" keeps a function from files, network and other processes',
+                instead='isolation="kernel", or "process" for a function that the owner trusts',
+            )
+        installed = installed_memory()
+        if installed is not None and self.memory * self.workers > installed:
+            raise ParameterError(
+                f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
+                because="the machine has less memory, and what one chunk takes would be missing for another",
+                instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
+            )
+
+
+def cores() -> list[int]:
+    """The cores that this process may run on, where the system tells."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def installed_memory() -> int | None:
+    """Bytes of memory of this machine, where the system tells."""
+    try:
+        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _workers(given: int | None) -> int:
+    most = len(cores())
+    if given is None:
+        return most
+    if whole(given, "workers") > most:
+        raise ParameterError(
+            f"workers={given}",
+            because=f"there are {most} cores, and a chunk that shares one could take the time of another chunk",
+            instead=f"workers={most}",
+        )
+    return int(given)
+
+
+def _time(value: Number, name: str) -> Fraction:
+    number = positive(value, name)
+    if not LEAST_SECONDS <= number <= MOST_SECONDS:
+        raise ParameterError(
+            f"{name} outside 0.01 to {MOST_SECONDS}",
+            because="starting a chunk takes a few hundredths of a second, and somebody waits for all of them",
+            instead=f"{name}=1",
+        )
+    return number
+
+
+def _pause(value: Number, name: str) -> Fraction:
+    number = rational(value, name)
+    if not 0 <= number <= MOST_SECONDS:
+        raise ParameterError(
+            f"{name} outside 0 to {MOST_SECONDS}", because="it is a number of seconds to wait", instead=f"{name}=0"
+        )
+    return number

@@ -1,0 +1,57 @@
+"""What an estimate leaves in the ledger, and how it is read back."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.analysis.sampling import SampledPlan
+from discreet.analysis.smoothing import SmoothPlan
+from discreet.estimate import Estimate, Figure
+from discreet.guarantee import Guarantee
+from discreet.ledger import Receipt
+from discreet.version import __version__
+
+Estimated = SmoothPlan | SampledPlan
+
+
+def body(
+    asked: Estimated,
+    value: Fraction | None,
+    receipt: Receipt,
+    confidence: Fraction,
+    *,
+    is_private: bool,
+    made: str | None = None,
+) -> dict[str, Any]:
+    """The estimate as plain data; `made` where more was released about how."""
+    part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
+    span = f"this estimate from {asked.dataset!r}, version {asked.pushdown.scan.version}{part}"
+    return Estimate(
+        dataset=asked.dataset,
+        version=asked.pushdown.scan.version,
+        name=asked.name,
+        value=None if value is None else _figure(value),
+        made=made or asked.made,
+        guarantee=str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, span)),
+        receipt=json.loads(receipt.to_json()),
+        margin=_margin(asked, confidence),
+        confidence=confidence,
+        private=is_private,
+        library=__version__,
+    ).to_json()
+
+
+def restored(payload: bytes, asked: Estimated, confidence: Fraction, *, repeated: bool) -> Estimate:
+    """The stored estimate, with its margin at the confidence asked for."""
+    stored = Estimate.from_json(json.loads(payload))
+    return replace(stored, margin=_margin(asked, confidence), confidence=confidence, repeated=repeated)
+
+
+def _margin(asked: Estimated, confidence: Fraction) -> Figure | None:
+    margin = asked.margin(confidence)
+    return None if margin is None else _figure(margin)
+
+
+def _figure(value: Fraction) -> Figure:
+    return value.numerator if value.denominator == 1 else value.numerator / value.denominator

@@ -1,0 +1,6 @@
+"""Functions that tests of the sandbox share are beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

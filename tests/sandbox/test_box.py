@@ -1,0 +1,241 @@
+"""Chunks in a sandbox: hostile ones give their default, honest ones their answer, all of them at a public moment."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hostile_functions import HANGING, HARMLESS, NO_NUMBER, PRIVATE, hostile
+
+from discreet import sandbox
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.sandbox import Limits, Sandbox
+from processes import children
+
+PATIENT = Limits(seconds=20, constant_time=False, memory=256 * 2**20)
+
+
+def act(name: str, value: float = 4.0) -> pa.Table:
+    return pa.table({"act": [name, name], "value": [value, value + 1], "text": [PRIVATE, PRIVATE]})
+
+
+def numbered(*tables: pa.Table) -> list[tuple[int, pa.Table]]:
+    return list(enumerate(tables))
+
+
+def mean(table):
+    return sum(table["value"].to_pylist()) / table.num_rows
+
+
+def size(table):
+    return table.num_rows
+
+
+# hostile functions
+
+
+def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(capfd, caplog, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level(logging.DEBUG)
+    names = [name for bad in NO_NUMBER for name in (bad, "is honest")]
+    with Sandbox(hostile, limits=PATIENT) as box:
+        found = box.outputs(numbered(*(act(name, float(i)) for i, name in enumerate(names))), default=-1)
+    expected = [Fraction(2 * i + 1, 2) if name == "is honest" else Fraction(-1) for i, name in enumerate(names)]
+    assert dict(zip(names, found, strict=True)) == dict(zip(names, expected, strict=True))
+    assert found == expected
+    out, err = capfd.readouterr()
+    assert out == err == caplog.text == ""
+    assert list(tmp_path.iterdir()) == []
+    assert not Path("/tmp/discreet-left-behind").exists()  # noqa: S108 - where a function tried to write
+    assert children(os.getpid()) == []
+
+
+def test_chunks_that_never_end_are_stopped_on_time(capfd):
+    limits = Limits(seconds=1, rest=0.1)
+    with Sandbox(hostile, limits=limits) as box:
+        began = time.monotonic()
+        found = box.outputs(numbered(*(act(name) for name in HANGING)), default=7)
+        took = time.monotonic() - began
+    assert found == [7] * len(HANGING)
+    assert float(limits.deadline(len(HANGING))) <= took < float(limits.deadline(len(HANGING))) + 1.5
+    assert capfd.readouterr() == ("", "")
+    assert children(os.getpid()) == []
+
+
+def test_what_a_chunk_changes_or_says_reaches_no_other_and_nobody(capfd):
+    names = [*HARMLESS, *HARMLESS]
+    with Sandbox(hostile, limits=PATIENT) as box:
+        assert box.outputs(numbered(*map(act, names)), default=-1) == [*HARMLESS.values(), *HARMLESS.values()]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_cpu_beyond_its_limit_is_not_used_even_if_there_is_wall_time():
+    def busy(table):
+        import time as clock  # noqa: PLC0415 - this travels by value
+
+        until = clock.process_time() + table["value"][0].as_py()
+        while clock.process_time() < until:
+            pass
+        return 1
+
+    limits = Limits(seconds=30, cpu=0.5, constant_time=False)
+    with Sandbox(busy, limits=limits) as box:
+        assert box.outputs(numbered(act("", 0.0), act("", 0.8), act("", 0.1)), default=0) == [1, 0, 1]
+
+
+def test_memory_up_to_the_limit_is_there_and_a_chunk_that_cannot_fit_is_not_sent():
+    def held(table):
+        return len(bytearray(int(table["value"][0].as_py()) * 2**20)) / 2**20
+
+    limits = Limits(seconds=30, memory=64 * 2**20, constant_time=False)
+    wide = pa.table({"value": pa.array([1.0]), "text": [b"x" * (65 * 2**20)]})
+    with Sandbox(held, limits=limits) as box:
+        tables = numbered(act("", 32.0), act("", 80.0), wide, None, act("", 1.0))
+        assert box.outputs(tables, default=-1) == [32, -1, -1, -1, 1]
+
+
+# the timetable
+
+
+@pytest.mark.parametrize("wait", [0.0, 60.0])
+def test_a_chunk_begins_when_the_timetable_says_whatever_the_one_before_it_did(wait):
+    def moment(table):
+        import time as clock  # noqa: PLC0415 - this travels by value
+
+        now = clock.monotonic()
+        clock.sleep(table["value"][0].as_py())
+        return now
+
+    limits = Limits(seconds=0.7, rest=0.1, reading=0.3, workers=1)
+    with Sandbox(moment, limits=limits) as box:
+        began = time.monotonic()
+        found = box.outputs(numbered(act("", wait), act("", 0.0)), default=0)
+        took = time.monotonic() - began
+    assert float(limits.deadline(2)) <= took < float(limits.deadline(2)) + 1
+    assert 0 <= float(found[1]) - began - float(limits.begins(1)) < 0.6
+
+
+def test_an_engine_that_is_late_delays_the_timetable_and_costs_no_chunk_its_time():
+    def slowly():
+        for i in range(3):
+            time.sleep(0.7)
+            yield i, act("", float(i))
+
+    with Sandbox(mean, limits=Limits(seconds=0.5, rest=0, workers=1)) as box:
+        assert box.outputs(slowly(), default=-1) == [Fraction(1, 2), Fraction(3, 2), Fraction(5, 2)]
+
+
+def test_without_a_constant_time_the_answers_are_there_when_they_are_there():
+    with Sandbox(mean, limits=Limits(seconds=100, constant_time=False)) as box:
+        began = time.monotonic()
+        assert box.outputs(numbered(act("", 1.0), act("", 2.0)), default=0) == [Fraction(3, 2), Fraction(5, 2)]
+    assert time.monotonic() - began < 60
+
+
+# what goes wrong around it
+
+
+def test_an_engine_that_fails_ends_everything_at_once():
+    def failing():
+        yield 0, act("sleeps for ever")
+        raise OSError("the engine")
+
+    began = time.monotonic()
+    with Sandbox(hostile, limits=Limits(seconds=60)) as box, pytest.raises(OSError, match="the engine"):
+        box.outputs(failing(), default=0)
+    assert time.monotonic() - began < 30
+    assert children(os.getpid()) == []
+
+
+def test_a_lane_whose_template_is_gone_is_renewed_and_only_that_chunk_lost():
+    def chunks():
+        yield 0, act("", 1.0)
+        yield 1, act("", 2.0)
+        time.sleep(1.0)
+        for template in children(os.getpid()):
+            os.kill(template, signal.SIGKILL)
+        yield 2, act("", 3.0)
+        yield 3, act("", 4.0)
+
+    with Sandbox(mean, limits=Limits(seconds=20, constant_time=False, workers=1)) as box:
+        assert box.outputs(chunks(), default=-1) == [Fraction(3, 2), Fraction(5, 2), -1, Fraction(9, 2)]
+
+
+def test_chunks_in_another_order_are_an_error():
+    with Sandbox(mean, limits=PATIENT) as box, pytest.raises(RuntimeError, match="another order"):
+        box.outputs([(1, act(""))], default=0)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupt_or_a_kill_leaves_no_process(tmp_path, sent):
+    code = (
+        "import sys, pyarrow as pa\nfrom discreet.sandbox import Limits, Sandbox\n"
+        "def wait(table):\n    import time\n    while True: time.sleep(9)\n"
+        "with Sandbox(wait, limits=Limits(seconds=600)) as box:\n    print('ready', flush=True)\n"
+        "    box.outputs(((i, pa.table({'a': [1]})) for i in range(9)), default=0)\n"
+    )
+    path = tmp_path / "asking.py"
+    path.write_text(code, encoding="utf-8")
+    with subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout is not None
+        assert asking.stdout.readline() == "ready\n"
+        time.sleep(1.0)
+        below = [each for template in children(asking.pid) for each in (template, *children(template))]
+        assert len(below) >= 2
+        asking.send_signal(sent)
+        asking.wait(timeout=30)
+    until = time.monotonic() + 20
+    while (left := [each for each in below if Path(f"/proc/{each}").exists()]) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left == []
+
+
+# refusals, before anything is read
+
+
+def test_a_default_that_is_no_number_is_refused():
+    with Sandbox(size, limits=PATIENT) as box, pytest.raises(ParameterError, match="default"):
+        box.outputs([], default=float("nan"))
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path):
+    def wanting(table):
+        import antigravity_of_discreet  # noqa: PLC0415 - nobody has it
+
+        return antigravity_of_discreet
+
+    with Sandbox(wanting, limits=PATIENT) as box:
+        assert box.outputs(numbered(act("")), default=5) == [5]
+    with pytest.raises(ParameterError, match="modules="):
+        Sandbox(size, limits=PATIENT, modules=("antigravity_of_discreet",))
+
+
+def test_a_sandbox_says_what_a_chunk_is_cut_off_from():
+    with Sandbox(size, limits=PATIENT) as box:
+        assert box.isolation[0] == "system calls"
+    with Sandbox(size, limits=Limits(seconds=20, isolation="process", constant_time=False)) as box:
+        assert box.isolation == ()
+        assert box.outputs(numbered(act("")), default=0) == [2]
+
+
+# one call, and rehearsals
+
+
+def test_one_call_does_it_all():
+    assert sandbox.outputs(numbered(act(""), act("")), size, default=0, limits=PATIENT) == [2, 2]
+
+
+def test_a_rehearsal_gives_the_answer_or_tells_what_went_wrong():
+    assert sandbox.rehearse(mean, act("", 1.0)) == 1.5
+    with pytest.raises(UnsupportedError, match=r"gave no number: PermissionError: .*'/etc/passwd'"):
+        sandbox.rehearse(hostile, act("reads a file"))
+    with pytest.raises(UnsupportedError, match="TypeError: a str is not a number"):
+        sandbox.rehearse(hostile, act("returns text"))
+    with pytest.raises(UnsupportedError, match="it was stopped"):
+        sandbox.rehearse(hostile, act("sleeps for ever"), limits=Limits(seconds=0.5))

@@ -1,0 +1,84 @@
+"""A function over chunks of units becomes one number, through a session and real processes."""
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import ParameterError, Refusal
+from discreet.sandbox import Limits
+
+T = dp.table("t")
+ROWS = pa.table({"id": [i // 2 for i in range(400)], "x": [40 + i % 21 for i in range(400)]})
+WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 2}
+ASKED = {"columns": ["x"], "chunks": 8, "bounds": (0, 100), "limits": Limits(seconds=0.3, workers=2)}
+
+
+def mean(table):
+    column = table["x"].to_pylist()
+    return sum(column) / len(column)
+
+
+def raising(table):
+    raise ValueError(table["x"].to_pylist())
+
+
+@pytest.fixture
+def session():
+    with dp.protect(ROWS, budget=dp.Budget(epsilon=20, ceiling=20, reason="a test"), **WORDS) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "median", "mean with bounds of its own"])
+def test_without_noise_the_answers_of_chunks_are_aggregated(aggregate):
+    with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=1), **WORDS) as exact:
+        made = exact.sample(T, mean, epsilon=0.5, aggregate=aggregate, **ASKED)
+    assert 45 < made.value < 55
+    assert not made.private
+
+
+def test_a_mean_of_chunks_has_the_margin_of_its_noise_and_its_receipt(session):
+    """Noise of scale 100/(8 20) = 0.6: within 12 of 50 but for 1e-8."""
+    made = session.sample(T, mean, epsilon=20, **ASKED)
+    assert made.name == "mean"
+    assert made.value == pytest.approx(50, abs=13)
+    assert 0 < made.margin < 3
+    assert "8 chunks, each in a process of its own" in made.made
+    assert float(session.remaining()) == 0
+
+
+def test_a_function_that_fails_everywhere_gives_its_default_and_no_word_of_why(session, caplog, capfd):
+    """The default is 70 in all 8 chunks; noise of scale 1.25 stays within 20 of it but for 1e-6."""
+    made = session.sample(T, raising, epsilon=10, default=70, **ASKED)
+    assert made.value == pytest.approx(70, abs=20)
+    assert "ValueError" not in caplog.text + "".join(capfd.readouterr())
+
+
+def test_two_functions_are_two_questions(session):
+    session.sample(T, mean, epsilon=1, **ASKED)
+    assert not session.sample(T, raising, epsilon=1, **ASKED).repeated
+    assert float(session.remaining()) == 18
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"columns": "x"},
+        {"columns": []},
+        {"columns": ["nothing"]},
+        {"chunks": 1},
+        {"bounds": (1, 1)},
+        {"aggregate": "max"},
+    ],
+    ids=lambda words: next(iter(words)),
+)
+def test_what_cannot_be_sampled_is_refused_before_anything_is_charged(session, words):
+    with pytest.raises(Refusal):
+        session.sample(T, mean, epsilon=1, **ASKED | words)
+    assert float(session.remaining()) == 20
+
+
+def test_a_table_and_a_function_are_asked_for(session):
+    with pytest.raises(ParameterError):
+        session.sample("t", mean, epsilon=1, **ASKED)
+    with pytest.raises(Refusal):
+        session.sample(T, "mean", epsilon=1, **ASKED)

@@ -1,0 +1,35 @@
+"""A score is said without data: a table, a column, a measure, a side, public factors."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet import plan
+from discreet.errors import ParameterError
+
+T = dp.table("t")
+
+
+def test_a_contest_has_the_candidates_as_plain_values_and_their_factors():
+    contest = dp.score(T, by="bid", side="or above", times=lambda price: price / 2).contest(np.array([1, 4]))
+    assert contest.candidates == (1, 4)
+    assert contest.factors == (Fraction(1, 2), Fraction(2))
+    assert contest.measure == plan.Count()
+    assert all(type(candidate) is int for candidate in contest.candidates)
+
+
+def test_without_factors_none_are_kept():
+    assert dp.score(T, by="ward").contest(["A"]).factors is None
+
+
+@pytest.mark.parametrize("words", [{"by": T.ward}, {"by": "ward", "side": "above"}, {"by": "ward", "of": 3}])
+def test_a_score_that_is_none_is_refused(words):
+    with pytest.raises(ParameterError):
+        dp.score(T, **words)
+
+
+def test_a_score_is_measured_on_a_table():
+    with pytest.raises(ParameterError, match="on a table"):
+        dp.score("t", by="ward")
