@@ -36,7 +36,7 @@ class Chosen:
     repeated: bool = field(default=False, compare=False)
 
     @property
-    def value(self) -> Value | float:
+    def value(self) -> Any:
         """The candidate that was chosen first."""
         return self.values[0]
 

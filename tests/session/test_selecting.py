@@ -117,3 +117,11 @@ def test_a_score_of_rows_needs_a_cap_and_one_of_units_does_not():
         with pytest.raises(UnboundedError):
             session.select(["A", "B"], dp.score(T, by="ward"), epsilon=0.1)
         session.select(["A", "B"], dp.score(T, by="ward", of=dp.count_units()), epsilon=0.1)
+
+
+def test_how_good_a_selection_would_be_is_free_and_what_it_says_later(session):
+    score = dp.score(T, by="ward")
+    before = session.within(["A", "B", "C"], score, epsilon=0.5)
+    assert float(session.remaining()) == 2
+    assert before == float(session.select(["A", "B", "C"], score, epsilon=0.5).within)
+    assert before > session.within(["A", "B", "C"], score, epsilon=1)

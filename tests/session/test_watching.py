@@ -88,6 +88,13 @@ def test_answers_and_gaps_come_with_an_answer_above(exact):
     assert (told.is_above, told.answer, told.gap) == (True, 60, 10)
 
 
+def test_how_wrong_answers_may_be_is_known_before_it_opens(session):
+    watch = session.watch(threshold=50, epsilon=1, with_answers=True)
+    assert watch.accuracy(1_000) > watch.accuracy(10) > 0
+    assert watch.margin() > 0
+    assert float(session.remaining()) == 2
+
+
 def test_sums_are_held_against_the_threshold_on_the_grid_of_the_watch(exact):
     total = T.agg(s=dp.sum("y", bounds=(0, 15), grid=Fraction(1, 4)))
     with exact.watch(threshold=442.5, epsilon=1, sensitivity=15, grid=0.25, gap=True) as watch:

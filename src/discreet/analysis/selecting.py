@@ -83,6 +83,10 @@ class SelectionPlan:
         count = self.mechanism.k if isinstance(self.mechanism, TopK) else 1
         return sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
 
+    def within(self, confidence: Fraction) -> Fraction:
+        """How far below the best score the first of the chosen is, at most, with this probability: public."""
+        return self.mechanism.utility(len(self.contest.candidates), 1 - confidence) / self.denominator
+
     def _sides(self, steps: Sequence[int]) -> list[int]:
         """Sums over all rows on one side of each candidate; bin number j holds rows at or above j of the candidates."""
         order = sorted(range(len(self.contest.candidates)), key=self.contest.candidates.__getitem__)  # type: ignore[arg-type]

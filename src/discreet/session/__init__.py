@@ -199,6 +199,23 @@ class Session(Answering):
         return selecting.restored(payload, asked, level, repeated=repeated)
 
     @short_traceback
+    def within(
+        self,
+        candidates: object,
+        score: Score,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        top: int = 1,
+        confidence: Number = CONFIDENCE,
+    ) -> float:
+        """How far below the best score a selection would be, at most, with this probability; free."""
+        contest = _scored(score).contest(candidates)
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "top": top}
+        asked = analyze_contest(contest, self._catalog, self._budget_of(contest.source), **price)
+        return float(asked.within(_confidence(confidence)))
+
+    @short_traceback
     def watch(
         self,
         table: str | None = None,

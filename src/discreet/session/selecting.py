@@ -24,7 +24,6 @@ def restored(payload: bytes, asked: SelectionPlan, confidence: Fraction, *, repe
     stored = json.loads(payload)
     version = asked.pushdown.scan.version
     candidates = asked.contest.candidates
-    within = asked.mechanism.utility(len(candidates), 1 - confidence) / asked.denominator
     part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
     span = f"this selection from {asked.dataset!r}, version {version}{part}"
     chosen = Chosen(
@@ -32,7 +31,7 @@ def restored(payload: bytes, asked: SelectionPlan, confidence: Fraction, *, repe
         version=version,
         values=tuple(candidates[place] for place in stored[PLACES]),
         candidates=len(candidates),
-        within=within,
+        within=asked.within(confidence),
         confidence=confidence,
         guarantee=str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, span)),
         receipt=stored["receipt"],

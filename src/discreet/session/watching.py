@@ -89,6 +89,10 @@ class Watch:
         """How far from the threshold an answer may be and still be told wrong, over so many questions together."""
         return self._plan.mechanism.accuracy(questions, 1 - Fraction(str(confidence)))
 
+    def margin(self, confidence: float = 0.95) -> Scalar:
+        """How far the noise goes in an answer that is shown, `with_answers`."""
+        return self._plan.mechanism.margin(confidence)
+
     @short_traceback
     def __enter__(self) -> Self:
         if self._turn is not None:
