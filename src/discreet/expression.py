@@ -96,7 +96,7 @@ class Expr:
         return 0 - self
 
     __mod__ = __rmod__ = _no_operator("%", "a column that the owner prepared")
-    __floordiv__ = __rfloordiv__ = _no_operator("//", '(table.age / 10).cast("integer"), which rounds')
+    __floordiv__ = __rfloordiv__ = _no_operator("//", "table.age.bin(range(10, 120, 10)), the tens of an age")
     __pow__ = __rpow__ = _no_operator("**", "table.age * table.age")
     __xor__ = __rxor__ = _no_operator("^", "(a | b) & ~(a & b)")
     __abs__ = _no_operator("abs()", "a column that the owner prepared")

@@ -29,6 +29,7 @@ _ONE_DOOR = "a query is built first, and the session releases it"
 _RELEASE = 'session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)'
 _AGG = "agg(n=dp.count())"
 _AGG_MEAN = 'agg(cost=dp.mean("cost", bounds=(0, 5_000)))'
+_AGG_MEDIAN = 'session.smooth(table.agg(cost=dp.median("cost", bounds=(0, 5_000))), epsilon=1)'
 _AGG_SUM = 'agg(cost=dp.sum("cost", bounds=(0, 5_000)))'
 _HALVES = "table.where(table.age <= 40).agg(n=dp.count()), beside a count of all"
 _BOUNDS = 'dp.mean("cost", bounds=(0, 5_000)) with bounds from public knowledge'
@@ -61,7 +62,7 @@ MODULE: Mapping[str, Hint] = {
 }
 
 SESSION: Mapping[str, Hint] = {
-    **_same("sql query execute run ask select table count mean sum", _ONE_DOOR, _RELEASE),
+    **_same("sql query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
     **_same("budget epsilon left spent balance", _ELSEWHERE, "session.remaining()"),
     **_same("log charges queries", _ELSEWHERE, "session.history()"),
     **_same("tables columns schema", "public facts stand in the catalog", "session.catalog.tables"),
@@ -84,7 +85,8 @@ GROUPED: Mapping[str, Hint] = {
     **_same("sum total", "aggregates are named, and asked for by agg", _AGG_SUM),
     **_same("nunique", "aggregates are named, and asked for by agg", 'agg(wards=dp.count_distinct("ward"))'),
     **_same("min max", _EXTREME, _AGG_MEAN),
-    **_same("median quantile std var", _NOT_YET, _AGG_MEAN),
+    **_same("median", _ELSEWHERE, _AGG_MEDIAN),
+    **_same("quantile std var", _NOT_YET, _AGG_MEAN),
     **_same("aggregate apply transform", _ELSEWHERE, _AGG),
     **_same("where filter having", _ORDER, 'table.where(table.age >= 40).group_by("ward")'),
     **_same("derive assign with_columns", _ORDER, 'table.derive(tens=table.age / 10).group_by("tens", keys=...)'),
@@ -105,7 +107,8 @@ EXPRESSION: Mapping[str, Hint] = {
     **_same("count size", _NOT_A_ROW, "table.agg(n=dp.count())"),
     **_same("unique nunique value_counts", _NOT_A_ROW, 'table.group_by("ward").agg(n=dp.count())'),
     **_same("min max", _EXTREME, 'table.agg(cost=dp.mean("cost", bounds=(0, 5_000)))'),
-    **_same("median quantile std var", _NOT_YET, 'table.agg(cost=dp.mean("cost", bounds=(0, 5_000)))'),
+    **_same("median", _ELSEWHERE, _AGG_MEDIAN),
+    **_same("quantile std var", _NOT_YET, 'table.agg(cost=dp.mean("cost", bounds=(0, 5_000)))'),
     **_same("isin in_", _ELSEWHERE, '.is_in(["A", "B"])'),
     **_same("isnull isna is_null is_na is_none is_nan", _ELSEWHERE, ".is_missing()"),
     **_same("notnull notna is_not_null is_not_na is_not_missing", _ELSEWHERE, ".is_present()"),

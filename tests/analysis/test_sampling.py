@@ -53,6 +53,7 @@ def test_questions_that_differ_have_other_names():
     asked = [
         planned(),
         planned(function=("f", "cd")),
+        planned(runs="longer"),
         planned(chunks=11),
         planned(bounds=(0, 99)),
         planned(default=1),

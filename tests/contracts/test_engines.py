@@ -1,5 +1,6 @@
 """The contract of engines: the same integers for the same rows, whatever the cells hold, and nothing read too early."""
 
+import bisect
 import datetime as dt
 import math
 import threading
@@ -419,6 +420,119 @@ def test_arithmetic_of_extreme_numbers_raises_nothing_and_means_the_same_everywh
     ]
     assert _each(asking, cells, pa.float64(), by_sign) == [int(value is not None and value > 0) for value in found]
     assert _each(asking, cells, pa.float64(), by_absence) == [int(value is None) for value in found]
+
+
+# bins
+
+
+def _days(*texts):
+    return [text and dt.date.fromisoformat(text) for text in texts]
+
+
+def _times(*texts):
+    return [text and dt.datetime.fromisoformat(text) for text in texts]
+
+
+MANY = 1_000  # more than a tree of comparisons is made for
+BINS = {
+    "integers": ("integer", pa.int64(), [-LARGEST - 1, 17, 18, 29, 30, 2**53 + 1, LARGEST, None], [18, 30, 2**53 + 1]),
+    "one edge": ("integer", pa.int64(), [39, 40, 41, None], [40]),
+    "the ends of 64 bits": ("integer", pa.int64(), [-LARGEST - 1, 0, LARGEST, None], [-LARGEST - 1, LARGEST]),
+    "halves beside integers": ("integer", pa.int64(), [17, 18, 19, None], [17.5, 18, 18.5]),
+    "reals": ("real", pa.float64(), [-1e149, -0.0, 0.1, 0.25, 1e149, NAN, INF, -INF, None], [-1, 0, 0.1, 0.3]),
+    "extreme edges": ("real", pa.float64(), [-1e149, 0.0, 1e-149, 1e149, None], [-1e300, -5e-324, 5e-324, 1e300]),
+    "neighbouring edges": ("real", pa.float64(), [0.1, 0.1 + 2**-56, 0.1 + 2**-55], [0.1, 0.1 + 2**-56, 0.1 + 2**-55]),
+    "many integers": ("integer", pa.int64(), [*range(-3, 2_010, 7), None], list(range(0, 2 * MANY, 2))),
+    "many reals": ("real", pa.float64(), [*(i / 3 for i in range(400)), NAN], [i / 10 for i in range(MANY)]),
+    "days": (
+        "date",
+        pa.date32(),
+        _days("0001-01-01", "2020-02-28", "2020-02-29", "2020-03-01", "9999-12-31", None),
+        _days("0001-01-01", "2020-02-29", "2020-03-01"),
+    ),
+    "many days": (
+        "date",
+        pa.date32(),
+        [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(0, 500, 3)],
+        [dt.date(2020, 1, 1) + dt.timedelta(days=i) for i in range(MANY)],
+    ),
+    "times": (
+        "timestamp",
+        pa.timestamp("us"),
+        _times("0001-01-01", "2020-02-29 11:59:59.999999", "2020-02-29 12:00", "2020-02-29 12:00:00.000001", None),
+        _times("2020-02-29 12:00", "2020-02-29 12:00:00.000001", "9999-12-31 23:59:59.999999"),
+    ),
+    "many times": (
+        "timestamp",
+        pa.timestamp("us"),
+        [dt.datetime.fromisoformat("2020-01-01 00:00:30") + dt.timedelta(minutes=i) for i in range(0, 500, 3)],
+        [dt.datetime.fromisoformat("2020-01-01") + dt.timedelta(minutes=i) for i in range(MANY)],
+    ),
+}
+
+
+def _is_there(cell):
+    return cell is not None and not (isinstance(cell, float) and (math.isnan(cell) or math.isinf(cell)))
+
+
+@pytest.mark.pitfall("A4")
+@pytest.mark.pitfall("A18")
+@pytest.mark.parametrize("name", BINS)
+def test_a_bin_is_how_many_of_its_edges_are_at_most_the_value(asking, name):
+    declared, kind, cells, edges = BINS[name]
+    counted = [bisect.bisect_right(edges, cell) if _is_there(cell) else 0 for cell in cells]
+    binned = T.v.bin(edges)
+    assert _each(asking, cells, kind, frame.sum(binned, bounds=(0, len(edges))), declared) == counted
+    table = pa.table({"row": range(len(cells)), "v": pa.array(cells, kind)})
+    absent = T.where(binned.is_missing()).group_by("row", keys={"row": list(range(len(cells)))}).agg(n=N)
+    columns = {"row": "integer", "v": declared}
+    assert asking.answer(table, absent, columns) == [[int(not _is_there(cell)) for cell in cells]]
+
+
+@pytest.mark.parametrize("edges", [[2, 4, 7], list(range(MANY))], ids=["few", "many"])
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (T.v * 2 + 1, lambda cell: cell * 2 + 1),
+        (T.v / T.v, lambda cell: cell / cell if cell else None),
+        (T.v.cast("integer"), lambda cell: math.floor(cell + 0.5)),
+        (T.v.cast("integer").cast("text").cast("real"), lambda cell: math.floor(cell + 0.5)),
+        (T.v.bin([0, 1, 2, 3]), lambda cell: bisect.bisect_right([0, 1, 2, 3], cell)),
+    ],
+    ids=["arithmetic", "what may be missing", "a cast", "casts", "a bin"],
+)
+def test_what_is_computed_can_be_binned(asking, value, expected, edges):
+    cells = [0.0, 0.4, 1.0, 1.5, 2.0, 3.5, -1.0, NAN, None]
+    values = [expected(cell) if _is_there(cell) else None for cell in cells]
+    counted = [0 if found is None else bisect.bisect_right(edges, found) for found in values]
+    assert _each(asking, cells, pa.float64(), frame.sum(value.bin(edges), bounds=(0, len(edges)))) == counted
+
+
+@pytest.mark.pitfall("A17")
+@pytest.mark.parametrize("caps", [{}, {"max_rows": 2}, {"max_rows_per_group": 1, "max_groups": 2}], ids=str)
+def test_bins_are_keys_and_conditions(asking, caps):
+    """A unit has two rows in one band, or one in each of two: no cap takes any away but the one row for each group."""
+    ages = [17, 18, 29, 30, 30, 44, 45, 99, None, None]
+    table = pa.table({"id": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5], "age": ages})
+    columns, facts = {"id": "integer", "age": "integer"}, caps or {"max_rows": 1_000}
+    bands = T.derive(band=T.age.bin([18, 30, 45]))
+    histogram = bands.group_by("band", keys={"band": [*range(5), None]})
+    counts = [1, 2, 2, 1, 0, 1] if "max_groups" in caps else [1, 2, 3, 2, 0, 2]
+    assert asking.answer(table, histogram.agg(n=N), columns, **facts) == [counts]
+    assert asking.answer(table, histogram.agg(u=frame.count_units()), columns, **facts) == [[1, 2, 2, 1, 0, 1]]
+    middle = bands.where(T.band.is_in([1, 2]) & (T.age.bin([30]) == 1)).agg(n=N, s=frame.sum("band", bounds=(0, 3)))
+    assert asking.answer(table, middle, columns, max_rows=2) == [[3], [6]]
+
+
+def test_ten_thousand_edges_are_searched_and_no_rows_are_lost(asking):
+    rows, edges = 20_000, list(range(5, 100_005, 10))
+    cells = np.random.default_rng(8).integers(-50, 100_100, rows)
+    expected = np.bincount(np.searchsorted(edges, cells, side="right"), minlength=len(edges) + 1).tolist()
+    bands = T.derive(band=T.v.bin(edges)).group_by("band", keys={"band": range(len(edges) + 1)})
+    assert asking.answer(pa.table({"v": cells}), bands.agg(n=N), {"v": "integer"}) == [expected]
+    halved = (T.v / 2).bin([edge / 2 for edge in edges])
+    upper = T.where(halved >= 5_000).agg(n=N)
+    assert asking.answer(pa.table({"v": cells}), upper, {"v": "integer"}) == [[sum(expected[5_000:])]]
 
 
 # clamping, rounding, sums

@@ -280,10 +280,17 @@ def test_a_number_of_chunks_that_is_none_is_refused(number):
 
 
 def test_chunks_without_columns_or_with_documents_are_refused():
-    with pytest.raises(ParameterError, match="without columns"):
-        split_of({}, 4)
+    for columns in ({}, {"one": Constant(1, ColumnType.INTEGER)}):
+        with pytest.raises(ParameterError, match="without columns"):
+            split_of(columns, 4)
     with pytest.raises(TypeMismatchError, match="'notes' of type document"):
         split_of({"notes": Read("notes", ColumnType.DOCUMENT)}, 4)
+
+
+def test_a_column_that_the_scan_does_not_read_is_an_error_before_anything_is_read(duckdb):
+    double = Apply("not", (Read("seen", ColumnType.BOOLEAN),), ColumnType.BOOLEAN)
+    with pytest.raises(RuntimeError, match="does not read"):
+        duckdb(visits()).prepare_chunks(asked(scan_of(("age",))), {"unseen": double}, 4)
 
 
 def test_rows_in_chunks_are_kept_in_the_private_workspace_and_deleted(duckdb, tmp_path):

@@ -28,9 +28,10 @@ def answer(session, query):
         (lambda t: t.Occupation == "Sales", 3_650),
         (lambda t: (t.Age >= 21) & (t.Age < 33), 9_878),
         (lambda t: t.Age.between(21, 32), 9_878),
+        (lambda t: t.Age.bin([21, 33]) == 1, 9_878),
         (lambda t: ~(t.Age.is_missing()), PEOPLE),
     ],
-    ids=["40 or older", "education above 10", "sales", "21 to 33", "between", "everyone"],
+    ids=["40 or older", "education above 10", "sales", "21 to 33", "between", "bin", "everyone"],
 )
 def test_counts_of_people_are_exact(session, predicate, people):
     table = dp.table("adult")
@@ -61,6 +62,14 @@ def test_groups_have_the_same_figures_as_questions_asked_one_by_one(session):
     grouped = table.group_by("Occupation", keys={"Occupation": ["Armed-Forces", "Sales", None, "Nobody"]})
     release = session.release(grouped.agg(n=dp.count()), epsilon=0.01)
     assert release["n"] == (9, 3_650, 1_843, 0)
+
+
+def test_a_histogram_of_ages_counts_everybody_once(session):
+    table = dp.table("adult")
+    bands = table.derive(band=table.Age.bin([21, 33])).group_by("band", keys={"band": range(3)})
+    release = session.release(bands.agg(n=dp.count()), epsilon=0.01)
+    assert release["n"][1] == 9_878
+    assert sum(release["n"]) == PEOPLE
 
 
 def test_a_private_session_on_the_census_stays_within_its_noise(adult):

@@ -57,6 +57,28 @@ def test_one_catalog_gives_the_same_numbers_on_every_engine(request):
         assert releases[engine] == releases["duckdb"], engine
 
 
+def test_a_histogram_over_bins_has_the_same_numbers_on_every_engine(request):
+    """Bands of cost and quarters of the year, and more bands than a tree of comparisons is made for."""
+    bands = T.derive(
+        band=T.cost.bin([150, 300.5, 700, 1_700]),
+        quarter=T.day.bin(["2024-04-01", "2024-07-01", "2024-10-01"]),
+        fine=T.cost.bin([step / 4 for step in range(100, 10_100, 20)]),
+    )
+    histogram = bands.group_by("band", "quarter", keys={"band": range(5), "quarter": range(4)})
+    fine = bands.group_by("fine", keys={"fine": range(501)}).agg(n=dp.count())
+    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    for engine in opened.ENGINES:
+        with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
+            found[engine] = [
+                session.release(query, epsilon=Fraction(1, 10)).to_arrow().to_pylist()
+                for query in (histogram.agg(n=dp.count(), total=dp.sum("cost")), fine)
+            ]
+    assert min(sum(row["n"] for row in table) for table in found["duckdb"]) > 300
+    assert max(row["n"] for table in found["duckdb"] for row in table) < 300
+    for engine in opened.ENGINES:
+        assert found[engine] == found["duckdb"], engine
+
+
 def test_one_catalog_gives_the_same_prices_and_margins_on_every_engine_and_noise_of_its_own(request, tmp_path):
     """Four releases of 24 noisy numbers agree by chance with probability below 1e-20: their noise is in the tens."""
     told, noisy = {}, {}

@@ -10,6 +10,7 @@ thousands of neighbours from the adversarial corpus. Three things are held again
 engine <= rule on every pair, engine == most on some pair, and rule == most wherever the rule is tight.
 """
 
+import datetime as dt
 import functools
 import itertools
 import os
@@ -114,6 +115,7 @@ EVERYTHING = T.agg(**_measures())
 SOME = T.where((T.h >= 0) & (T.h < 3), T.g.is_present(), ~(T.b == False)).agg(**_measures())  # noqa: E712
 DERIVED = T.derive(x=0 - T.x * 2, y=(T.y / 2).cast("integer"), z=T.x + T.y).where(T.z.is_present())
 REDEFINED = T.derive(g=T.h.cast("text"), h=T.y, id=T.g).where(T.g.is_present())
+BANDS = T.derive(band=T.d.bin(["2020-01-01", "2021-01-01"]))
 GROUPED_ID = T.derive(id=T.g).group_by("id", keys={"id": ["a", "b", "c"]})
 
 CASES = [
@@ -161,6 +163,13 @@ CASES = [
         KLR | YEAR,
         T.derive(d=T.t.cast("date")).group_by("g", keys=ABC).agg(**_measures()),
         _on_keys(ABC["g"]),
+    ),
+    Case(
+        "bins",
+        BY_ID,
+        KLR,
+        BANDS.where(T.y.bin([-7, 0]) >= 0).group_by("band", keys={"band": [0, 1, 2, None]}).agg(**_measures()),
+        lambda group, _: {"d": (dt.date(1999, 12, 31), dt.date(2020, 2, 29), dt.date(2021, 1, 1), None)[group]},
     ),
     Case("a redefined id", BY_ID, LR, GROUPED_ID.agg(**_measures()), _on_keys(ABC["g"])),
     Case("units and no values", BY_ID, K3, T.group_by("g", keys=ABN).agg(**NO_VALUES), _on_keys(ABN["g"])),

@@ -11,6 +11,10 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
+
+from processes import children
 
 PRIVATE = "a private value"
 
@@ -49,6 +53,16 @@ NO_NUMBER = (
 )
 HANGING = ("loops for ever", "sleeps for ever", "waits for itself", "ends one of its threads", "answers and goes on")
 HARMLESS = {"prints": 1, "changes its libraries": 2, "looks for what others left": 0, "asks who it is": 0}
+
+
+def templates(parent: int) -> list[int]:
+    """The templates that a process started; other tests may have servers below the same one."""
+    found = []
+    for pid in children(parent):
+        with suppress(OSError):
+            if b"discreet.sandbox" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def hostile(table):

@@ -2,16 +2,19 @@
 
 import logging
 import os
+import platform
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hostile_functions import HANGING, HARMLESS, NO_NUMBER, PRIVATE, hostile
+from hostile_functions import HANGING, HARMLESS, NO_NUMBER, PRIVATE, hostile, templates
 
 from discreet import sandbox
 from discreet.errors import ParameterError, UnsupportedError
@@ -53,7 +56,7 @@ def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(c
     assert out == err == caplog.text == ""
     assert list(tmp_path.iterdir()) == []
     assert not Path("/tmp/discreet-left-behind").exists()  # noqa: S108 - where a function tried to write
-    assert children(os.getpid()) == []
+    assert templates(os.getpid()) == []
 
 
 def test_chunks_that_never_end_are_stopped_on_time(capfd):
@@ -63,9 +66,9 @@ def test_chunks_that_never_end_are_stopped_on_time(capfd):
         found = box.outputs(numbered(*(act(name) for name in HANGING)), default=7)
         took = time.monotonic() - began
     assert found == [7] * len(HANGING)
-    assert float(limits.deadline(len(HANGING))) <= took < float(limits.deadline(len(HANGING))) + 1.5
+    assert float(limits.deadline(len(HANGING))) <= took < float(limits.deadline(len(HANGING))) + 4
     assert capfd.readouterr() == ("", "")
-    assert children(os.getpid()) == []
+    assert templates(os.getpid()) == []
 
 
 def test_what_a_chunk_changes_or_says_reaches_no_other_and_nobody(capfd):
@@ -112,23 +115,23 @@ def test_a_chunk_begins_when_the_timetable_says_whatever_the_one_before_it_did(w
         clock.sleep(table["value"][0].as_py())
         return now
 
-    limits = Limits(seconds=0.7, rest=0.1, reading=0.3, workers=1)
+    limits = Limits(seconds=2, rest=0.1, reading=0.3, workers=1)
     with Sandbox(moment, limits=limits) as box:
         began = time.monotonic()
         found = box.outputs(numbered(act("", wait), act("", 0.0)), default=0)
         took = time.monotonic() - began
-    assert float(limits.deadline(2)) <= took < float(limits.deadline(2)) + 1
-    assert 0 <= float(found[1]) - began - float(limits.begins(1)) < 0.6
+    assert float(limits.deadline(2)) <= took < float(limits.deadline(2)) + 4
+    assert 0 <= float(found[1]) - began - float(limits.begins(1)) < 2
 
 
 def test_an_engine_that_is_late_delays_the_timetable_and_costs_no_chunk_its_time():
     def slowly():
-        for i in range(3):
-            time.sleep(0.7)
+        for i in range(2):
+            time.sleep(2)
             yield i, act("", float(i))
 
-    with Sandbox(mean, limits=Limits(seconds=0.5, rest=0, workers=1)) as box:
-        assert box.outputs(slowly(), default=-1) == [Fraction(1, 2), Fraction(3, 2), Fraction(5, 2)]
+    with Sandbox(mean, limits=Limits(seconds=1.5, rest=0, workers=1)) as box:
+        assert box.outputs(slowly(), default=-1) == [Fraction(1, 2), Fraction(3, 2)]
 
 
 def test_without_a_constant_time_the_answers_are_there_when_they_are_there():
@@ -150,21 +153,93 @@ def test_an_engine_that_fails_ends_everything_at_once():
     with Sandbox(hostile, limits=Limits(seconds=60)) as box, pytest.raises(OSError, match="the engine"):
         box.outputs(failing(), default=0)
     assert time.monotonic() - began < 30
-    assert children(os.getpid()) == []
+    assert templates(os.getpid()) == []
 
 
 def test_a_lane_whose_template_is_gone_is_renewed_and_only_that_chunk_lost():
-    def chunks():
-        yield 0, act("", 1.0)
-        yield 1, act("", 2.0)
-        time.sleep(1.0)
-        for template in children(os.getpid()):
-            os.kill(template, signal.SIGKILL)
-        yield 2, act("", 3.0)
-        yield 3, act("", 4.0)
+    def slow(table):
+        import time  # noqa: PLC0415 - it travels
 
-    with Sandbox(mean, limits=Limits(seconds=20, constant_time=False, workers=1)) as box:
-        assert box.outputs(chunks(), default=-1) == [Fraction(3, 2), Fraction(5, 2), -1, Fraction(9, 2)]
+        time.sleep(1.0 if table["x"][0].as_py() == 3 else 0)
+        return table["x"][0].as_py()
+
+    def killing():
+        time.sleep(0.5)
+        for template in templates(os.getpid()):
+            os.kill(template, signal.SIGKILL)
+
+    chunks = [(place, pa.table({"x": [value]})) for place, value in enumerate((3, 4, 5))]
+    with Sandbox(slow, limits=Limits(seconds=20, constant_time=False, workers=1)) as box:
+        killer = threading.Thread(target=killing)
+        killer.start()
+        assert box.outputs(chunks, default=-1) == [-1, 4, 5]
+        killer.join()
+
+
+def told_by_others(table):
+    """One chunk shouts on a page of the C library, which all processes share; the others listen."""
+    import ctypes  # noqa: PLC0415 - it travels
+    import time  # noqa: PLC0415
+
+    library = ctypes.CDLL(None, use_errno=True)
+    place = ctypes.c_void_p(ctypes.cast(library.getpid, ctypes.c_void_p).value & ~4095)
+    held = ctypes.c_uint32(ctypes.c_uint32.from_address(place.value).value)
+    number = 202 if table["machine"][0].as_py() == "x86_64" else 98
+    if table["shouts"][0].as_py():
+        for _ in range(50):
+            library.syscall(number, place, 1, 1000, None, None, 0)
+            time.sleep(0.01)
+        return 0
+    until = (ctypes.c_long * 2)(0, 600_000_000)
+    return 1 if library.syscall(number, place, 0, held, until, None, 0) == 0 else 0
+
+
+def test_a_lock_that_processes_share_is_no_channel_between_chunks():
+    machine = platform.machine()
+    for shouting in ([False] * 4, [False, True, False, False]):
+        chunks = [(i, pa.table({"shouts": [each], "machine": [machine]})) for i, each in enumerate(shouting)]
+        assert sandbox.outputs(chunks, told_by_others, default=0, limits=PATIENT) == [0, 0, 0, 0]
+
+
+def first(table):
+    return table["x"][0].as_py()
+
+
+def test_a_chunk_as_large_as_it_may_be_takes_no_time_from_others():
+    small, large = pa.table({"x": [1]}), pa.table({"x": [1] * 25_000_000})
+    limits = Limits(seconds=0.15, workers=1, memory=512 * 2**20, reading=20, rest=0.3)
+    for third in (small, large):
+        chunks = [(place, third if place == 3 else small) for place in range(10)]
+        found = sandbox.outputs(chunks, first, default=0, limits=limits)
+        assert [*found[:3], *found[4:]] == [1] * 9
+
+
+def test_an_engine_that_takes_longer_than_it_may_fails_the_release():
+    def chunks():
+        time.sleep(0.4)
+        yield 0, pa.table({"x": [1]})
+
+    with Sandbox(first, limits=Limits(seconds=1, reading=0.2)) as box, pytest.raises(TimeoutError):
+        box.outputs(chunks(), default=0)
+
+
+def test_the_first_chunk_begins_when_it_is_said_however_quick_the_engine_is():
+    def clock(table):
+        import time  # noqa: PLC0415 - it travels
+
+        return time.monotonic()
+
+    started = []
+    for wait in (0, 0.8):
+
+        def chunks(wait=wait):
+            time.sleep(wait)
+            yield 0, pa.table({"x": [1]})
+
+        with Sandbox(clock, limits=Limits(seconds=2, reading=1.5)) as box:
+            start = time.monotonic()
+            started.append(float(box.outputs(chunks(), default=0)[0]) - start)
+    assert min(started) >= 1.5
 
 
 def test_chunks_in_another_order_are_an_error():
@@ -186,7 +261,7 @@ def test_an_interrupt_or_a_kill_leaves_no_process(tmp_path, sent):
         assert asking.stdout is not None
         assert asking.stdout.readline() == "ready\n"
         time.sleep(1.0)
-        below = [each for template in children(asking.pid) for each in (template, *children(template))]
+        below = [each for template in templates(asking.pid) for each in (template, *children(template))]
         assert len(below) >= 2
         asking.send_signal(sent)
         asking.wait(timeout=30)
@@ -222,6 +297,20 @@ def test_a_sandbox_says_what_a_chunk_is_cut_off_from():
     with Sandbox(size, limits=Limits(seconds=20, isolation="process", constant_time=False)) as box:
         assert box.isolation == ()
         assert box.outputs(numbered(act("")), default=0) == [2]
+
+
+def test_an_ordinary_user_is_cut_off_as_far_as_the_kernel_allows(tmp_path):
+    code = (
+        "import os\nfrom discreet.sandbox import Limits, Sandbox\nassert os.geteuid() == 1000\n"
+        "with Sandbox(len, limits=Limits(workers=1)) as box:\n    print(*box.isolation, sep=', ')\n"
+    )
+    path = tmp_path / "ordinary.py"
+    path.write_text(code, encoding="utf-8")
+    as_user = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    if shutil.which("unshare") is None or subprocess.run([*as_user, "true"], check=False).returncode:
+        pytest.skip("this machine gives no user namespaces")
+    ran = subprocess.run([*as_user, sys.executable, path], capture_output=True, text=True, check=False)
+    assert ran.stdout == "system calls, network, shared memory, host name, mounts, rights\n", ran.stderr
 
 
 # one call, and rehearsals

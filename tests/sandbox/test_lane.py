@@ -6,12 +6,13 @@ import time
 
 import pyarrow as pa
 import pytest
+from hostile_functions import templates
 
-from discreet.sandbox.lane import Lane, LaneError, Reply
+from discreet.sandbox.lane import Lane, LaneError, Reply, in_memory
 from discreet.sandbox.limits import Limits, cores
 from discreet.sandbox.parcel import packed
 from discreet.sandbox.template import NUMBER
-from processes import children
+from processes import children, wait_for
 
 LIMITS = Limits(seconds=20, cpu=5, workers=1)
 
@@ -24,12 +25,12 @@ def halting(table):
     return table["value"][0].as_py()
 
 
-def rows(value: float, wait: float = 0.0) -> memoryview:
+def rows(value: float, wait: float = 0.0) -> int:
     table = pa.table({"value": [value], "wait": [wait]})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    return memoryview(sink.getvalue())
+    return in_memory(memoryview(sink.getvalue()))
 
 
 @pytest.fixture
@@ -54,13 +55,13 @@ def test_a_chunk_that_is_not_done_in_time_is_gone_and_the_lane_goes_on(lane):
     reply = lane.run(rows(1.0, wait=60), soon(0.3))
     assert time.monotonic() - began < 10
     assert reply.answer(LIMITS) is None
-    (template,) = children(os.getpid())
-    assert children(template) == []
+    (template,) = templates(os.getpid())
+    wait_for(lambda: children(template) == [], 10, lambda: "a chunk is still there")
     assert lane.run(rows(3.0), soon()).answer(LIMITS) == 3.0
 
 
 def test_a_template_that_is_killed_is_told_and_takes_its_chunk_with_it(lane):
-    (template,) = children(os.getpid())
+    (template,) = templates(os.getpid())
     os.kill(template, signal.SIGKILL)
     with pytest.raises(LaneError):
         lane.run(rows(1.0), soon())
@@ -68,7 +69,7 @@ def test_a_template_that_is_killed_is_told_and_takes_its_chunk_with_it(lane):
 
 def test_closing_a_lane_ends_its_processes(lane):
     lane.close()
-    assert children(os.getpid()) == []
+    assert templates(os.getpid()) == []
 
 
 @pytest.mark.parametrize(

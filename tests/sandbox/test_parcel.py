@@ -147,6 +147,16 @@ def test_constants_that_contain_themselves_or_are_too_large_are_refused():
         packed(lambda: large)
 
 
+def test_one_function_has_one_digest_in_every_process_and_wherever_it_stands(script):
+    code = "from discreet.sandbox.parcel import packed\nWORDS = {{'a', 'b', 'c', 'd'}}\n"
+    code += "{}def answer(table):\n    inner = lambda x: x in {{'p', 'q', 'r'}}\n    return WORDS, inner(table), {}\n"
+    code += "print(packed(answer).digest)\n"
+    one = script(code.format("", 1), PYTHONHASHSEED="1").stdout
+    assert one == script(code.format("\n\n\n", 1), PYTHONHASHSEED="2").stdout
+    assert len(one.strip()) == 64
+    assert one != script(code.format("", 2), PYTHONHASHSEED="1").stdout
+
+
 def test_a_name_without_a_value_yet_is_refused():
     def early():
         return later

@@ -1,5 +1,8 @@
 """A function over chunks of units becomes one number, through a session and real processes."""
 
+import sqlite3
+from contextlib import closing
+
 import pyarrow as pa
 import pytest
 
@@ -10,7 +13,7 @@ from discreet.sandbox import Limits
 T = dp.table("t")
 ROWS = pa.table({"id": [i // 2 for i in range(400)], "x": [40 + i % 21 for i in range(400)]})
 WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 2}
-ASKED = {"columns": ["x"], "chunks": 8, "bounds": (0, 100), "limits": Limits(seconds=0.3, workers=2)}
+ASKED = {"columns": ["x"], "chunks": 8, "bounds": (0, 100), "limits": Limits(seconds=5, constant_time=False)}
 
 
 def mean(table):
@@ -82,3 +85,14 @@ def test_a_table_and_a_function_are_asked_for(session):
         session.sample("t", mean, epsilon=1, **ASKED)
     with pytest.raises(Refusal):
         session.sample(T, "mean", epsilon=1, **ASKED)
+
+
+def test_other_limits_are_another_question_and_sqlite_files_are_sampled_too(tmp_path):
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as made, made:
+        made.execute("CREATE TABLE t (id INTEGER, x INTEGER)")
+        made.executemany("INSERT INTO t VALUES (?, ?)", [(i, 50) for i in range(40)])
+    with dp.testing.protect(path, table="t", budget=dp.Budget(epsilon=1), **WORDS) as exact:
+        assert exact.sample(T, mean, epsilon=0.1, **ASKED).value == 50
+        other = exact.sample(T, mean, epsilon=0.1, **ASKED | {"limits": Limits(seconds=6, constant_time=False)})
+        assert not other.repeated

@@ -19,7 +19,7 @@ from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.exact import Number, rational, shown, sqrt_down, whole
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
-from discreet.pushdown import Keys, Pushdown, Term, digest
+from discreet.pushdown import CountRows, Keys, Pushdown, Term, digest
 from discreet.slice import Slice
 from discreet.unit import Unit
 
@@ -95,13 +95,14 @@ def analyze_sample(
     chunks: int,
     bounds: tuple[Number, Number],
     function: tuple[str, str],
+    runs: str = "",
     aggregate: AggregateName = "mean",
     default: Number | None = None,
     grid: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> SampledPlan:
-    """Resolve and price a sample-and-aggregate release, or refuse it; a function is named twice, by its bytes too."""
+    """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
     seen = {name: scope.term(plan.Column(name)) for name in _named(columns)}
     unit, number = scope.table.unit, whole(chunks, "chunks", least=2)
@@ -114,11 +115,11 @@ def analyze_sample(
     return SampledPlan(
         dataset=scope.name,
         unit=unit,
-        pushdown=pushed(scope, Keys(), bounding.enforced(unit, caps, 1), (), tuple(seen.values())),
+        pushdown=pushed(scope, Keys(), bounding.enforced(unit, caps, 1), (CountRows(),), tuple(seen.values())),
         columns=seen,
         chunks=number,
         name=function[0],
-        function=function[1],
+        function=digest((function[1], runs)),
         default=Fraction(low + high) / 2 if default is None else rational(default, "default"),
         mechanism=mechanism,
         made=f"the {aggregate} of {number:,} chunks, each in a process of its own{_ranks(mechanism)}",

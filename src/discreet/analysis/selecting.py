@@ -28,7 +28,6 @@ from discreet.pushdown import Pushdown, digest
 from discreet.slice import Slice
 from discreet.unit import Caps, Neighbours, Unit
 
-MOST_EDGES = 10_000
 BIN = "side of the candidates"
 SCORE = "score"
 
@@ -212,7 +211,7 @@ def _mechanism(spent: Spending, moved: int, one_way: bool, top: int) -> Mechanis
 
 
 def _refuse_none_or_too_many(contest: plan.Contest, top: int) -> None:
-    count, most = len(contest.candidates), plan.MOST_KEYS if contest.side == "equal" else MOST_EDGES
+    count, most = len(contest.candidates), plan.MOST_KEYS if contest.side == "equal" else plan.MOST_EDGES
     if not top < max(2, count) or not count <= most or not count:
         raise KeysError(
             f"{top:,} of {count:,} candidates",

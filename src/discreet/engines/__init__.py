@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from discreet.catalog import ColumnType
-from discreet.engines.chunking import Chunk
+from discreet.engines.chunking import LARGEST_CHUNK, Chunk
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import located, public_location
 from discreet.engines.opening import draft, engine_of, engines_of, has_tables, source_of
@@ -62,8 +62,8 @@ class Engine(Protocol):
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
         """Bind a split of a question's rows into chunks of whole units, without reading a row."""
 
-    def chunks(self, prepared: PreparedChunks) -> Iterator[Chunk]:
-        """Every chunk with its number, 0 first, from one pass over the rows."""
+    def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
+        """Every chunk with its number, 0 first, from one pass over the rows; None for one of more bytes."""
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""

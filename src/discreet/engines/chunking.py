@@ -28,7 +28,7 @@ from discreet.engines import lower
 from discreet.engines.dialect import Dialect
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact import whole
-from discreet.pushdown import Scan, Term
+from discreet.pushdown import Apply, Read, Scan, Term
 
 CHUNK = "discreet_chunk"
 TWIN = "discreet_twin"
@@ -75,7 +75,7 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
             because=f"more than {MOST_CHUNKS:,} processes would be started, one after another",
             instead="chunks=1000",
         )
-    if not columns:
+    if not any(name for term in columns.values() for name in _read_by(term)):
         raise ParameterError(
             "chunks without columns", because="a function sees the columns it names", instead='columns=["age"]'
         )
@@ -91,6 +91,8 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
 
 def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: int, dialect: Dialect) -> str:
     """All rows with their chunk, those of a chunk together."""
+    if {name for _, term in split.columns for name in _read_by(term)} - {read.column for read in scan.columns}:
+        raise RuntimeError("a column of a chunk is made from one that the scan does not read")
     where = "" if predicate is None else f" WHERE {lower.term(predicate, dialect)}"
     source = f"{rows}{where}"
     if not scan.unit:
@@ -100,6 +102,14 @@ def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: 
     columns = ", ".join(f"{lower.term(term, dialect)} AS c{i}" for i, (_, term) in enumerate(split.columns))
     chosen = f"SELECT {_chunk(split.number, scan, key, dialect)} AS {CHUNK}, {columns} FROM {source}"
     return f"{chosen} {dialect.together.format(CHUNK)}"
+
+
+def _read_by(term: Term) -> Iterator[str]:
+    """The columns that a term reads."""
+    if isinstance(term, Read):
+        yield term.column
+    for each in term.arguments if isinstance(term, Apply) else ():
+        yield from _read_by(each)
 
 
 def _chunk(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
@@ -138,6 +148,18 @@ def settled(rows: pa.Table) -> pa.Table:
     order = pc.sort_indices(together, sort_keys=keys).to_numpy()
     shuffle = np.random.default_rng(len(order)).permutation(len(order))
     return together.take(pa.array(order[shuffle]))
+
+
+def _size(part: pa.RecordBatch) -> int:
+    """Bytes of the values of rows, which add up however rows are cut into batches; slots of no value count too."""
+    texts = [column for column in part.columns if _is_text(column)]
+    fixed = sum(max(8, column.type.bit_width // 8) for column in part.columns if not _is_text(column))
+    lengths = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in texts)
+    return int(part.num_rows * (fixed + 8 * len(texts)) + lengths)
+
+
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 class Spool:
@@ -192,7 +214,7 @@ class Spool:
             if number in self._places or number in self._too_large or not 0 <= number < self._split.number:
                 raise RuntimeError("the engine gave the rows of a chunk in two places")
             self._now = number
-        self._bytes += part.nbytes
+        self._bytes += _size(part)
         if self._bytes <= self._largest:
             self._waiting.append(part)
         else:

@@ -84,7 +84,7 @@ DIALECT = Dialect(
     quotient="({0} / {1})",
     ranks_by_hash=True,
     search=_search,
-    few_edges=200,
+    few_edges=100,
     part="CAST({0} % {1} AS INTEGER)",
     part_of_text="CAST(CAST('0x' || left({0}, 15) AS UBIGINT) % {1} AS INTEGER)",
 )

@@ -25,8 +25,8 @@ and nothing is said of it.
 
 What is not covered: caches, memory bandwidth and the heat of the processor, through which processes of one machine feel
 each other; the load that others put on the machine, which can make a slow chunk too slow (CPU time is the measure, and
-`seconds` should be generous beside it); the time that the engine takes before the first chunk, beyond `reading`; faults
-of the kernel; the address that the kernel writes into its own log when a process crashes; and with
+`seconds` should be generous beside it); that an engine took longer than `reading`, which fails the release and is one
+bit; faults of the kernel; the address that the kernel writes into its own log when a process crashes; and with
 `isolation="process"` everything that a filter would stop.
 """
 

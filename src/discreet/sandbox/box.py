@@ -4,14 +4,16 @@ A `Sandbox` is opened before anything is charged: it packs the function, starts 
 kernel can shut a function in. Nothing about a chunk leaves it but whether there is a number, and which.
 """
 
-import queue
+import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from fractions import Fraction
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -26,7 +28,6 @@ from discreet.sandbox.template import NUMBER
 
 Chunks = Iterable[tuple[int, pa.Table | None]]
 Function = Callable[[pa.Table], object]
-_AHEAD = 2
 _OFTEN = 0.2
 
 
@@ -44,6 +45,11 @@ class Sandbox:
         """What a chunk's process is cut off from; empty where it is only a process of its own."""
         return self._lanes[0].cut_off
 
+    @property
+    def digest(self) -> str:
+        """One name for the function with all that it uses: two of one name are the same function."""
+        return self._parcel.digest
+
     def __enter__(self) -> Self:
         return self
 
@@ -58,14 +64,15 @@ class Sandbox:
             lane.close()
         self._lanes = []
 
-    def outputs(self, chunks: Chunks, *, default: Number) -> list[Fraction]:
+    def outputs(self, chunks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each chunk, the default where a chunk gave none in time.
 
-        Chunks come in the order of their numbers, 0 first. With a constant time the call ends at
-        `limits.deadline(chunks)` seconds after it began, whatever the function did.
+        Chunks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
+        `directory`. With a constant time the call ends `limits.deadline(chunks)` seconds after it began, whatever the
+        function did; where the chunks took longer than `limits.reading`, it raises TimeoutError.
         """
         instead = rational(default, "default")
-        answers = _Timetable(self.limits, self._lanes, self._renewed).run(chunks)
+        answers = _Timetable(self.limits, self._lanes, self._renewed).run(chunks, directory)
         return [instead if answer is None else Fraction(answer) for answer in answers]
 
     def _renewed(self, place: int) -> Lane:
@@ -76,90 +83,70 @@ class Sandbox:
 
 
 class _Timetable:
-    """One run over chunks: this thread reads them, and a thread for each lane waits for its turns."""
+    """One run over chunks: all rows are put down first, and then a thread for each lane waits for its turns."""
 
     def __init__(self, limits: Limits, lanes: list[Lane], renewed: Callable[[int], Lane]) -> None:
         self._limits, self._lanes, self._renewed = limits, lanes, renewed
-        self._queues: list[queue.Queue[pa.Buffer | None]] = [queue.Queue(_AHEAD) for _ in lanes]
         self._stopped = threading.Event()
         self._start = time.monotonic()
 
-    def run(self, chunks: Chunks) -> list[float | None]:
+    def run(self, chunks: Chunks, directory: Path | None) -> list[float | None]:
         """The answers of all chunks in order."""
-        with ThreadPoolExecutor(len(self._lanes), thread_name_prefix="discreet-lane") as pool, ExitStack() as undo:
-            undo.callback(self._stop)
-            found = [pool.submit(self._lane, place) for place in range(len(self._lanes))]
-            number = self._hand_out(chunks, found)
-            for place in range(len(self._lanes)):
-                self._put(place, None, found)
-            answers = [each.result() for each in found]
-            undo.pop_all()
+        with tempfile.TemporaryDirectory(prefix="chunks-", dir=directory) as room:
+            answers = self._in_turn(self._put_down(chunks, Path(room)))
         if self._limits.constant_time:
-            _wait_until(self._start + float(self._limits.deadline(max(number, 1))))
-        return [answers[i % len(answers)][i // len(answers)] for i in range(number)]
+            _wait_until(self._start + float(self._limits.deadline(max(len(answers), 1))))
+        return answers
 
-    def _hand_out(self, chunks: Chunks, found: list[Future[list[float | None]]]) -> int:
-        number = 0
-        for index, rows in chunks:
+    def _put_down(self, chunks: Chunks, room: Path) -> list[Path | None]:
+        """A file for each chunk, before the first begins: how large one is takes no time from another."""
+        found = []
+        for number, (index, rows) in enumerate(chunks):
             if index != number:
                 raise RuntimeError("chunks come in another order than their numbers")
-            self._put(number % len(self._lanes), _written(rows, self._limits.memory), found)
-            number += 1
-        return number
+            found.append(_written(rows, self._limits.memory, room / str(number)))
+        if self._limits.constant_time and time.monotonic() > self._start + float(self._limits.reading):
+            raise TimeoutError("the engine took longer than `reading`")
+        return found
 
-    def _put(self, place: int, rows: pa.Buffer | None, found: list[Future[list[float | None]]]) -> None:
-        """Hand over to a lane; while it is busy, notice one that failed."""
-        while True:
-            try:
-                return self._queues[place].put(rows, timeout=_OFTEN)
-            except queue.Full:
-                for each in found:
-                    if each.done():
-                        each.result()
+    def _in_turn(self, files: list[Path | None]) -> list[float | None]:
+        number = len(self._lanes)
+        with ThreadPoolExecutor(number, thread_name_prefix="discreet-lane") as pool, ExitStack() as undo:
+            undo.callback(self._stop)
+            found = [pool.submit(self._lane, place, files[place::number]) for place in range(number)]
+            answers = [each.result() for each in found]
+            undo.pop_all()
+        return [answers[i % number][i // number] for i in range(len(files))]
 
-    def _lane(self, place: int) -> list[float | None]:
-        """The turns of one lane; they come later only where the engine does, or where a template had to be renewed."""
+    def _lane(self, place: int, files: list[Path | None]) -> list[float | None]:
+        """The turns of one lane. One that begins late has its whole time still: only the end comes later then."""
         answers: list[float | None] = []
-        begins = self._start + float(self._limits.begins(0))
-        turn = float(self._limits.seconds + self._limits.rest)
-        while True:
-            rows, is_late = self._taken(place)
-            if rows is None or self._stopped.is_set():
-                return answers
-            begins = max(begins, time.monotonic()) if is_late or not self._limits.constant_time else begins
-            _wait_until(begins, self._stopped)
-            answer, is_renewed = self._answer(place, rows, begins + float(self._limits.seconds))
-            answers.append(answer)
-            begins = max(begins + turn, time.monotonic()) if is_renewed else begins + turn
-            begins = begins if self._limits.constant_time else 0.0
+        late = 0.0
+        for turn, file in enumerate(files):
+            if self._limits.constant_time:
+                nominal = self._start + float(self._limits.begins(turn))
+                late = max(late, time.monotonic() - nominal)
+                _wait_until(nominal + late, self._stopped)
+            if self._stopped.is_set():
+                break
+            answers.append(self._answer(place, file, time.monotonic() + float(self._limits.seconds)))
+        return answers
 
-    def _taken(self, place: int) -> tuple[pa.Buffer | None, bool]:
-        """The next rows of a lane, and whether it had to wait for them."""
+    def _answer(self, place: int, file: Path | None, until: float) -> float | None:
+        if file is None:
+            return None
         try:
-            return self._queues[place].get_nowait(), False
-        except queue.Empty:
-            return self._queues[place].get(), True
-
-    def _answer(self, place: int, rows: pa.Buffer, until: float) -> tuple[float | None, bool]:
-        """The answer to one chunk, and whether its lane had to be renewed."""
-        if rows.size == 0:
-            return None, False
-        try:
-            return self._lanes[place].run(memoryview(rows), until).answer(self._limits), False
+            return self._lanes[place].run(os.open(file, os.O_RDONLY), until).answer(self._limits)
         except LaneError:
             if not self._stopped.is_set():
                 self._lanes[place] = self._renewed(place)
-            return None, True
+            return None
 
     def _stop(self) -> None:
         """Let the lanes end now: an interrupt, or an engine that failed."""
         self._stopped.set()
         for lane in self._lanes:
             lane.kill()
-        for each in self._queues:
-            while not each.empty():
-                each.get_nowait()
-            each.put(None)
 
 
 @short_traceback
@@ -187,7 +174,12 @@ def rehearse(
     bounds = limits or Limits()
     lane = _opened(parcels.packed(function, modules), bounds, 1, tells=True)[0]
     try:
-        reply = lane.run(memoryview(_written(table, bounds.memory)), time.monotonic() + float(bounds.seconds))
+        with tempfile.TemporaryDirectory() as room:
+            file = _written(table, bounds.memory, Path(room, "rows"))
+            rows = os.open(os.devnull if file is None else file, os.O_RDONLY)
+            reply = lane.run(rows, time.monotonic() + float(bounds.seconds))
+    except LaneError:
+        reply = Reply(b"", ended_well=False, cpu=0.0)
     finally:
         lane.close()
     answer = reply.answer(bounds)
@@ -251,14 +243,13 @@ def _require_ready(lane: Lane, limits: Limits) -> None:
         )
 
 
-def _written(rows: pa.Table | None, memory: int) -> pa.Buffer:
-    """Rows as a stream of Arrow; nothing where they could not be held anyway."""
+def _written(rows: pa.Table | None, memory: int, path: Path) -> Path | None:
+    """A file with the rows as a stream of Arrow; none where they could not be held anyway."""
     if rows is None or rows.nbytes > memory:
-        return pa.py_buffer(b"")
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        return None
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
         stream.write_table(rows)
-    return sink.getvalue()
+    return path
 
 
 def _wait_until(moment: float, stopped: threading.Event | None = None) -> None:

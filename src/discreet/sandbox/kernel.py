@@ -2,8 +2,10 @@
 
 A process that is `locked` can read and write what it holds already, ask for memory up to its limit, look at the clock
 and end. Every other system call fails with EPERM: it opens no file, reads no directory, makes no socket, process or
-thread, sends no signal, shares no memory and changes no limit. The filter lists what is allowed and cannot be taken
-back; a call that a later kernel adds is not on the list. Who the process is (its numbers and its user's) reads as zero.
+thread, sends no signal, shares no memory and changes no limit. Where an argument could name another process (its CPU
+clock, its core, a lock that it holds) or something that all processes share (huge pages, merged pages), only values
+that cannot are let through. The filter lists what is allowed and cannot be taken back; a call that a later kernel adds
+is not on the list. Who the process is (its numbers and its user's) reads as zero.
 
 Only ctypes and the C library are used, because what is imported here lives in the process that runs the function.
 """
@@ -17,31 +19,35 @@ from contextlib import suppress
 from pathlib import Path
 
 _X86_64 = {
-    "read": 0, "write": 1, "close": 3, "fstat": 5, "poll": 7, "lseek": 8, "mmap": 9, "mprotect": 10, "munmap": 11,
-    "brk": 12, "rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25,
-    "madvise": 28, "nanosleep": 35, "exit": 60, "gettimeofday": 96, "getrusage": 98, "times": 100, "sigaltstack": 131,
-    "time": 201, "futex": 202, "sched_getaffinity": 204, "restart_syscall": 219, "clock_gettime": 228,
-    "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231, "getrandom": 318, "membarrier": 324,
+    "read": 0, "write": 1, "close": 3, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12, "rt_sigaction": 13,
+    "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25, "madvise": 28, "nanosleep": 35,
+    "exit": 60, "gettimeofday": 96, "sigaltstack": 131, "time": 201, "futex": 202, "sched_getaffinity": 204,
+    "restart_syscall": 219, "clock_gettime": 228, "clock_getres": 229, "clock_nanosleep": 230, "exit_group": 231,
+    "getrandom": 318,
 }  # fmt: skip
 _AARCH64 = {
-    "read": 63, "write": 64, "close": 57, "fstat": 80, "ppoll": 73, "lseek": 62, "mmap": 222, "mprotect": 226,
-    "munmap": 215, "brk": 214, "rt_sigaction": 134, "rt_sigprocmask": 135, "rt_sigreturn": 139, "sched_yield": 124,
-    "mremap": 216, "madvise": 233, "nanosleep": 101, "exit": 93, "gettimeofday": 169, "getrusage": 165, "times": 153,
-    "sigaltstack": 132, "futex": 98, "sched_getaffinity": 123, "restart_syscall": 128, "clock_gettime": 113,
-    "clock_getres": 114, "clock_nanosleep": 115, "exit_group": 94, "getrandom": 278, "membarrier": 283,
+    "read": 63, "write": 64, "close": 57, "mmap": 222, "mprotect": 226, "munmap": 215, "brk": 214, "rt_sigaction": 134,
+    "rt_sigprocmask": 135, "rt_sigreturn": 139, "sched_yield": 124, "mremap": 216, "madvise": 233, "nanosleep": 101,
+    "exit": 93, "gettimeofday": 169, "sigaltstack": 132, "futex": 98, "sched_getaffinity": 123, "restart_syscall": 128,
+    "clock_gettime": 113, "clock_getres": 114, "clock_nanosleep": 115, "exit_group": 94, "getrandom": 278,
 }  # fmt: skip
 _X86_64_ZERO = {
-    "getpid": 39,
-    "getuid": 102,
-    "getgid": 104,
-    "geteuid": 107,
-    "getegid": 108,
-    "getppid": 110,
-    "gettid": 186,
-}
+    "getpid": 39, "getuid": 102, "getgid": 104, "geteuid": 107, "getegid": 108, "getppid": 110, "gettid": 186,
+}  # fmt: skip
 _AARCH64_ZERO = {
     "getpid": 172, "getppid": 173, "getuid": 174, "geteuid": 175, "getgid": 176, "getegid": 177, "gettid": 178,
 }  # fmt: skip
+_OWN_CLOCKS = (*range(10), 11)
+_ARGUMENTS = {
+    "clock_gettime": (0, 0xFFFFFFFF, _OWN_CLOCKS),  # other numbers are the CPU clocks of other processes
+    "clock_getres": (0, 0xFFFFFFFF, _OWN_CLOCKS),
+    "clock_nanosleep": (0, 0xFFFFFFFF, _OWN_CLOCKS),
+    "sched_getaffinity": (0, 0xFFFFFFFF, (0,)),
+    "futex": (1, 0xFF, tuple(0x80 | each for each in (0, 1, 3, 4, 5, 9, 10))),  # private ones alone, and none by owner
+    "madvise": (2, 0xFFFFFFFF, (0, 1, 2, 3, 4, 8, 14, 15)),  # not MADV_MERGEABLE: merged pages tell what others hold
+    "mmap": (3, 0x40000, (0,)),  # not MAP_HUGETLB: huge pages come from one pool
+}
+"""Calls of which one argument counts: its place, a mask, and the values under the mask that are let through."""
 
 
 class Machine:
@@ -56,8 +62,9 @@ MACHINES = {
     "aarch64": Machine(0xC00000B7, 277, _AARCH64, _AARCH64_ZERO),
 }
 
-_LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_LOAD, _AND, _IF_EQUAL, _RETURN = 0x20, 0x54, 0x15, 0x06
 _KILL_PROCESS, _ERRNO, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
+_DENY = _ERRNO | 1
 _SET_FILTER, _ALL_THREADS = 1, 1
 _SET_NO_NEW_PRIVILEGES, _SET_DEATH_SIGNAL, _SET_DUMPABLE = 38, 1, 4
 _KILL = 9
@@ -84,11 +91,18 @@ def machine() -> Machine | None:
 def instructions(of: Machine) -> bytes:
     """The filter: another architecture is killed, calls on the list pass, some read as zero, all others fail."""
     program = [_step(_LOAD, 4), _step(_IF_EQUAL, of.mark, 1, 0), _step(_RETURN, _KILL_PROCESS), _step(_LOAD, 0)]
-    for number in sorted(of.allowed.values()):
-        program += [_step(_IF_EQUAL, number, 0, 1), _step(_RETURN, _ALLOW)]
-    for number in sorted(of.zero.values()):
+    for name, number in of.allowed.items():
+        passing = _argument(*_ARGUMENTS[name]) if name in _ARGUMENTS else [_step(_RETURN, _ALLOW)]
+        program += [_step(_IF_EQUAL, number, 0, len(passing)), *passing]
+    for number in of.zero.values():
         program += [_step(_IF_EQUAL, number, 0, 1), _step(_RETURN, _ERRNO)]
-    return b"".join([*program, _step(_RETURN, _ERRNO | 1)])
+    return b"".join([*program, _step(_RETURN, _DENY)])
+
+
+def _argument(place: int, mask: int, values: tuple[int, ...]) -> list[bytes]:
+    """Let a call through if the low half of an argument, under a mask, has one of the values."""
+    checks = [_step(_IF_EQUAL, value, len(values) - i, 0) for i, value in enumerate(values)]
+    return [_step(_LOAD, 16 + 8 * place), _step(_AND, mask), *checks, _step(_RETURN, _DENY), _step(_RETURN, _ALLOW)]
 
 
 def lock() -> None:

@@ -1,6 +1,6 @@
 """One lane: a template process, and the chunks that it runs one after another, each in a child of its own.
 
-Rows go in through a file in memory that this chunk alone has; eight bytes come back through a pipe. What a child does
+Rows go in through a file that this chunk alone has; eight bytes come back through a pipe. What a child does
 with its files, when it ends and how, changes nothing but whether its own answer is used.
 """
 
@@ -73,6 +73,7 @@ class Lane:
             )
         self._control = ours
         self.cut_off: tuple[str, ...] = ()
+        self._patience = float(limits.seconds) + ENDING
         order = {
             "function": parcel.content,
             "modules": list(parcel.modules),
@@ -97,15 +98,19 @@ class Lane:
             self.cut_off = ("system calls", *said["separated"])
         return said
 
-    def run(self, rows: memoryview, until: float) -> Reply:
-        """Run one chunk to its end, or until a moment of the monotonic clock; afterwards its process is gone."""
+    def run(self, rows: int, until: float) -> Reply:
+        """Run one chunk, whose rows a file holds, to its end or until a moment of the clock, when it is killed.
+
+        The file is closed here. What takes as long as there are rows happens in the chunk's own time.
+        """
         reading, writing = os.pipe()
         try:
             self._start(rows, writing)
             content = _read(reading, until)
         finally:
             os.close(reading)
-        self._tell(template.END)
+        patience = max(0.0, until - time.monotonic()) if content else 0.0
+        self._tell(template.END + template.PATIENCE.pack(patience))
         status, microseconds = template.ENDED.unpack(self._told(template.ENDED.size))
         return Reply(content, status == 0, microseconds / 1_000_000)
 
@@ -121,14 +126,13 @@ class Lane:
         """End the template at once, from any thread; whoever waits for it gets a LaneError."""
         self._process.kill()
 
-    def _start(self, rows: memoryview, writing: int) -> None:
-        held = _in_memory(rows)
+    def _start(self, rows: int, writing: int) -> None:
         try:
-            socket.send_fds(self._control, [template.RUN], [held, writing])
+            socket.send_fds(self._control, [template.RUN], [rows, writing])
         except OSError:
             raise LaneError from None
         finally:
-            os.close(held)
+            os.close(rows)
             os.close(writing)
         self._told(len(template.RUN))
 
@@ -140,13 +144,13 @@ class Lane:
 
     def _told(self, length: int) -> bytes:
         try:
-            self._control.settimeout(ENDING)
+            self._control.settimeout(self._patience)
             return template.exactly(self._control, length)
         except (OSError, EOFError):
             raise LaneError from None
 
 
-def _in_memory(rows: memoryview) -> int:
+def in_memory(rows: memoryview) -> int:
     """A file without a name that holds the rows, to be read from its beginning."""
     held = os.memfd_create("rows")
     try:

@@ -2,13 +2,16 @@
 
 Chunk i runs in lane i % workers, in round i // workers, and round r begins at `reading + r * (seconds + rest)` seconds
 after the start. A chunk that is done sooner leaves its time unused, and one that is not done then is stopped: no chunk
-can tell from the clock what another one did, and the time of the release is known in advance.
+can tell from the clock what another one did, or how long the engine took, and the time of the release is known in
+advance. An engine that is not done within `reading` makes the release fail, as any failure after its charge does.
 """
 
 import math
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
 from discreet.errors import ParameterError
@@ -19,6 +22,11 @@ Isolation = Literal["kernel", "process"]
 MEGABYTE = 2**20
 LEAST_SECONDS, MOST_SECONDS = Fraction(1, 100), 86_400
 LEAST_MEMORY = 16 * MEGABYTE
+LEAST_REST = Fraction(1, 50)
+GIVEN_BACK = 2**31
+"""Bytes of a process that a machine gives back in a second, at least: 4 GB were measured on a busy one."""
+
+_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 @dataclass(frozen=True, init=False)
@@ -29,8 +37,9 @@ class Limits:
     cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
     memory         bytes that it may take beside Python and the libraries
     workers        how many chunks run at once, each on a core of its own; as many as there are cores by default
-    rest           seconds between two chunks of a lane, in which what the first one leaves is given back
-    reading        seconds that the engine has before the first chunk begins
+    rest           seconds between two chunks of a lane, in which what the first one leaves is given back; by default
+                   as long as that takes for all of `memory`
+    reading        seconds that the engine has before the first chunk begins; one that takes longer fails the release
     constant_time  False lets a chunk begin as soon as a lane is free, and the release end early: how long it takes
                    then depends on the data, and a function that looks at the clock learns of other chunks
     isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
@@ -53,18 +62,19 @@ class Limits:
         cpu: Number | None = None,
         memory: int = 512 * MEGABYTE,
         workers: int | None = None,
-        rest: Number = 0.02,
-        reading: Number = 0,
+        rest: Number | None = None,
+        reading: Number = 5,
         constant_time: bool = True,
         isolation: Isolation = "kernel",
     ) -> None:
         time = _time(seconds, "seconds")
+        memory = whole(memory, "memory", least=LEAST_MEMORY)
         read: dict[str, object] = {
             "seconds": time,
             "cpu": time if cpu is None else min(time, _time(cpu, "cpu")),
-            "memory": whole(memory, "memory", least=LEAST_MEMORY),
+            "memory": memory,
             "workers": _workers(workers),
-            "rest": _pause(rest, "rest"),
+            "rest": LEAST_REST + Fraction(memory, GIVEN_BACK) if rest is None else _pause(rest, "rest"),
             "reading": _pause(reading, "reading"),
             "constant_time": constant_time,
             "isolation": isolation,
@@ -100,7 +110,7 @@ class Limits:
         if installed is not None and self.memory * self.workers > installed:
             raise ParameterError(
                 f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
-                because="the machine has less memory, and what one chunk takes would be missing for another",
+                because="the machine or its container has less memory, and one chunk would take that of another",
                 instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
             )
 
@@ -113,11 +123,14 @@ def cores() -> list[int]:
 
 
 def installed_memory() -> int | None:
-    """Bytes of memory of this machine, where the system tells."""
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return None
+    """Bytes of memory of this machine, or of its container where that has less, where the system tells."""
+    found = []
+    with suppress(AttributeError, OSError, ValueError):
+        found.append(int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
+    for path in _CONTAINERS:
+        with suppress(OSError, ValueError):
+            found.append(int(Path(path).read_text(encoding="ascii")))
+    return min(found, default=None)
 
 
 def _workers(given: int | None) -> int:

@@ -11,6 +11,7 @@ no file can be opened.
 
 import builtins
 import dis
+import hashlib
 import importlib
 import importlib.util
 import marshal
@@ -29,6 +30,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _GATHERED = (tuple, list, set, frozenset)
 _DEEPEST = 50
 _LARGEST = 16 * 2**20
+_FORMAT = 2
 _MODULE, _NAMED, _FUNCTION, _VALUE, _ITSELF = "module", "named", "function", "value", "itself"
 
 
@@ -40,6 +42,11 @@ class Parcel:
     modules: tuple[str, ...]
     name: str
 
+    @property
+    def digest(self) -> str:
+        """One name for one function with all that it uses, wherever in a file it stands."""
+        return hashlib.sha256(repr(self.modules).encode() + self.content).hexdigest()
+
 
 def packed(function: object, modules: tuple[str, ...] = ()) -> Parcel:
     """The function as bytes; what cannot travel is refused."""
@@ -50,7 +57,7 @@ def packed(function: object, modules: tuple[str, ...] = ()) -> Parcel:
             "a plain function of one table: def answer(table): ...",
         )
     packing = _Packing()
-    content: bytes = marshal.dumps(cast(Any, packing.item(function, "the function", 0)))
+    content = _written(packing.item(function, "the function", 0))
     if len(content) > _LARGEST:
         raise _unfit("a function with more than 16 MB", "constants travel with it", "smaller constants")
     needed = dict.fromkeys((*ALWAYS, *packing.modules, *map(_importable, modules)))
@@ -79,7 +86,8 @@ class _Packing:
         if type(plain := _plain(value)) in _PLAIN:
             return (_VALUE, plain)
         if type(value) in _GATHERED:
-            return (type(value).__name__, [self.item(part, where, depth + 1) for part in value])  # type: ignore[attr-defined]
+            parts = [self.item(part, where, depth + 1) for part in value]  # type: ignore[attr-defined]
+            return (type(value).__name__, sorted(parts, key=_written) if isinstance(value, set | frozenset) else parts)
         if type(value) is dict:
             pairs = [(self.item(k, where, depth + 1), self.item(v, where, depth + 1)) for k, v in value.items()]
             return ("dict", pairs)
@@ -104,7 +112,7 @@ class _Packing:
         cells = zip(code.co_freevars, map(_content, function.__closure__ or ()), strict=True)
         return (
             _FUNCTION,
-            marshal.dumps(code),
+            _written(_nowhere(code)),
             name,
             [(each, self.item(value, f"{each!r}, which {name} uses", depth + 1)) for each, value in used.items()],
             [self.item(value, f"{each!r}, which {name} closes over", depth + 1) for each, value in cells],
@@ -175,6 +183,18 @@ class _Unpacking:
             cell.cell_contents = self.item(value)
         made.__defaults__, made.__kwdefaults__ = self.item(defaults), self.item(keywords)
         return made
+
+
+def _written(item: object) -> bytes:
+    """Bytes that depend on the item alone: later versions of the format tell how often an object is referred to."""
+    content: bytes = marshal.dumps(cast(Any, item), _FORMAT)
+    return content
+
+
+def _nowhere(code: CodeType) -> CodeType:
+    """Code without the place that it was written at."""
+    constants = tuple(_nowhere(each) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename="sandboxed", co_firstlineno=1, co_consts=constants)
 
 
 def _plain(value: object) -> object:

@@ -1,12 +1,12 @@
 """The process that every chunk of one lane is forked from: libraries and the function, never a row.
 
 It runs in a fresh Python, started before anything is charged, and imports what the function needs. Then, for each
-chunk, it forks a child, which takes the rows from a file in memory, computes, writes eight bytes and ends; what a child
+chunk, it forks a child, which reads the rows from a file of its own, computes, writes eight bytes and ends; what it
 changes, changes in its own memory, and the next child starts from the same template. The function itself is put
 together in the child alone, after it has been shut in.
 
     parent -> template   "r" with two files: the rows, and a pipe for the answer   -> "r", the child runs
-    parent -> template   "e"                                                        -> its status and CPU, it is gone
+    parent -> template   "e" and seconds that it may still take to end              -> its status and CPU
 
 A template whose parent is gone ends, and its child with it.
 """
@@ -16,6 +16,7 @@ import importlib
 import marshal
 import math
 import os
+import select
 import signal
 import socket
 import struct
@@ -31,6 +32,7 @@ ROWS, ANSWER = 3, 4
 RUN, END = b"r", b"e"
 LENGTH = struct.Struct("=Q")
 ENDED = struct.Struct("=iQ")
+PATIENCE = struct.Struct("=d")
 NUMBER = struct.Struct("<d")
 TOLD = 2_000
 OPEN_FILES = 5
@@ -50,10 +52,12 @@ def serve(control: socket.socket) -> None:
             child = _forked(order, files)
             control.sendall(RUN)
         elif message == END:
-            control.sendall(ENDED.pack(*_ended(child)))
+            (patience,) = PATIENCE.unpack(exactly(control, PATIENCE.size))
+            status, used = _ended(child, patience)
+            control.sendall(ENDED.pack(1 if status is None else status, used))
             child = 0
         else:
-            _ended(child)
+            _ended(child, 0)
             return
 
 
@@ -198,14 +202,24 @@ def _start_threads() -> None:
         sys.modules["polars"].from_arrow(made).lazy().sort("a").collect()
 
 
-def _ended(child: int) -> tuple[int, int]:
-    """Kill a child if it still runs; its status, and the microseconds of CPU that it took."""
+def _ended(child: int, patience: float) -> tuple[int | None, int]:
+    """The status of a child that ends in time, and the microseconds of CPU that it took; another one is killed.
+
+    The end of one that was killed is waited for: giving its memory back takes a while, which is no other chunk's.
+    """
     if not child:
         return 1, 0
-    with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    _, status, used = os.wait4(child, 0)
-    return status, int((used.ru_utime + used.ru_stime) * 1_000_000)
+    watched = os.pidfd_open(child)
+    try:
+        select.select([watched], [], [], patience)
+    finally:
+        os.close(watched)
+    ended, status, used = os.wait4(child, os.WNOHANG)
+    if ended:
+        return status, int((used.ru_utime + used.ru_stime) * 1_000_000)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None, 0
 
 
 def _leave(status: int) -> NoReturn:

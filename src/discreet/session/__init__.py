@@ -326,9 +326,10 @@ class Session(Answering):
         bounds     answers are moved into them
         aggregate  "mean", "median", or "mean with bounds of its own", for bounds that are far too wide
         default    what a chunk counts as that fails, hangs or takes too much; the middle of the bounds
-        limits     time and memory of each chunk; the release comes at limits.deadline(chunks), whatever happens
+        limits     time and memory of each chunk, and seconds for the engine; answers are there after
+                   limits.deadline(chunks) seconds, whatever the function does
         """
-        packed = parcel.packed(function, modules)
+        packed, allowed = parcel.packed(function, modules), limits or Limits()
         source = relation_of(_framed(table))
         asked = analyze_sample(
             source,
@@ -338,6 +339,7 @@ class Session(Answering):
             chunks=chunks,
             bounds=bounds,
             function=(packed.name, hashlib.sha256(packed.content).hexdigest()),
+            runs=repr((allowed, packed.modules)),
             aggregate=aggregate,
             default=default,
             grid=grid,
@@ -345,7 +347,7 @@ class Session(Answering):
             rho=rho,
         )
         bound = self._prepared_chunks(asked)
-        with Sandbox(function, limits=limits, modules=modules) as box:
+        with Sandbox(function, limits=allowed, modules=modules) as box:
             payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, box))
         return estimating.restored(payload, asked, _confidence(CONFIDENCE), repeated=repeated)
 

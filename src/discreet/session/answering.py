@@ -1,6 +1,7 @@
 """What each kind of question becomes under its charge: integers from the engine, noise, and plain data to store."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,6 +10,7 @@ from discreet.analysis import PrivatePlan
 from discreet.analysis.sampling import Drawn, SampledPlan
 from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import SmoothPlan
+from discreet.engines import Workspace
 from discreet.guarantee import Guarantee
 from discreet.ledger import Receipt
 from discreet.release import Key, Release
@@ -47,7 +49,8 @@ class Answering(Gate):
     def _answers(self, asked: SampledPlan, prepared: Any) -> list[Fraction]:
         """What the function says of each chunk; the rows go to its processes, and nowhere else."""
         chunks = self._engines[asked.dataset].chunks(prepared.chunks)
-        answers: list[Fraction] = prepared.box.outputs(chunks, default=asked.default)
+        with closing(Workspace()) as room:
+            answers: list[Fraction] = prepared.box.outputs(chunks, default=asked.default, directory=room.path)
         return answers
 
     def _sampled(self, asked: SampledPlan, answers: list[Fraction]) -> Drawn:
