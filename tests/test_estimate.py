@@ -33,7 +33,7 @@ def test_with_a_margin_it_says_of_what():
 
 
 def test_nothing_is_an_answer():
-    nothing = Estimate(value=None, margin=2, **WORDS)
+    nothing = Estimate(value=None, **WORDS)
     assert str(nothing).startswith("age  nothing: the test did not pass")
     assert math.isnan(float(nothing))
 

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import discreet as dp
@@ -33,3 +34,14 @@ def test_a_score_that_is_none_is_refused(words):
 def test_a_score_is_measured_on_a_table():
     with pytest.raises(ParameterError, match="on a table"):
         dp.score("t", by="ward")
+
+
+@pytest.mark.parametrize("times", [3, "12", {1: 2}])
+def test_factors_are_a_list_or_a_function(times):
+    with pytest.raises(ParameterError):
+        dp.score(T, by="ward", times=times).contest(["A", "B"])
+
+
+def test_a_frame_is_no_list_of_candidates():
+    with pytest.raises(ParameterError, match="DataFrame"):
+        dp.score(T, by="ward").contest(pd.DataFrame({"a": ["A"]}))

@@ -76,9 +76,9 @@ class Chosen:
 
     def _notes(self) -> list[str]:
         receipt = str(self.receipt.get("hash", ""))[:12]
-        level = shown(100 * self.confidence)
+        level, whose = shown(100 * self.confidence), "the" if len(self.values) == 1 else "the first one's"
         return [
-            f"in {level}% of selections the score is at most {shown(self.within, 4)} below the best",
+            f"in {level}% of selections {whose} score is at most {shown(self.within, 6)} below the best",
             f"spent    {self.guarantee}",
             *(["repeat   this question was answered before; the stored answer is free"] if self.repeated else []),
             *([f"receipt  {receipt}"] if receipt else []),

@@ -86,7 +86,9 @@ class Estimate:
         receipt = str(self.receipt.get("hash", ""))[:12]
         level = shown(100 * self.confidence)
         margin = (
-            "no margin: how far the noise goes is not public in advance"
+            "it cost what a number would have cost"
+            if self.value is None
+            else "no margin: how far the noise goes is not public in advance"
             if self.margin is None
             else f"± holds {level}% of the time, for the noise alone"
         )

@@ -6,10 +6,12 @@ session.select(prices, dp.score(bids, by="bid", side="or above", times=prices), 
 """
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, get_args
+
+import numpy as np
 
 from discreet import plan
 from discreet.catalog import Value, python_value
@@ -82,6 +84,7 @@ def score(
     side    "equal" to the candidate; "or above" it; or "below" it
     times   a public factor for each candidate: times=lambda price: price
     near    the score is minus its distance to this public number
+    max_rows_per_group   how many rows of one unit count for each candidate
     """
     if not isinstance(table, Frame):
         raise ParameterError(
@@ -98,6 +101,13 @@ def score(
             f"side={side!r}",
             because="rows are equal to a candidate, equal or above, or below it",
             instead=" or ".join(f"side={name!r}" for name in get_args(plan.Side)),
+        )
+    given: object = times
+    if given is not None and not callable(given) and not isinstance(given, Sequence | np.ndarray):
+        raise ParameterError(
+            f"times of type {type(times).__name__}",
+            because="each candidate has a public factor of its own",
+            instead="times=lambda price: price, or a list as long as the candidates",
         )
     measured = count() if of is None else of
     if not isinstance(measured, Aggregation):
@@ -116,11 +126,12 @@ def score(
 
 
 def _listed(candidates: object) -> tuple[Candidate, ...]:
-    if isinstance(candidates, str | bytes | set | frozenset | dict) or not isinstance(candidates, Iterable):
+    is_list = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes | set | frozenset | dict)
+    if not is_list or hasattr(candidates, "columns"):
         raise ParameterError(
             f"candidates of type {type(candidates).__name__}",
             because="they are a list of public values, in the order wanted",
             instead='session.select(["A", "B", "C"], score, epsilon=0.1)',
         )
-    listed = tuple(itertools.islice(candidates, plan.MOST_KEYS + 1))
+    listed = tuple(itertools.islice(candidates, plan.MOST_KEYS + 1))  # type: ignore[call-overload]
     return listed if set(map(type, listed)) <= {int, str} else tuple(map(python_value, listed))  # type: ignore[arg-type]

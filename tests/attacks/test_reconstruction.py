@@ -9,7 +9,7 @@ from discreet.attacks import reconstruction
 from discreet.attacks.outcome import best_guess
 from discreet.errors import BudgetError, ParameterError
 
-PEOPLE, QUESTIONS = 64, 256
+PEOPLE, QUESTIONS, CROWD = 64, 256, 256
 
 
 @pytest.fixture
@@ -79,9 +79,12 @@ def test_a_curve_rises_with_epsilon_and_names_its_bound():
     assert "100% at 10,000" in curve.plot().get_label()
 
 
-def test_the_ledger_stops_the_questions_of_an_impatient_attacker(bits, generator):
-    """Ten answers about 64 bits: more than 80% of bits would be five deviations from a guess, below 1e-6."""
-    rows, session = clinic(bits)
+def test_the_ledger_stops_the_questions_of_an_impatient_attacker(generator):
+    """Ten answers about 256 bits, whose guesses depend on each other: shares of 60 runs had mean 51%, deviation 3.2%.
+
+    70% is six deviations above, with odds below 1e-8.
+    """
+    rows, session = clinic(reconstruction.secret_bits(CROWD, generator=generator))
     with session:
         outcome = reconstruction.against_session(
             session, rows, **WORDS, epsilon=0.1, questions=QUESTIONS, generator=generator
@@ -91,21 +94,24 @@ def test_the_ledger_stops_the_questions_of_an_impatient_attacker(bits, generator
             session.release(dp.table("clinic").agg(n=dp.count()), epsilon=0.1)
     assert (outcome.asked, outcome.answered) == (QUESTIONS, 10)
     assert outcome.refusal.startswith("a charge of epsilon 0.1 on 'clinic'")
-    assert outcome.share <= 0.82
+    assert outcome.share <= 0.7
     assert outcome.total_epsilon == pytest.approx(1)
     assert "question 11 of 256 was refused by the ledger" in outcome.learned
     assert "88% of cases, since another bit is a row removed and a row added" in outcome.with_epsilon
 
 
-def test_a_patient_attacker_gets_all_answers_and_little_from_them(bits, generator):
-    """120 questions at a 120th of epsilon each; the bar on 64 bits is five deviations from a guess, below 1e-6."""
-    rows, session = clinic(bits)
+def test_a_patient_attacker_gets_all_answers_and_little_from_them(generator):
+    """120 questions at a 120th of epsilon each: shares of 20 runs had mean 50% and deviation 2.5%.
+
+    70% is more than six deviations above, also if the true one is 3.2%: odds below 1e-8.
+    """
+    rows, session = clinic(reconstruction.secret_bits(CROWD, generator=generator))
     with session:
         outcome = reconstruction.against_session(
             session, rows, **WORDS, epsilon=dp.mechanisms.Laplace(sensitivity=1, epsilon=1).epsilon / 120, questions=120
         )
     assert (outcome.answered, outcome.refusal) == (120, None)
-    assert outcome.share <= 0.82
+    assert outcome.share <= 0.7
     assert outcome.total_epsilon == pytest.approx(1)
 
 

@@ -5,9 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from discreet.auditing import bounds, evidence
 from discreet.auditing.choosing import Event, Sides
+from discreet.auditing.claims import claim
 from discreet.auditing.features import Columns, Vocabulary
 from discreet.auditing.outcomes import Outcomes
 
@@ -64,6 +66,36 @@ def test_there_is_no_curve_over_categories_or_single_values():
     both = numbers([0, 1], [1, 2])
     for event in (Event("error", "==", "E"), Event("value", "==", 1.0), Event("gone", ">=", 1.0)):
         assert evidence.curve(event, both, both, 0.05) == []
+
+
+@pytest.mark.parametrize(
+    "promise", [claim(epsilon=0.1), claim(epsilon=1, delta=0.1), claim(rho=0.02), claim(rho=0.5), claim(mu=1)], ids=str
+)
+def test_the_least_errors_that_are_allowed_are_those_of_every_line_both_ways(promise):
+    drawn = evidence.allowed(promise)
+    pairs = list(zip(drawn["false_positive"], drawn["false_negative"], strict=True))
+    assert json.loads(json.dumps(drawn, allow_nan=False)) == drawn
+    assert pairs == sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
+    assert (pairs[0][0], pairs[-1]) == (0, (1, 0))
+    assert drawn["false_positive"][:-1] == pytest.approx(drawn["false_negative"][-2::-1], abs=1e-15)
+    for positive, negative in pairs[:-1]:
+        slack = []
+        for one, other in ((positive, negative), (negative, positive)):
+            slope, intercept = promise.line(one)
+            slack.append(slope * one + intercept - (1 - other))
+        assert -1e-3 < min(slack) < 1e-12
+
+
+def test_the_least_errors_that_gaussian_noise_allows_are_its_trade_off_curve():
+    drawn = evidence.allowed(claim(mu=1))
+    positive, negative = (np.array(drawn[side][1:-2]) for side in ("false_positive", "false_negative"))
+    assert ndtr(ndtri(1 - positive) - 1) == pytest.approx(negative, abs=1e-3)
+
+
+def test_least_errors_of_promises_beyond_doubles_say_nothing():
+    for promise in (claim(epsilon=10_000), claim(rho=10_000), claim(mu=10_000)):
+        drawn = evidence.allowed(promise)
+        assert max(map(min, zip(drawn["false_positive"], drawn["false_negative"], strict=True))) < 1e-100
 
 
 def test_what_could_not_be_looked_into_is_said():

@@ -1,7 +1,6 @@
 """Features: each a function of its own outcome alone, and all that audits have needed to see is there."""
 
 import math
-import time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.auditing.features import MOST_PLACES, Columns, Vocabulary, decimals, joined, lowest_bits
 from discreet.auditing.outcomes import Outcomes, Raised, Taken
+from loops import loops
 
 numbers = st.one_of(
     st.floats(), st.integers(-(2**70), 2**70), st.fractions(max_denominator=64), st.booleans(), st.decimals()
@@ -142,6 +142,7 @@ def test_the_lowest_set_bit_of_any_number(number, bit):
     assert read(number).numbers["lowest bit"][0] == bit
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False).filter(bool))
 def test_the_lowest_bit_of_a_double_is_that_of_its_fraction(number):
     exact = Fraction(number)
@@ -282,11 +283,7 @@ def test_times_are_a_feature_only_where_they_are_asked_for():
 
 
 def test_reading_costs_little():
-    """100,000 numbers and 20,000 mappings: the bounds are a hundred times what a quiet machine needs untraced."""
+    """100,000 numbers and 20,000 mappings: the bounds are nine times what they take, 0.6 and 4 loops."""
     plain, mappings = Outcomes([0.1] * 100_000), Outcomes([{"a": 1, "b": 0.5}] * 20_000)
-    started = time.process_time()
-    Vocabulary(("value",)).read(plain)
-    assert time.process_time() - started < 5
-    started = time.process_time()
-    Vocabulary(("value['a']", "value['b']")).read(mappings)
-    assert time.process_time() - started < 20
+    assert loops(lambda: Vocabulary(("value",)).read(plain)) < 6
+    assert loops(lambda: Vocabulary(("value['a']", "value['b']")).read(mappings)) < 36

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.auditing import intervals
@@ -13,6 +13,7 @@ from discreet.auditing.intervals import Interval, point
 NARROW = Fraction(1, 10**50)
 
 
+@settings(deadline=None)
 @given(st.fractions(-50, 50, max_denominator=1000))
 def test_an_exponential_and_its_logarithm_come_back(value):
     held = intervals.exp(value)
@@ -28,6 +29,7 @@ def test_what_is_known_exactly_stays_exact():
     assert intervals.log(point(1)) == point(0)
 
 
+@settings(deadline=None)
 @given(st.lists(st.fractions(0, 5, max_denominator=97), max_size=20))
 def test_a_sum_holds_the_true_one(values):
     held = intervals.total(map(point, values))
@@ -35,6 +37,7 @@ def test_a_sum_holds_the_true_one(values):
     assert held.high - held.low <= Fraction(1, 10**100)
 
 
+@settings(deadline=None)
 @given(st.fractions("1/9", 5, max_denominator=97), st.fractions("1/9", 5, max_denominator=97))
 def test_powers_of_whole_orders_are_exact_and_others_hold_them(one, other):
     assert intervals.powered(point(one), point(other), Fraction(3)) == point(one**3 / other**2)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import events
@@ -41,6 +41,7 @@ def test_a_ratio_is_told_from_e_to_the_epsilon_in_the_fiftieth_digit(epsilon):
 
 
 @pytest.mark.guarantee("auditing.masses")
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=2, max_size=6))
 def test_a_true_claim_is_never_called_broken_and_a_false_one_always_is(weights):
     sums = [sum(pair[side] for pair in weights) for side in (0, 1)]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.auditing import betting, features, statistical
+from discreet.auditing import betting, evidence, features, statistical
 from discreet.auditing.claims import claim
 from discreet.auditing.finding import Verdict
 from discreet.auditing.statistical import audit, block_sizes, half_of
@@ -202,6 +202,15 @@ def test_a_finding_has_what_a_figure_needs_in_json():
     assert set(detail["statements"]) == {"epsilon", "rho", "mu", "delta"}
     assert detail["found_by_bounds"] <= finding.found
     assert detail["found_by_bets"] <= finding.found
+
+
+@pytest.mark.parametrize("words", [{"epsilon": 1, "delta": 0.01}, {"rho": 0.5}, {"mu": 1}], ids=str)
+def test_a_finding_has_what_a_claim_of_any_kind_allows_beside_what_was_seen(words):
+    noise = generator(10)
+    mechanism = lambda data, count: data + noise.normal(0, 1, count)  # noqa: E731 - its low bits break every claim
+    finding = audit(mechanism, 0, 1, samples=2_000, many=True, stop=False, **words)
+    assert finding.detail["trade_off"]
+    assert finding.detail["allowed"] == evidence.allowed(claim(**words))
 
 
 def test_points_of_the_curve_are_within_what_the_claim_allows():

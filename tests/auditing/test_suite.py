@@ -12,6 +12,7 @@ from discreet.auditing import suite
 from discreet.auditing.claims import claim
 from discreet.auditing.controls import BROKEN, CONTROLS, RIGHT, Control
 from discreet.auditing.finding import Finding, Verdict
+from discreet.auditing.report import Report
 
 LIMITS = {
     "Laplace noise of numpy": 2_000,
@@ -56,7 +57,7 @@ def test_a_broken_control_that_is_caught_is_as_it_must_be_and_raises_no_alarm():
 def test_a_broken_control_that_is_missed_makes_the_run_void():
     finding = suite.examined(control(mechanism=constant))
     assert finding.verdict is Verdict.VOID
-    assert suite.is_void([finding])
+    assert not Report.of([finding]).ok
     assert finding.evidence.startswith("caught 0 times of 1; ")
 
 
@@ -70,8 +71,8 @@ def test_a_right_control_that_passes_adds_its_alarm():
     finding = suite.examined(control(mechanism=constant, is_broken=False))
     assert finding.verdict is Verdict.NOTHING_FOUND
     assert finding.subject == "must pass: a control"
-    assert suite.false_alarm_rate([finding, finding]) == pytest.approx(2 * suite.ALARM)
-    assert not suite.is_void([finding])
+    assert Report.of([finding, finding]).alarm == pytest.approx(2 * suite.ALARM)
+    assert Report.of([finding]).ok
 
 
 def test_a_control_of_a_package_that_is_not_there_is_skipped_with_the_reason():
@@ -100,31 +101,24 @@ def test_the_samples_that_controls_may_take_are_those_that_were_promised():
     assert {name: NAMED[name].samples for name in LIMITS} == LIMITS
 
 
-def test_alarms_add_up():
-    findings = [
-        Finding(subject="", layer="", claim="", verdict=Verdict.NOTHING_FOUND, evidence="", alarm=alarm)
-        for alarm in (1e-6, 0.0, 2e-6)
-    ]
-    assert suite.false_alarm_rate(findings) == pytest.approx(3e-6)
-
-
 @pytest.mark.full
 def test_every_broken_control_is_caught_within_its_samples_and_no_right_one_is():
     findings = suite.run_controls(quick=True)
     assert [finding.subject.partition(": ")[2] for finding in findings] == [known.name for known in CONTROLS]
-    assert not suite.is_void(findings), [str(finding) for finding in findings if finding.verdict is Verdict.VOID]
+    assert Report.of(findings).ok, [str(finding) for finding in findings if finding.verdict is Verdict.VOID]
     for known, finding in zip(CONTROLS, findings, strict=True):
         if finding.verdict is Verdict.SKIPPED:
             assert known.needs is not None
             continue
         assert max(finding.detail["samples"]) <= known.samples
         assert finding.detail["caught"] >= known.needed if known.is_broken else finding.detail["caught"] == 0
-    assert suite.false_alarm_rate(findings) == pytest.approx(len(RIGHT) * suite.ALARM)
+    assert Report.of(findings).alarm == pytest.approx(len(RIGHT) * suite.ALARM)
     assert len(BROKEN) >= 20
 
 
 ALARMS = {
     "mechanisms": 24 * suite.ALARM,
+    "families": 16 * suite.ALARM,
     "sensitivity": 0,
     "releases by key": 24 * suite.ALARM,
     "releases over everything": 24 * suite.ALARM,
@@ -142,7 +136,7 @@ def test_all_alarms_of_the_quick_audit_together_are_below_one_in_ten_thousand():
 def test_nothing_is_found_in_the_quick_audit_of_ourselves(part):
     findings = list(suite.PARTS[part](suite.QUICK))
     assert [str(f) for f in findings if f.verdict not in (Verdict.NOTHING_FOUND, Verdict.SKIPPED)] == []
-    assert suite.false_alarm_rate(findings) == pytest.approx(ALARMS[part])
+    assert Report.of(findings).alarm == pytest.approx(ALARMS[part])
 
 
 def test_everything_is_all_parts_in_their_order(monkeypatch):

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.auditing.watching import CHANNELS, Witness, files_below, is_address, surroundings
+from discreet.auditing.watching import CHANNELS, Witness, files_below, is_address, surroundings, within_a_day
 from discreet.home import VARIABLE
 
 NOW = dt.datetime.now(dt.UTC)
@@ -187,3 +187,14 @@ def test_the_name_of_a_room_is_random_also_where_it_has_no_letter(witness, room)
 def test_a_receipt_is_random_also_where_it_has_no_letter_and_a_long_number_is_not(witness):
     call = lambda: logging.getLogger("discreet").error("receipt %s, sum %s", "123456789012", "123456789012")  # noqa: E731
     assert shown(witness, call, "log")[0][2] == "receipt <random>, sum 123456789012"
+
+
+def test_the_id_of_a_ledger_is_random_also_where_it_has_no_letter(witness):
+    call = lambda: logging.getLogger("discreet").error('{"ledger":"%s","caps":[%s]}', "1" * 32, "1" * 32)  # noqa: E731
+    assert shown(witness, call, "log")[0][2] == '{"ledger":"<random>","caps":[' + "1" * 32 + "]}"
+
+
+def test_what_midnight_came_into_is_looked_at_again():
+    days, looks = iter([1, 2, 2, 3, 3, 3]), iter("abc")
+    assert within_a_day(lambda: next(looks), lambda: next(days)) == "c"
+    assert within_a_day(lambda: "now") == "now"

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from discreet.auditing.finding import Finding, Verdict
 from discreet.cli import app, audit
+from discreet.cli.address import NOT_SHOWN
 
 MINE = """
 import discreet as dp
@@ -53,6 +54,37 @@ def test_the_report_is_saved_as_html_and_json():
     run("mine_for_audits:loud", "--epsilon", "1", *words)
     assert json.loads(Path("a.json").read_text())["findings"][0]["verdict"] == "broken"
     assert "<h1>audit of mine_for_audits:loud</h1>" in Path("a.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "dataset", ["postgresql://u:hunter2@host/db", "POSTGRES://u:hunter2@host", "host=h password = hunter2"]
+)
+def test_a_report_says_what_was_typed_but_no_address_and_no_password(monkeypatch, dataset):
+    words = ["mine_for_audits:fair", "--epsilon", "1", "--one", json.dumps(dataset), "--other", '"b"']
+    typed = [*words, "--samples", "100", "--save", "a.html", "--save", "a.json"]
+    monkeypatch.setattr("sys.argv", ["discreet", "audit", *typed])
+    assert "hunter2" not in run(*typed).output
+    about = json.loads(Path("a.json").read_text())["about"]
+    assert about.startswith("discreet audit mine_for_audits:fair --epsilon 1 --one")
+    assert about.endswith(NOT_SHOWN)
+    assert "hunter2" not in Path("a.json").read_text() + Path("a.html").read_text()
+
+
+def test_what_was_typed_is_told_whole_where_it_holds_no_address(monkeypatch):
+    words = ["mine_for_audits:loud", "--epsilon", "1", "--one", "0.0", "--other", "1.0", "--many", "--save", "a.json"]
+    monkeypatch.setattr("sys.argv", ["discreet", "audit", *words])
+    run(*words)
+    assert json.loads(Path("a.json").read_text())["about"] == f"discreet audit {' '.join(words)}"
+
+
+@pytest.mark.parametrize("place", ["target", "dataset"])
+def test_a_refusal_repeats_no_address(place):
+    hidden = "postgresql://u:hunter2@host/db"
+    words = [hidden] if place == "target" else ["mine_for_audits:fair", "--one", hidden]
+    result = run(*words, "--epsilon", "1")
+    assert result.exit_code == 2
+    assert "hunter2" not in result.output
+    assert NOT_SHOWN in result.output
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOTHING_FOUND, Verdict.VOID])

@@ -80,8 +80,7 @@ POSTGRES = (
     Step("the_charge_was_sent", "T1", READING, CHARGE, SENT, charged=None),
     Step("the_charge_is_done_and_its_reply_unread", "T1", READING, CHARGE, REPLIED),
     Step("before_the_longer_way", "T1", WRITING, "BEGIN", charged=False, is_new=True),
-    # charged or not: the driver reads while it still sends, and may not come to wait for this reply
-    Step("the_locks_were_asked_for", "T1", WRITING, "SELECT d.*", SENT, charged=None, is_new=True),
+    Step("the_locks_were_asked_for", "T1", WRITING, "SELECT d.*", SENT, charged=False, is_new=True),
     Step("under_the_locks", "T1", WRITING, "UPDATE datasets", charged=False, is_new=True),
     Step("before_the_first_commit", "T1", WRITING, "COMMIT", charged=False, is_new=True),
     Step("the_first_commit_was_sent", "T1", WRITING, "COMMIT", SENT, charged=None, is_new=True),
@@ -120,21 +119,26 @@ class Failpoint:
         if self._step is not None and self._step.name == moment:
             self.strike()
 
-    def before(self, statement: str) -> None:
-        """A statement is about to run."""
+    def before(self, statement: str, socket: int | None = None) -> None:
+        """A statement is about to run; a write comes after the replies to all reads before it, waited for or not.
+
+        The driver reads while it still sends, so a reply may have arrived before anybody came to wait for it.
+        """
+        if self._is_armed and self._when == SENT and not statement.startswith("SELECT"):
+            self.strike(socket)
         kind = next((BEGINNINGS[word] for word in BEGINNINGS if statement.startswith(word)), None)
         self._within = kind or self._within
         if self._is_reached(statement):
             self._is_armed = True
-            if self._step is not None and self._step.when == BEFORE:
+            if self._when == BEFORE:
                 self.strike()
         if statement.startswith(("COMMIT", "ROLLBACK")):
             self._within = READING
 
     def waits(self, for_what: Wait, socket: int) -> None:
         """The connection waits; where it waits only to read, all was sent."""
-        if self._is_armed and self._step is not None and for_what is Wait.R:
-            if self._step.when == REPLIED:
+        if self._is_armed and self._when and for_what is Wait.R:
+            if self._when == REPLIED:
                 select.select([socket], [], [], 30)
             self.strike(socket)
 
@@ -148,6 +152,10 @@ class Failpoint:
             ledger._store.answer_at_once = lambda _: None  # type: ignore[method-assign]
         if isinstance(ledger, SQLiteLedger):
             ledger._store._connected.connection.set_trace_callback(self.before)  # type: ignore[attr-defined]
+
+    @property
+    def _when(self) -> str | None:
+        return None if self._step is None else self._step.when
 
     def _is_reached(self, statement: str) -> bool:
         if self._step is None or not self._step.statement or self._is_armed:
@@ -164,7 +172,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     failpoint = Failpoint(None)
 
     def execute(self, query: Any, *values: Any, **options: Any) -> psycopg.Cursor[Any]:
-        self.failpoint.before(query.decode() if isinstance(query, bytes) else query)
+        self.failpoint.before(query.decode() if isinstance(query, bytes) else query, self.fileno())
         return super().execute(query, *values, **options)
 
     def wait(self, gen: Any, *times: Any, **options: Any) -> Any:

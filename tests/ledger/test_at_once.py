@@ -57,3 +57,15 @@ def test_an_answer_names_the_event_of_its_charge_column_by_column():
     told = parsed(claim["charge"])
     assert (told["dataset"], told["sequence"], told["kind"], told["cost_epsilon"]) == ('na"me', 7, "RESERVED", 10**11)
     assert claim["attempt"] == 2
+
+
+def test_nothing_is_told_to_a_store_that_has_no_journeys_to_save(sqlite_ledger, dataset, turn, monkeypatch):
+    def wasted(*_):
+        raise AssertionError("a claim that nobody reads")
+
+    for made in ("charge_claim", "answer_claim"):
+        monkeypatch.setattr(at_once, made, wasted)
+    sqlite_ledger.register(dataset())
+    asked = turn(sqlite_ledger)
+    assert sqlite_ledger.answer(asked, b"12") == b"12"
+    assert sqlite_ledger.verify(receipts=asked.receipts)

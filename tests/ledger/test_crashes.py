@@ -28,6 +28,27 @@ def test_clients_are_killed_at_many_named_steps(steps):
     assert len({step.name for step in steps}) == len(steps) >= FEWEST_STEPS
 
 
+class Noted(Failpoint):
+    """Strikes without harm, and counts."""
+
+    strikes = 0
+
+    def strike(self, socket: int | None = None) -> None:  # noqa: ARG002
+        self.strikes += 1
+
+
+@pytest.mark.parametrize("step", [step for step in POSTGRES if step.name == "the_locks_were_asked_for"])
+def test_a_step_of_reads_whose_replies_nobody_waited_for_is_reached_before_the_next_write(step):
+    """Only where nothing else was sent is it known that nothing was charged."""
+    failpoint = Noted(step)
+    failpoint.act = "T1"
+    for statement in ("BEGIN", "SELECT current_setting", "SELECT d.* FROM datasets AS d", "SELECT * FROM versions"):
+        failpoint.before(statement)
+    assert (step.charged, failpoint.strikes) == (False, 0)
+    failpoint.before("WITH done AS (UPDATE datasets SET")
+    assert failpoint.strikes == 1
+
+
 @pytest.mark.pitfall("B3")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import Dataset, Kind, Receipt, Signer, SQLiteLedger, State, faults
+from discreet.ledger import Dataset, Kind, Part, Receipt, Signer, SQLiteLedger, State, faults
 from discreet.ledger.receipt import receipt_of
 from tampering import TENTH, anchor_file, clean, tenths
 
@@ -197,6 +197,22 @@ def test_whoever_was_stopped_serves_again_after_somebody_else_recovered(lost, an
     assert owner.recover(reason=REASON)
     charge(stopped)
     assert tenths(stopped) == 6
+
+
+@pytest.mark.parametrize("names", [("calls",), ("visits", "other"), ("other", "calls")], ids=", ".join)
+def test_whoever_was_stopped_serves_again_by_any_name_and_with_other_datasets(visits, dataset, lost, another, names):
+    visits.register(dataset(name="other"))
+    visits.rename("visits", "calls", reason="a test")
+    lost()
+    stopped, owner = another(), another()
+    parts = [Part(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in names]
+    asked = {"analyst": "ann", "question": QUESTION, "description": "{}", "fresh": True}
+    with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
+        stopped.charge_together(parts, **asked)
+    assert owner.recover(reason=REASON)
+    before = tenths(stopped)
+    stopped.charge_together(parts, **asked)
+    assert tenths(stopped) == before + 1
 
 
 ACTS = ("charge", "charge", "save", "restore", "forget anchors", "recover all", "recover some")

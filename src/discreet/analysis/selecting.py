@@ -214,9 +214,9 @@ def _refuse_none_or_too_many(contest: plan.Contest, top: int) -> None:
     count, most = len(contest.candidates), plan.MOST_KEYS if contest.side == "equal" else plan.MOST_EDGES
     if not top < max(2, count) or not count <= most or not count:
         raise KeysError(
-            f"{top:,} of {count:,} candidates",
-            because=f"there are 1 to {most:,} candidates, and fewer are chosen than there are",
-            instead="fewer candidates, or a smaller top",
+            f"{top:,} of {count:,} candidates" if count else "no candidates",
+            because=f"there are 1 to {most:,} of them, and of several fewer are chosen than there are",
+            instead="another list of candidates, or a smaller top",
         )
     if contest.side != "equal":
         _refuse_unordered(contest.candidates)

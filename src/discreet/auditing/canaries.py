@@ -31,7 +31,7 @@ Privacy in One Run, ICML 2025 (the recursion for trade-off curves).
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -40,6 +40,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from discreet.auditing.asking import checked_alarm, checked_claim
 from discreet.auditing.claims import Approximate, Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError
@@ -95,8 +96,10 @@ def one_run(
     alarm       the chance that a true claim is called broken, and that `found` is above the true parameter
     generator   of the coins, in tests; the operating system tosses them otherwise
     """
+    checked_claim(claim)
+    checked_alarm(alarm)
     start = time.perf_counter()
-    numbers = _numbers_of_guesses(guesses, len(canaries))
+    numbers = _numbers_of_guesses(guesses, _counted(canaries))
     is_in = _tossed(len(canaries), generator)
     subject = name or getattr(pipeline, "__name__", type(pipeline).__name__)
     told: dict[str, Any] = {"subject": subject, "layer": LAYER, "claim": str(claim), "stated": claim.stated}
@@ -240,11 +243,21 @@ def _unseen(column: pa.ChunkedArray, count: int, what: str) -> list[Any]:
     return [value for value in candidates if value not in seen][:count]
 
 
+def _counted(canaries: object) -> int:
+    if not isinstance(canaries, Sized) or not len(canaries):
+        raise ParameterError(
+            "no canaries" if isinstance(canaries, Sized) else f"canaries of type {type(canaries).__name__}",
+            because="each is given to the pipeline or not, and asked for by its score",
+            instead="range(1_000), or session_canaries(visits, 1_000, ...).canaries",
+        )
+    return len(canaries)
+
+
 def _numbers_of_guesses(guesses: int | Literal["best"], canaries: int) -> list[int]:
     if guesses == "best":
         numbers = sorted({round(share * canaries) for share in SHARES}, reverse=True)
         return [number for number in numbers if number >= FEWEST_GUESSES] or [canaries]
-    if not 1 <= guesses <= canaries:
+    if isinstance(guesses, bool | str) or not hasattr(guesses, "__index__") or not 1 <= guesses <= canaries:
         raise ParameterError(
             f"guesses={guesses!r}",
             because=f"there are {canaries} canaries to guess about",
@@ -261,7 +274,7 @@ def _tossed(number: int, generator: np.random.Generator | None) -> Booleans:
 
 
 def _scored(score: Callable[[Output, Canary], float], output: Output, canaries: Sequence[Canary]) -> Floats:
-    scores = np.array([float(score(output, canary)) for canary in canaries])
+    scores = np.array([_number(score(output, canary)) for canary in canaries])
     if np.isnan(scores).any():
         raise ParameterError(
             "a score that is NaN",
@@ -269,6 +282,19 @@ def _scored(score: Callable[[Output, Canary], float], output: Output, canaries: 
             instead="a number: math.inf for what shows that a canary is in, such as a NaN in the output",
         )
     return scores
+
+
+def _number(score: Any) -> float:
+    try:
+        if not isinstance(score, str | bytes):
+            return float(score)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ParameterError(
+        f"a score of type {type(score).__name__}",
+        because="scores are compared as numbers: higher means that a canary is more likely in",
+        instead="a number, such as 1.0 for what shows that a canary is in, and 0.0 otherwise",
+    )
 
 
 def _judged(scores: Floats, is_in: Booleans, guesses: int, middle: float | None, claim: Claim, level: float) -> Guessed:

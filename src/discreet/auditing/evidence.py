@@ -10,6 +10,7 @@ import numpy as np
 from discreet.auditing import bounds
 from discreet.auditing.atoms import PARTLY, WHOLLY
 from discreet.auditing.choosing import Event, Sides
+from discreet.auditing.claims import Claim
 from discreet.auditing.features import Columns
 from discreet.auditing.outcomes import Floats
 
@@ -17,6 +18,9 @@ _BINS = 40
 _CATEGORIES = 20
 _POINTS = 12
 _LOOKED_AT = 1_000
+_TOUCHED = np.array([0.0, *np.geomspace(1e-12, 0.5, 300)])
+_OF_HALF = 25
+_NEARER_TO_NONE = 3
 _NAMED = 5
 
 
@@ -109,6 +113,25 @@ def curve(event: Event, chosen_on: Sides, tested_on: Sides, alarm: float) -> lis
     held = [replace(event, level=float(level)).on(tested_on) for level in levels]
     likelier, other = (np.array([int(truths[side].sum()) for truths in held]) for side in (0, 1))
     return [point._asdict() for point in bounds.trade_off(levels, likelier, other, tested_on.one.count, alarm)]
+
+
+def allowed(claim: Claim) -> dict[str, list[float]]:
+    """The least errors that the claim allows to any test, from one end to the other: a curve below which it is refuted.
+
+    The event of a test of errors a and b has the probability 1 - b here and a there, and its complement a promise of
+    its own, so every line p <= slope q + intercept says 1 - b <= slope a + intercept and 1 - a <= slope b + intercept.
+    What is allowed one way is allowed the other way round: the half up to where both errors are equal is enough.
+    """
+    lines = np.array([claim.line(float(place)) for place in _TOUCHED])
+    slopes, intercepts = lines[:, :1], lines[:, 1:]
+    equal = float(np.max((1 - intercepts) / (1 + slopes)))
+    fewer = equal * np.linspace(0, 1, _OF_HALF) ** _NEARER_TO_NONE
+    more = np.max(np.maximum(1 - intercepts - slopes * fewer, (1 - intercepts - fewer) / slopes), axis=0)
+    back = slice(-2, None, -1)
+    return {
+        "false_positive": [*fewer.tolist(), *more[back].tolist(), 1.0],
+        "false_negative": [*more.tolist(), *fewer[back].tolist(), 0.0],
+    }
 
 
 def _edges(finite: Floats, low: float, high: float) -> Floats:

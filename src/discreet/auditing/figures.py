@@ -51,12 +51,11 @@ def _draw_trade_off(axes: "Axes", points: list[dict[str, float]], finding: Findi
     """Errors of a test between the datasets: below the claim's curve, the claim is refuted."""
     places = [(point["false_positive"], point["false_negative"]) for point in points]
     axes.plot(*zip(*places, strict=True), "o", color=plots.BLUE, label="errors of tests: at most these, all together")
-    if finding.stated is not None and finding.claim.startswith("epsilon"):
-        delta = float(finding.claim.partition("delta ")[2] or 0)
-        alpha = np.linspace(0, 1, 400)
-        beta = np.maximum(0, 1 - delta - math.exp(finding.stated) * alpha)
-        beta = np.maximum(beta, math.exp(-finding.stated) * (1 - delta - alpha))
-        axes.plot(alpha, beta, color=plots.VERMILION, linestyle="--", label=f"least errors that {finding.claim} allows")
+    allowed = finding.detail.get("allowed")
+    if allowed:
+        positive, negative = allowed["false_positive"], allowed["false_negative"]
+        label = f"least errors that {finding.claim} allows"
+        axes.plot(positive, negative, color=plots.VERMILION, linestyle="--", label=label)
     axes.set(
         xlim=(0, 1), ylim=(0, 1), xlabel="taken for `one`, though `other`", ylabel="taken for `other`,\nthough `one`"
     )

@@ -34,6 +34,7 @@ import numpy as np
 
 from discreet.accounting.prices import total as price_of
 from discreet.auditing import intervals, laws
+from discreet.auditing.asking import checked_claim
 from discreet.auditing.claims import Approximate, Claim, Concentrated
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.intervals import Interval, point
@@ -69,6 +70,7 @@ def compare_masses(
 ) -> Finding:
     """Two laws in rationals, by outcome, held against a claim in both directions; what is absent has no mass."""
     started = time.perf_counter()
+    checked_claim(claim)
     for law in (one, other):
         _refuse_inexact(law)
     outcomes = list(dict.fromkeys([*one, *other]))
@@ -89,7 +91,8 @@ def check_masses(
     subject = name or type(mechanism).__name__
     event = laws.simple(mechanism)
     steps = None if sensitivity is None else rational(sensitivity, "sensitivity")
-    stated, known, promised = Stated(mechanism.pmf), laws.of_event(event), claim or claim_of(event)
+    promised = claim_of(event) if claim is None else checked_claim(claim)
+    stated, known = Stated(mechanism.pmf), laws.of_event(event)
     return [
         _timed(lambda: _stated_rightly(subject, stated, known)),
         _timed(lambda: _shifted(subject, known or stated, laws.shifts(event, steps), promised)),

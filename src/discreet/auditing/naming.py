@@ -63,6 +63,7 @@ def _columns(term: Term | None) -> str:
 
 def _named(question: Pushdown) -> Iterator[tuple[str, Any]]:
     for number, term in enumerate(question.keys.columns):
+        yield from _compared(term)
         for read in _reads(term):
             for row in question.keys.rows:
                 yield read.column, row[number]

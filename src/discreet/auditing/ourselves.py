@@ -167,8 +167,8 @@ def _quietly() -> Iterator[None]:
         log.setLevel(before)
 
 
-class Watched(Session):
-    """A private session that keeps the exact integers of its last answer, and draws their noise `times` over."""
+class Watched(testing.Session):
+    """Real noise, drawn `times` over for one charge, beside the exact integers: so it is stamped NOT PRIVATE."""
 
     times = 1
     exact: list[list[int]]

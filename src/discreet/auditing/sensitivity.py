@@ -27,6 +27,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import MechanismName, PrivatePlan, Sensitivity, analyze
 from discreet.analysis.private import Noised
 from discreet.auditing import naming, neighbours
+from discreet.auditing.asking import refuse_no_plan
 from discreet.auditing.distances import INFINITE, Incomparable, Norm, distance, settled
 from discreet.auditing.finding import Finding, Verdict
 from discreet.catalog import Catalog, Table
@@ -96,6 +97,7 @@ def examined(
     typed: bool = False,
 ) -> Examined:
     """The same, with the pair of neighbours that were the farthest apart."""
+    refuse_no_plan(query, catalog)
     started = time.perf_counter()
     random = generator or np.random.default_rng()
     facts, budget = _promised(catalog, query, epsilon)

@@ -52,9 +52,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from discreet.auditing.asking import checked_calls, checked_queries, refuse_no_way_to_make_sessions
 from discreet.auditing.finding import Finding, Verdict
-from discreet.auditing.watching import CHANNELS, Seen, Witness, is_address, surroundings
-from discreet.exact import Number
+from discreet.auditing.watching import CHANNELS, Seen, Witness, is_address, surroundings, within_a_day
+from discreet.exact import Number, whole
 from discreet.frame import Query, count, table
 from discreet.release import Measured, Release
 from discreet.session import Session, table_name
@@ -91,13 +92,15 @@ def compare_calls(
     calls         more calls by name: {"plot": lambda session: session.release(query, epsilon=0.1).plot()}
     repeats       how often both datasets are run; what differs between runs on one dataset voids its channel
     """
+    refuse_no_way_to_make_sessions(make_session)
+    questions, more, runs = checked_queries(queries), checked_calls(calls), whole(repeats, "repeats")
     start = time.perf_counter()
-    script = _Script(make_session, queries, epsilon, calls or {}, {}, dt.datetime.now(dt.UTC))
+    script = _Script(make_session, questions, epsilon, more, {}, dt.datetime.now(dt.UTC))
     sides: Sides = ([], [])
-    for number in range(repeats):
+    for number in range(runs):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
-            sides[side].append(script.run((one, other)[side]))
-    told = {"subject": name or "session", "layer": LAYER, "claim": "", "samples": repeats}
+            sides[side].append(within_a_day(partial(script.run, (one, other)[side])))
+    told = {"subject": name or "session", "layer": LAYER, "claim": "", "samples": runs}
     findings = [
         *(_compared(channel, sides, told) for channel in CHANNELS),
         _values(sides[0][0], sides[1][0], told),

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from discreet.auditing import bounds, evidence
+from discreet.auditing.asking import checked_alarm, checked_claim
 from discreet.auditing.betting import Settled, Stake, Wealth
 from discreet.auditing.bounds import Probabilities
 from discreet.auditing.choosing import Candidates, Chosen, Event, Sides
@@ -31,7 +32,7 @@ from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.gathering import Gathered
 from discreet.auditing.outcomes import Mechanism, Runs
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, probability, whole
+from discreet.exact import Number, whole
 from discreet.progress import Stage, shown_while
 
 LAYER = "statistics"
@@ -76,7 +77,7 @@ def audit(
             instead="audit(mechanism, one, other, times=True) with a mechanism of one argument",
         )
     runs = Runs(mechanism, one, other, many)
-    running = _Audit(asked, whole(samples, "samples", least=LEAST_SAMPLES), _alarm(alarm), runs, stop, times)
+    running = _Audit(asked, whole(samples, "samples", least=LEAST_SAMPLES), checked_alarm(alarm), runs, stop, times)
     started = perf_counter()
     shown_while(running.run, stages=running.stage, may_show_stages=True)
     subject = name or str(getattr(mechanism, "__name__", type(mechanism).__name__))
@@ -223,12 +224,14 @@ class _Audit:
         """The sentence and the numbers for a figure."""
         is_bounded = self.tested is not None and by_bounds >= self.wealth.found
         sides = self.gathered.sides(self.half if is_bounded else 0)
+        curve = self._curve() if self.tested else []
         detail: dict[str, Any] = {
             "found_by_bounds": by_bounds if self.tested else None,
             "found_by_bets": self.wealth.found,
             "log_wealth": self.wealth.evidence,
             "statements": bounds.statements(self.tested, self.claim) if self.tested else {},
-            "trade_off": self._curve() if self.tested else [],
+            "trade_off": curve,
+            "allowed": evidence.allowed(self.claim) if curve else {},
         }
         event = self._event(is_bounded)
         if void is not None:
@@ -278,15 +281,4 @@ def _claim(given: Claim | None, epsilon: Number | None, delta: Number, rho: Numb
             because="an audit is of one claim",
             instead="audit(mechanism, one, other, epsilon=1), or claim=claim(epsilon=1)",
         )
-    return given
-
-
-def _alarm(alarm: float) -> float:
-    level = float(probability(alarm, "alarm", example="1e-3"))
-    if not level:
-        raise ParameterError(
-            f"alarm={alarm!r}",
-            because="samples refute nothing without a chance of being wrong",
-            instead="alarm=1e-3, or another probability above zero",
-        )
-    return level
+    return checked_claim(given)

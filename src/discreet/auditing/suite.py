@@ -4,12 +4,12 @@
 run is void. `audit_everything` audits discreet. Quick runs are for every change (a minute or so), long ones for a
 release: `scripts/audit --long`.
 
-A true claim is called broken with at most the sum of the alarms of all findings (`false_alarm_rate`). Broken controls
-have none to add, because what they claim is known to be false: what they were audited with is in their details.
+A true claim is called broken with at most the sum of the alarms of all findings (`Report.alarm`). Broken controls have
+none to add, because what they claim is known to be false: what they were audited with is in their details.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from statistics import median
@@ -17,6 +17,7 @@ from typing import Any
 
 from discreet.auditing import fitting, masses, ourselves, sensitivity
 from discreet.auditing.controls import CONTROLS, SENSITIVITY, Control
+from discreet.auditing.families import families
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.ourselves import ALL, MECHANISMS, Case, cases
 from discreet.auditing.statistical import audit
@@ -30,6 +31,7 @@ class Size:
     """How much a run draws of each thing; right controls have so many times their samples."""
 
     mechanism: int
+    families: int
     redrawn: int
     blocks: int
     whole: int
@@ -40,10 +42,19 @@ class Size:
 
 
 QUICK = Size(
-    mechanism=10_000, redrawn=2_000, blocks=1_000, whole=100, canaries=1_000, pairs=20, repeats=2, right_controls=1
+    mechanism=10_000,
+    families=1_000,
+    redrawn=2_000,
+    blocks=1_000,
+    whole=100,
+    canaries=1_000,
+    pairs=20,
+    repeats=2,
+    right_controls=1,
 )
 LONG = Size(
     mechanism=1_000_000,
+    families=50_000,
     redrawn=100_000,
     blocks=100_000,
     whole=900,
@@ -64,16 +75,6 @@ def audit_everything(quick: bool = True) -> list[Finding]:
     """Audit every mechanism and every aggregate of discreet, in every layer."""
     size = QUICK if quick else LONG
     return [finding for part in PARTS.values() for finding in part(size)]
-
-
-def false_alarm_rate(findings: Sequence[Finding]) -> float:
-    """At most how likely it is that any true claim among these is called broken: the sum of their alarms."""
-    return math.fsum(finding.alarm for finding in findings)
-
-
-def is_void(findings: Sequence[Finding]) -> bool:
-    """Whether a run says nothing: a control was missed, or a right one was called broken."""
-    return any(finding.verdict is Verdict.VOID for finding in findings)
 
 
 def examined(control: Control) -> Finding:
@@ -156,6 +157,13 @@ def _mechanisms(size: Size) -> Iterator[Finding]:
         yield ourselves.audited_mechanism(name, size.mechanism, ALARM)
 
 
+def _families(size: Size) -> Iterator[Finding]:
+    """Layer 3 on selections, watches, noise that fits and aggregated chunks."""
+    for name, made in families().items():
+        words: dict[str, Any] = {"claim": made.claim, "samples": size.families, "alarm": ALARM, "name": name}
+        yield audit(made.mechanism, made.one, made.other, **words)
+
+
 def _plans(size: Size) -> Iterator[Finding]:
     """Layer 1 on every aggregate; the kind of noise matters only where several outputs share it."""
     for case in _all_cases():
@@ -205,6 +213,7 @@ def _some(aggregate: str, *mechanisms: str) -> list[Case]:
 
 PARTS: Mapping[str, Callable[[Size], Iterator[Finding]]] = {
     "mechanisms": _mechanisms,
+    "families": _families,
     "sensitivity": _plans,
     "releases by key": _keys,
     "releases over everything": _redrawn,

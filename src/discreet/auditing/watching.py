@@ -20,11 +20,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet import home
 from discreet.release import Measured, Release
 from discreet.session import Session
+
+T = TypeVar("T")
 
 CHANNELS = (
     "status",
@@ -46,7 +48,7 @@ _WITH_MARGINS_FROM_VALUES = ("mean",)
 _ROOMS = "private"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+\d\d:\d\d|Z)?")
 _RANDOM = re.compile(
-    r"(?:\b(?=\d*[a-f])|(?<=/private/)|(?<=\breceipt ))[0-9a-f]{12,}\b"
+    r"(?:\b(?=\d*[a-f])|(?<=/private/)|(?<=\breceipt )|(?<=\"ledger\":\"))[0-9a-f]{12,}\b"
     r"|ed25519:[\w+/=]{44}|\btmp[a-z0-9_]{8}\b"
 )
 """A word of 12 digits or more is a number, unless a letter is among them or it stands where a random name does."""
@@ -98,6 +100,19 @@ class Witness:
         found = (release.measured, release.private) if release else ()
         self.seen[call] = Seen(channels, words, seconds, *found)
         return result
+
+
+def _today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()
+
+
+def within_a_day(look: Callable[[], T], today: Callable[[], dt.date] = _today) -> T:
+    """What is seen within one day; what midnight came into is looked at again, since ledgers tell charges by day."""
+    while True:
+        day = today()
+        seen = look()
+        if today() == day:
+            return seen
 
 
 def is_address(word: str) -> bool:

@@ -13,6 +13,7 @@ from discreet.auditing import suite
 from discreet.auditing.claims import claim
 from discreet.auditing.report import Report, writable
 from discreet.auditing.statistical import audit
+from discreet.cli.address import without_addresses
 from discreet.errors import ParameterError, Refusal, SourceError
 
 OURSELVES = {"controls": suite.run_controls, "discreet": suite.audit_everything}
@@ -62,9 +63,10 @@ def command(
             words: dict[str, Any] = {"samples": samples, "alarm": alarm, "name": target, "many": many}
             findings = [audit(named(target), *datasets, claim=asked, **words)]
     except Refusal as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(without_addresses(f"{type(error).__name__}: {error}"), file=sys.stderr)
         raise typer.Exit(2) from None
-    report = Report.of(findings, f"audit of {target}", f"discreet {shlex.join(sys.argv[1:])}")
+    about = without_addresses(f"discreet {shlex.join(sys.argv[1:])}")
+    report = Report.of(findings, f"audit of {target}", about)
     print(report)
     for path in save or ():
         report.save(path)

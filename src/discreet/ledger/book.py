@@ -338,10 +338,11 @@ class Ledger:
 
     def _charged_at_once(self, asked: Asking) -> Turn | None:
         """T1 in one journey, where the store can and the case is plain."""
-        if len(asked.parts) > 1 or self._witness.is_behind(asked.parts[0].name):
+        journey, behind = self._store.one_journey, self._witness.behind()  # looked at again: others may have recovered
+        if journey is None or len(asked.parts) > 1 or asked.parts[0].name in behind:
             return None
         link, claim = at_once.charge_claim(asked, self._witness.least(asked.parts[0].name))
-        row = self._store.charge_at_once(claim)
+        row = journey.charge_at_once(claim)
         if row is None:
             return None
         placed, standing = at_once.placed(link, row)
@@ -350,11 +351,13 @@ class Ledger:
 
     def _answered_at_once(self, turn: Turn, payload: bytes) -> bytes | None:
         """T2 in one journey, where the store can and the case is plain."""
-        name = turn.receipt.dataset
-        if len(turn.receipts) > 1 or turn.receipt.detail is not None or self._witness.is_behind(name):
+        journey, name = self._store.one_journey, turn.receipt.dataset
+        if journey is None or len(turn.receipts) > 1 or turn.receipt.detail is not None:
+            return None
+        if self._witness.is_behind(name):
             return None
         link, claim = at_once.answer_claim(turn, payload, self._witness.least(name))
-        row = self._store.answer_at_once(claim)
+        row = journey.answer_at_once(claim)
         if row is None:
             return None
         _, standing = at_once.placed(link, row)

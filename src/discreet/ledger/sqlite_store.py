@@ -95,6 +95,8 @@ def _sqlite(statement: str) -> str:
 class SQLiteStore:
     """A ledger's file (or memory), opened, checked and ready to be written."""
 
+    one_journey = None  # there are no journeys to save on the same machine
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = MEMORY if os.fspath(path) == MEMORY else str(Path(path).absolute())
         self._lock = threading.Lock()
@@ -124,14 +126,6 @@ class SQLiteStore:
     def ask(self, question: Statement) -> list[Row]:
         """The rows of one question."""
         return self.look(lambda transaction: transaction.read(question)[0])
-
-    def charge_at_once(self, claim: Values) -> Row | None:  # noqa: ARG002
-        """There are no journeys to save on the same machine."""
-        return None
-
-    def answer_at_once(self, claim: Values) -> Row | None:  # noqa: ARG002
-        """There are no journeys to save on the same machine."""
-        return None
 
     def findings(self) -> list[str]:
         """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""

@@ -34,8 +34,22 @@ class Transaction(Protocol):
         """A change of exactly one row, made when the work is done."""
 
 
+class OneJourney(Protocol):
+    """T1 and T2 in one journey each, where the case is plain; None to go the longer way."""
+
+    def charge_at_once(self, claim: Values) -> Row | None:
+        """T1: the dataset's row after it."""
+
+    def answer_at_once(self, claim: Values) -> Row | None:
+        """T2: the dataset's row after it, with the answer as it is stored."""
+
+
 class Store(Protocol):
     """A database that keeps ledgers; statements use `:name`, `{lock}`, `{alone}` and `{clock}` (milliseconds)."""
+
+    @property
+    def one_journey(self) -> OneJourney | None:
+        """How a plain charge saves journeys; None where there are none to save."""
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; whatever it raises, nothing is written."""
@@ -45,12 +59,6 @@ class Store(Protocol):
 
     def ask(self, question: Statement) -> list[Row]:
         """The rows of one question."""
-
-    def charge_at_once(self, claim: Values) -> Row | None:
-        """T1 in one journey where the store can and the case is plain: the dataset's row after it; None to go on."""
-
-    def answer_at_once(self, claim: Values) -> Row | None:
-        """T2 in one journey where the store can and the case is plain, with the answer as it is stored."""
 
     def findings(self) -> list[str]:
         """What is wrong with the database itself: its pages, its rules, its schema's version."""

@@ -36,7 +36,7 @@ class Sandbox:
 
     @short_traceback
     def __init__(self, function: Function, *, limits: Limits | None = None, modules: tuple[str, ...] = ()) -> None:
-        self.limits = limits or Limits()
+        self.limits = checked(limits)
         self._parcel = parcels.packed(function, modules)
         self._lanes = _opened(self._parcel, self.limits, self.limits.workers)
 
@@ -171,7 +171,13 @@ def rehearse(
 
     A release tells nothing: a function that cannot work in a sandbox gives the default for every chunk.
     """
-    bounds = limits or Limits()
+    bounds = checked(limits)
+    if not isinstance(table, pa.Table):
+        raise ParameterError(
+            f"rows of type {type(table).__name__}",
+            because="a function is given an Arrow table",
+            instead="pyarrow.Table.from_pandas(frame), or pyarrow.table({...})",
+        )
     lane = _opened(parcels.packed(function, modules), bounds, 1, tells=True)[0]
     try:
         with tempfile.TemporaryDirectory() as room:
@@ -213,6 +219,19 @@ def _opened(parcel: parcels.Parcel, limits: Limits, number: int, *, first: int =
             _require_ready(lane, limits)
         undo.pop_all()
     return lanes
+
+
+def checked(limits: object) -> Limits:
+    """Limits as they are given, or those that go without saying."""
+    if limits is None:
+        return Limits()
+    if not isinstance(limits, Limits):
+        raise ParameterError(
+            f"limits of type {type(limits).__name__}",
+            because="time and memory of a chunk are several numbers",
+            instead="limits=dp.sandbox.Limits(seconds=1)",
+        )
+    return limits
 
 
 def _require_linux() -> None:

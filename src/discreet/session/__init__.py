@@ -33,11 +33,11 @@ from discreet.frame import Frame, Query, relation_of
 from discreet.ledger import Entry, Ledger
 from discreet.release import Release
 from discreet.remaining import Remaining
-from discreet.sandbox import Limits, Sandbox, parcel
+from discreet.sandbox import Limits, Sandbox, box, parcel
 from discreet.scoring import Score
 from discreet.session import estimating, selecting
 from discreet.session.answering import LEVEL, Answering, restored
-from discreet.session.gate import OWNER, Sampling, table_name
+from discreet.session.gate import OWNER, Sampling, bottom, table_name
 from discreet.session.watching import Watch
 from discreet.slice import Slice
 from discreet.unit import Row
@@ -218,7 +218,7 @@ class Session(Answering):
     @short_traceback
     def watch(
         self,
-        table: str | None = None,
+        table: str | Frame | None = None,
         *,
         threshold: Number,
         epsilon: Number | None = None,
@@ -241,8 +241,9 @@ class Session(Answering):
         monotone      only counts, and sums of values of at least zero, are asked: less noise, under "add_remove"
         with_answers  an answer above comes with its number, for a part of the price
         gap           an answer above comes with how far above, which is free
+        grid          what answers are whole multiples of: that of the sums, where sums are asked
         """
-        name = self._the_table(table)
+        name = self._the_table(bottom(relation_of(table)) if isinstance(table, Frame) else table)
         words: dict[str, Any] = {
             "threshold": threshold,
             "answers": answers,
@@ -329,7 +330,7 @@ class Session(Answering):
         limits     time and memory of each chunk, and seconds for the engine; answers are there after
                    limits.deadline(chunks) seconds, whatever the function does
         """
-        packed, allowed = parcel.packed(function, modules), limits or Limits()
+        packed, allowed = parcel.packed(function, modules), box.checked(limits)
         source = relation_of(_framed(table))
         asked = analyze_sample(
             source,
@@ -347,8 +348,8 @@ class Session(Answering):
             rho=rho,
         )
         bound = self._prepared_chunks(asked)
-        with Sandbox(function, limits=allowed, modules=modules) as box:
-            payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, box))
+        with Sandbox(function, limits=allowed, modules=modules) as opened:
+            payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, opened))
         return estimating.restored(payload, asked, _confidence(CONFIDENCE), repeated=repeated)
 
     @short_traceback

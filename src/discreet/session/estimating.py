@@ -35,7 +35,7 @@ def body(
         made=made or asked.made,
         guarantee=str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, span)),
         receipt=json.loads(receipt.to_json()),
-        margin=_margin(asked, confidence),
+        margin=None if value is None else _margin(asked, confidence),
         confidence=confidence,
         private=is_private,
         library=__version__,
@@ -45,7 +45,8 @@ def body(
 def restored(payload: bytes, asked: Estimated, confidence: Fraction, *, repeated: bool) -> Estimate:
     """The stored estimate, with its margin at the confidence asked for."""
     stored = Estimate.from_json(json.loads(payload))
-    return replace(stored, margin=_margin(asked, confidence), confidence=confidence, repeated=repeated)
+    margin = None if stored.value is None else _margin(asked, confidence)
+    return replace(stored, margin=margin, confidence=confidence, repeated=repeated)
 
 
 def _margin(asked: Estimated, confidence: Fraction) -> Figure | None:

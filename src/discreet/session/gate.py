@@ -154,7 +154,7 @@ class Gate:
 
     def _budget_of(self, relation: plan.Relation) -> Budget:
         """The promise of the table at the bottom of a chain, read once from the ledger."""
-        name = _bottom(relation)
+        name = bottom(relation)
         self._catalog.table(name)
         return self.ledger.budget(name)
 
@@ -276,10 +276,11 @@ class Gate:
 
 def table_name(query: Query) -> str:
     """The name of the table at the bottom of a query."""
-    return _bottom(query.plan.source)
+    return bottom(query.plan.source)
 
 
-def _bottom(relation: plan.Relation) -> str:
+def bottom(relation: plan.Relation) -> str:
+    """The name of the table at the bottom of a chain."""
     while not isinstance(relation, plan.Table):
         relation = relation.source
     return relation.name

@@ -16,11 +16,11 @@ from contextlib import ExitStack
 from fractions import Fraction
 from threading import Lock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
 from discreet.analysis.watching import WatchedPlan, WatchPlan, analyze_watched
 from discreet.catalog import Value
-from discreet.errors import BudgetError, Failure, ParameterError, short_traceback
+from discreet.errors import BudgetError, Failure, ParameterError, UnsupportedError, short_traceback
 from discreet.frame import Query
 from discreet.guarantee import Guarantee
 from discreet.ledger import Receipt, SupersededError, Turn
@@ -108,17 +108,16 @@ class Watch:
         self.close()
 
     @short_traceback
+    def check(self, query: Query) -> None:
+        """Refuse now what `ask` would refuse; free, and before the watch is opened too."""
+        self._gate._prepared(self._analyzed(query))  # noqa: SLF001
+
+    @short_traceback
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
         """Whether the answer is above the threshold, with noise; by groups, for each key until the watch ends."""
-        if not isinstance(query, Query):
-            raise ParameterError(
-                f"a question of type {type(query).__name__}",
-                because="a watch is asked aggregates",
-                instead='w.ask(dp.table("visits").agg(n=dp.count()))',
-            )
         with self._lock:
             stream = self._still_open()
-            asked = analyze_watched(query.plan, self._gate._catalog, self._plan)  # noqa: SLF001
+            asked = self._analyzed(query)
             replies = self._replies(asked, stream)
             if not self.left:
                 self._end()
@@ -134,7 +133,24 @@ class Watch:
     def __repr__(self) -> str:
         state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
         said = f"{self._asked:,} asked, {len(self._above):,} above, {self.left:,} left"
-        return f"watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
+        stamp = "" if self._gate._is_private else "NOT PRIVATE "  # noqa: SLF001
+        return f"{stamp}watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            "a copy of a watch",
+            because="a copy with the same secret noise would tell more than was charged for",
+            instead="with session.watch(...) as another, which is charged on its own",
+        )
+
+    def _analyzed(self, query: object) -> WatchedPlan:
+        if not isinstance(query, Query):
+            raise ParameterError(
+                f"a question of type {type(query).__name__}",
+                because="a watch is asked aggregates",
+                instead='watch.ask(dp.table("visits").agg(n=dp.count()))',
+            )
+        return analyze_watched(query.plan, self._gate._catalog, self._plan)  # noqa: SLF001
 
     def _still_open(self) -> Stream:
         if self._stream is None:
