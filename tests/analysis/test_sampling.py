@@ -64,3 +64,8 @@ def test_questions_that_differ_have_other_names():
     ]
     assert len({each.question("c") for each in asked}) == len(asked)
     assert planned().question("c") == asked[0].question("c")
+
+
+def test_a_mean_of_chunks_stays_within_its_bounds():
+    asked = planned(epsilon=0.001, budget=dp.Budget(epsilon=2))
+    assert all(0 <= asked.randomize([50] * 10).value <= 100 for _ in range(20))

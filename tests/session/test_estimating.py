@@ -69,6 +69,12 @@ def test_a_promise_with_a_delta_gets_noise_of_a_rho(reserved):
     assert "epsilon 0.5, delta 1e-09" in made.guarantee
 
 
+def test_noise_of_a_rho_may_ask_for_the_whole_promise(reserved):
+    made = reserved.smooth(MEAN, epsilon=2, noise="laplace_log_normal")
+    assert "epsilon 2, delta 1e-09" in made.guarantee
+    assert float(reserved.remaining()) == 0
+
+
 def test_laplace_noise_takes_its_delta_from_what_was_reserved(reserved):
     made = reserved.smooth(MEAN, epsilon=0.5, noise="laplace", delta=1e-10)
     assert "delta 1.1e-09" in made.guarantee

@@ -159,6 +159,8 @@ def analyze_fitted(
         made = f"Laplace noise on the scale of a proposed bound of {shown(positive(bound, 'bound'))}, after a test"
     else:
         name = noise or ("laplace_log_normal" if spent.mechanism == "gaussian" else "pareto")
+        if name == "laplace_log_normal":
+            spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=None)
         share = SHARE_OF_A_MEAN if isinstance(measure, plan.Mean) else None
         mechanism = _smooth(name, spent, pure, delta, share, grid)
         made = _MADE_BY[name]
