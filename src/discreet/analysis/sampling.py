@@ -72,8 +72,8 @@ class SampledPlan:
             low, high = (shown(Fraction(bound)) for bound in found.bounds)
             margin = shown(self.mechanism.margin(found, _LEVEL))
             return Drawn(found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}")
-        low, high = map(Fraction, self.mechanism.steps.bounds)
-        return Drawn(min(high, max(low, Fraction(self.mechanism.release(answers)))), self.made)
+        least, most = (Fraction(bound) for bound in self.mechanism.steps.bounds)
+        return Drawn(min(most, max(least, Fraction(self.mechanism.release(answers)))), self.made)
 
     def combined(self, answers: Sequence[Fraction]) -> Drawn:
         """The same without noise: the mean or the median of the clamped answers."""

@@ -157,7 +157,9 @@ def test_answers_that_are_not_exact_are_refused_by_their_type_alone(value):
 
 
 @pytest.mark.parametrize(
-    "values", [np.array([0.5]), np.array([[1]]), np.array([True]), "12", b"12", 7, {1}, iter([1])], ids=lambda value: type(value).__name__
+    "values",
+    [np.array([0.5]), np.array([[1]]), np.array([True]), "12", b"12", 7, {1}, iter([1])],
+    ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_list_of_exact_answers_is_refused(values):
     with pytest.raises(ParameterError, match="an answer of type"):
