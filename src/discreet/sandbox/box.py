@@ -119,14 +119,11 @@ class _Timetable:
         return [answers[i % number][i // number] for i in range(len(files))]
 
     def _lane(self, place: int, files: list[Path | None]) -> list[float | None]:
-        """The turns of one lane. One that begins late has its whole time still: only the end comes later then."""
+        """The turns of one lane. One that begins late has its whole time still, and the next ones catch up in rests."""
         answers: list[float | None] = []
-        late = 0.0
         for turn, file in enumerate(files):
             if self._limits.constant_time:
-                nominal = self._start + float(self._limits.begins(turn))
-                late = max(late, time.monotonic() - nominal)
-                _wait_until(nominal + late, self._stopped)
+                _wait_until(self._start + float(self._limits.begins(turn)), self._stopped)
             if self._stopped.is_set():
                 break
             answers.append(self._answer(place, file, time.monotonic() + float(self._limits.seconds)))

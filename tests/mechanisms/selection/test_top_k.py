@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import time
 from fractions import Fraction
 from functools import cache
 
@@ -15,6 +14,7 @@ from discreet.events import BoundedRangeEvent, RepeatedEvent
 from discreet.mechanisms.selection import Exponential, TopK
 from discreet.mechanisms.selection.scores import Bracket
 from discreet.mechanisms.selection.top_k import _in_turn
+from loops import A_SECOND, loops
 from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, p_value, vectors
 
 FALSE_ALARM = 1e-6
@@ -123,15 +123,12 @@ def test_more_than_there_are_and_laws_too_large_to_list_are_refused():
 @pytest.mark.parametrize("k", [10, 1_000])
 @pytest.mark.parametrize("shape", ["equal", "spread", "far apart"])
 def test_the_top_of_a_million_candidates_takes_well_under_a_second(shape, k):
-    """CPU time of the process; the best of two, since the machine is shared."""
+    """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""
     scores = {
         "equal": np.zeros(10**6, dtype=np.int64),
         "spread": np.arange(10**6),
         "far apart": 10**9 * np.arange(10**6),
     }
-    mechanism, times = TopK(k=k, sensitivity=1, epsilon=1), []
-    for _ in range(2):
-        started = time.process_time()
-        assert len(set(mechanism.release(scores[shape]))) == k
-        times.append(time.process_time() - started)
-    assert min(times) < 1
+    mechanism = TopK(k=k, sensitivity=1, epsilon=1)
+    assert len(set(mechanism.release(scores[shape]))) == k
+    assert loops(lambda: mechanism.release(scores[shape])) < A_SECOND
