@@ -11,6 +11,7 @@ An address is a path, or that of a superuser of a PostgreSQL database. SQL is th
 {row} for what tells a row of a table from all others.
 """
 
+import itertools
 import json
 import re
 import sqlite3
@@ -183,8 +184,15 @@ def _set(hand: Hand, table: str, columns: dict[str, object], **place: object) ->
     hand.execute(f"UPDATE {table} SET {changes} WHERE {where}", **columns, **found)
 
 
+_NUMBERS = itertools.count()
+
+
 def new_database(server: PostgresServer, name: str) -> Place:
-    """One more database of a server, of the same roles, with nothing in it."""
+    """One more database of a server, of the same roles, with nothing in it.
+
+    Its name ends in a number of its own: workers that take over tests of a module set that module up once more.
+    """
+    name = f"{name}_{next(_NUMBERS)}"
     with psycopg.connect(server.superuser_url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} OWNER {OWNER}".encode())
         connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {SERVICE}".encode())
