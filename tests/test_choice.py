@@ -16,6 +16,7 @@ import pytest
 
 from discreet import choice
 from discreet.errors import ParameterError
+from entropy_taken_away import refused
 from loops import A_SECOND, loops
 from score_vectors import p_value
 
@@ -331,40 +332,19 @@ def test_forked_workers_share_no_choices():
     assert len(set(drawn)) == 150
 
 
-WITHOUT_ENTROPY = """
-import ctypes, platform, struct, sys
+DRAWS = """
 from fractions import Fraction
 from discreet import choice
-from discreet.errors import EntropyError
-number = {"x86_64": 318, "aarch64": 278}.get(platform.machine())
-libc = ctypes.CDLL(None, use_errno=True)
-# load the number of the call; getrandom fails with EIO, everything else is allowed
-rules = struct.pack("=HBBIHBBIHBBIHBBI", 0x20, 0, 0, 0, 0x15, 0, 1, number or 0, 6, 0, 0, 0x50005, 6, 0, 0, 0x7FFF0000)
-buffer = ctypes.create_string_buffer(rules)
-class Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
-program = Program(4, ctypes.cast(buffer, ctypes.c_void_p))
-if number is None or libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
-    print("no seccomp"); sys.exit()
 one = Fraction(1)
-for draw in (lambda: choice.flips([1, 2], one), lambda: choice.chosen([0, 2], one), lambda: choice.uniform(9, 1),
-             lambda: choice.first_kept([0, 2], one), lambda: choice.permutation(3)):
-    try:
-        draw()
-    except EntropyError as error:
-        print("refused:", error)
+draws = [lambda: choice.flips([1, 2], one), lambda: choice.chosen([0, 2], one), lambda: choice.uniform(9, 1),
+         lambda: choice.first_kept([0, 2], one), lambda: choice.permutation(3)]
 """
 
 
 @pytest.mark.pitfall("D")
 def test_a_machine_without_entropy_chooses_nothing():
     """The kernel itself refuses getrandom to a child process."""
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT_ENTROPY], capture_output=True, text=True, timeout=60, check=True
-    )
-    if "no seccomp" in run.stdout:
-        pytest.skip("this kernel or architecture has no seccomp filter to take entropy away with")
-    assert run.stdout.count("refused: the operating system gives no randomness") == 5
+    assert refused(DRAWS) == 5
 
 
 @pytest.mark.parametrize("shape", ["equal", "one far above", "spread", "wide"])

@@ -33,7 +33,6 @@ import bisect
 import decimal
 import itertools
 import operator
-import os
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -43,7 +42,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import EntropyError, ParameterError
+from discreet.entropy import random_bytes
+from discreet.errors import ParameterError
 from discreet.exact import positive, whole
 
 Gaps = Sequence[int] | NDArray[np.integer[Any]]
@@ -336,7 +336,7 @@ def _settled(drawn: int, weights: Weights, gap: int) -> bool:
     """Whether a number with these leading bits is below the weight: more bits are drawn until they decide."""
     bits, exponent = weights.bits, weights.rate * gap
     while (found := verdict(drawn, bits, exponent)) is None:
-        drawn = drawn << _MORE | int.from_bytes(_random(_MORE // 8))
+        drawn = drawn << _MORE | int.from_bytes(random_bytes(_MORE // 8))
         bits += _MORE
     return found
 
@@ -386,27 +386,16 @@ def _below(bound: int) -> int:
     bits = (bound - 1).bit_length()
     size = (bits + 7) // 8
     while True:
-        drawn = int.from_bytes(_random(size)) >> (8 * size - bits)
+        drawn = int.from_bytes(random_bytes(size)) >> (8 * size - bits)
         if drawn < bound:
             return drawn
 
 
 def _leading(count: int, bits: int) -> Words:
     """Numbers of so many random bits, at most 32."""
-    drawn = np.frombuffer(_random(4 * count), dtype=np.uint32)
+    drawn = np.frombuffer(random_bytes(4 * count), dtype=np.uint32)
     return (drawn >> np.uint32(32 - bits)).astype(np.uint64)
 
 
 def _words(count: int) -> Words:
-    return np.frombuffer(_random(8 * count), dtype=np.uint64)
-
-
-def _random(size: int) -> bytes:
-    """Random bytes of the operating system; before its source is seeded, this call waits."""
-    try:
-        return os.urandom(size)
-    except (OSError, NotImplementedError) as error:
-        raise EntropyError(
-            "the operating system gives no randomness, so nothing can be chosen and nothing is released; "
-            "run where getrandom or /dev/urandom works"
-        ) from error
+    return np.frombuffer(random_bytes(8 * count), dtype=np.uint64)

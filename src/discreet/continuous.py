@@ -34,7 +34,6 @@ References
 
 import decimal
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -42,7 +41,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-from discreet.errors import EntropyError, ParameterError
+from discreet.entropy import random_bytes
+from discreet.errors import ParameterError
 from discreet.exact import Number, positive, whole
 
 FIRST_BITS = 64
@@ -315,11 +315,4 @@ def _whole(number: int) -> Interval:
 def _random_bits(count: int) -> int:
     """So many fresh bits from the operating system; where it fails, nothing is drawn."""
     size = (count + 7) // 8
-    try:
-        drawn = os.urandom(size)
-    except (OSError, NotImplementedError) as error:
-        raise EntropyError(
-            "the operating system gives no randomness, so no noise can be drawn and nothing is released; "
-            "run where getrandom or /dev/urandom works"
-        ) from error
-    return int.from_bytes(drawn, "big") >> (8 * size - count)
+    return int.from_bytes(random_bytes(size), "big") >> (8 * size - count)

@@ -18,7 +18,6 @@ Cost on a shared 2-core machine, microseconds of CPU per draw: 9 to 13 for Lapla
 built for each call: that is 35 of those 200, and leaves nothing to share between threads.
 """
 
-import os
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -28,6 +27,7 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import OpenDPException, enable_features
 
+from discreet.entropy import random_bytes
 from discreet.errors import EntropyError, ParameterError
 from discreet.exact import positive, whole
 
@@ -35,6 +35,7 @@ LEAST_SCALE = 2.0**-40
 LARGEST_SCALE = 2.0**50
 
 _DRAWS_PER_CALL = 65_536
+_PROBE = 16
 
 # OpenDP marks every constructor "contrib" and refuses to build it until the process has said yes once.
 enable_features("contrib")
@@ -86,20 +87,9 @@ def _draws(sampler: Callable[[list[int]], Any], count: int) -> list[int]:
     """Draws at zero, in calls of bounded size, so that memory stays small and an interrupt is heard."""
     drawn: list[int] = []
     while len(drawn) < count:
-        _require_entropy()
+        random_bytes(_PROBE)
         try:
             drawn += sampler([0] * min(_DRAWS_PER_CALL, count - len(drawn)))
         except OpenDPException as error:
             raise EntropyError("the sampler could not draw noise, so nothing is released") from error
     return drawn
-
-
-def _require_entropy() -> None:
-    """Refuse to draw where the operating system's source fails; before it is seeded, this call waits."""
-    try:
-        os.urandom(16)
-    except (OSError, NotImplementedError) as error:
-        raise EntropyError(
-            "the operating system gives no randomness, so no noise can be drawn and nothing is released; "
-            "run where getrandom or /dev/urandom works"
-        ) from error
