@@ -1,7 +1,5 @@
 """Fluent calls build the plan that they read like, and what has no meaning is refused where it is typed."""
 
-# ruff: noqa: PD011 - the values of a grouping are tuples
-
 import datetime as dt
 import functools
 import itertools
@@ -13,14 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet import frame, plan
+from discreet import plan
 from discreet.catalog import ColumnType
-from discreet.errors import NameNotFoundError, ParameterError, Refusal, TypeMismatchError, UnsupportedError
+from discreet.errors import ParameterError, Refusal, TypeMismatchError, UnsupportedError
 from discreet.plan import Column, Combine, Compare, Literal
 
 visits = dp.table("visits")
@@ -281,185 +277,6 @@ class TestFrames:
     def test_an_answer_is_not_named_like_a_grouping_column(self):
         with pytest.raises(ParameterError, match="taken"):
             visits.group_by("ward").agg(ward=dp.count())
-
-
-class TestAggregates:
-    def test_aggregates_take_names_and_expressions(self):
-        assert dp.sum("cost").measure.operand == COST
-        assert dp.mean(visits.cost / 2).measure.operand == (visits.cost / 2).node
-        assert dp.count_distinct("ward", domain=["A"]).measure == plan.CountDistinct(Column("ward"), ("A",))
-        assert dp.count().measure == plan.Count()
-        assert dp.count_units().measure == plan.CountUnits()
-        assert frame.median("cost").measure == plan.Median(COST)
-        assert frame.interquartile_range(visits.cost / 2).measure.operand == (visits.cost / 2).node
-
-    @pytest.mark.parametrize("column", [5, None, ["cost"], plan.Column("cost"), dp.count()])
-    def test_what_is_no_column_is_refused(self, column):
-        for aggregate in (dp.sum, dp.mean, dp.count_distinct, frame.median, frame.interquartile_range):
-            with pytest.raises(TypeMismatchError):
-                aggregate(column)
-
-    @pytest.mark.parametrize("aggregate", [frame.median, frame.interquartile_range])
-    def test_quartiles_have_bounds_and_a_grid_like_any_other_measure(self, aggregate):
-        measure = aggregate("cost", bounds=(0.1, 3), grid=Decimal("0.01")).measure
-        assert (measure.bounds, measure.grid) == ((Fraction(1, 10), 3), Fraction(1, 100))
-        for refused in ({"bounds": (1, 0)}, {"bounds": 5}, {"grid": 0}):
-            with pytest.raises(ParameterError):
-                aggregate("cost", **refused)
-        query = visits.agg(m=aggregate("cost", bounds=(0, 3)))
-        assert repr(query) == f"query of table 'visits': m={aggregate.__name__}('cost', bounds=(0, 3))"
-        with pytest.raises(ParameterError, match="without a name") as refusal:
-            visits.agg(aggregate("cost"))
-        assert refusal.value.instead in (
-            "agg(middle=dp.median('cost'))",
-            "agg(width=dp.interquartile_range('cost'))",
-        )
-
-    def test_bounds_and_grids_are_exact(self):
-        measure = dp.sum("cost", bounds=(0.1, np.float64(0.3)), grid=Decimal("0.01")).measure
-        assert measure.bounds == (Fraction(1, 10), Fraction(3, 10))
-        assert measure.grid == Fraction(1, 100)
-        assert dp.mean("cost", bounds=[np.int64(-1), Fraction(1, 3)]).measure.bounds == (-1, Fraction(1, 3))
-        assert dp.sum("cost", bounds=(-0.0, 0)).measure.bounds == (0, 0)
-        assert dp.sum("cost", bounds=(0, 1e-320)).measure.bounds[1] == Fraction("1e-320")
-
-    @pytest.mark.pitfall("D")
-    @pytest.mark.parametrize(
-        "number",
-        [
-            float("nan"),
-            float("inf"),
-            -float("inf"),
-            10**401,
-            Decimal("1e999"),
-            Decimal("NaN"),
-            True,
-            "0.1",
-            None,
-            np.float64("nan"),
-            np.True_,
-            b"1",
-            1j,
-            [1],
-        ],
-    )
-    def test_bounds_grids_and_weights_that_are_no_numbers_are_refused(self, number):
-        for refused in ({"bounds": (0, number)}, {"bounds": (number, 0)}, {"weight": number}):
-            with pytest.raises(ParameterError):
-                dp.sum("cost", **refused)
-        if number is not None:
-            with pytest.raises(ParameterError):
-                dp.mean("cost", grid=number)
-        with pytest.raises(ParameterError, match="weight"):
-            dp.count(weight=number)
-
-    @pytest.mark.parametrize("number", [0, -1, -0.0])
-    def test_grids_and_weights_are_above_zero(self, number):
-        with pytest.raises(ParameterError, match="above zero"):
-            dp.sum("cost", grid=number)
-        for aggregate in (dp.count, dp.count_units):
-            with pytest.raises(ParameterError, match="above zero"):
-                aggregate(weight=number)
-
-    @pytest.mark.pitfall("D")
-    def test_bounds_in_the_wrong_order_are_refused_with_the_right_one(self):
-        with pytest.raises(ParameterError) as caught:
-            dp.sum("cost", bounds=(5, 1))
-        assert caught.value.instead == "bounds=(1, 5)"
-
-    @pytest.mark.parametrize("bounds", [(1,), (1, 2, 3), 5, "ab", {1, 2}, iter((1, 2))])
-    def test_bounds_are_a_pair(self, bounds):
-        with pytest.raises(ParameterError, match="pair"):
-            dp.sum("cost", bounds=bounds)
-
-    @pytest.mark.parametrize("domain", ["AB", 5, {"A", "B"}])
-    def test_a_domain_is_a_list(self, domain):
-        with pytest.raises(ParameterError, match="domain"):
-            dp.count_distinct("ward", domain=domain)
-
-
-def _grouping(*columns: str, **options) -> plan.Grouping:
-    return visits.group_by(*columns, **options).agg(n=dp.count()).plan.grouping
-
-
-TABLES = {
-    "arrow": pa.table,
-    "batch": pa.RecordBatch.from_pydict,
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-}
-
-
-class TestKeys:
-    def test_keys_left_open_are_the_catalogs(self):
-        assert _grouping("ward") == plan.Grouping(("ward",), (None,))
-        assert _grouping("ward", "age", keys={"age": [1]}) == plan.Grouping(("ward", "age"), (None, (1,)))
-
-    def test_keys_are_lists_of_plain_values_in_their_order(self):
-        grouping = _grouping(
-            "a", "b", "c", keys={"a": range(2), "b": np.array(["y", "x"]), "c": pd.Series([True, False])}
-        )
-        assert grouping.values == ((0, 1), ("y", "x"), (True, False))
-        assert {type(key) for keys in grouping.values for key in keys} == {int, str, bool}
-
-    def test_the_missing_key_is_none_and_what_pandas_writes_for_it(self):
-        for missing in (None, float("nan"), np.nan, pd.NaT, pd.NA, np.datetime64("NaT")):
-            assert _grouping("ward", keys={"ward": ["A", missing]}).values == (("A", None),)
-
-    @pytest.mark.parametrize("keys", ["AB", 5, {"A", "B"}, frozenset("AB"), b"A", None])
-    def test_keys_without_an_order_of_their_own_are_refused(self, keys):
-        with pytest.raises(ParameterError, match="keys of 'ward'"):
-            visits.group_by("ward", keys={"ward": keys})
-
-    def test_keys_of_a_column_that_is_not_grouped_by_are_refused(self):
-        with pytest.raises(ParameterError, match="not among the grouping columns"):
-            visits.group_by("ward", keys={"age": [1]})
-
-    @pytest.mark.parametrize("columns", [(), (5,), (visits.ward,), (None,), ("ward", "ward"), (["ward"],)])
-    def test_groups_are_named_by_text_each_once(self, columns):
-        with pytest.raises(ParameterError, match="group_by"):
-            visits.group_by(*columns)
-
-    @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-    def test_the_rows_of_a_public_table_are_keys_each_once(self, make):
-        table = make({"other": [1, 2, 3], "age": [40, 50, 40], "ward": ["A", "B", "A"]})
-        grouping = _grouping("ward", "age", keys=table)
-        assert grouping.rows == (("A", 40), ("B", 50))
-        assert {type(key) for row in grouping.rows for key in row} == {str, int}
-
-    @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-    def test_missing_cells_of_a_public_table_are_the_missing_key(self, make):
-        table = make({"ward": ["A", None], "age": [40, None], "day": [dt.date(2026, 1, 31), None]})
-        assert _grouping("ward", "age", "day", keys=table).rows == (("A", 40, dt.date(2026, 1, 31)), (None, None, None))
-
-    def test_timestamps_and_nullable_integers_of_pandas_are_plain(self):
-        table = pd.DataFrame({"t": pd.to_datetime(["2026-01-31", None]), "i": pd.array([1, None], dtype="Int64")})
-        rows = _grouping("t", "i", keys=table).rows
-        assert rows == ((dt.datetime(2026, 1, 31), 1), (None, None))  # noqa: DTZ001 - naive
-        assert type(rows[0][0]) is dt.datetime
-
-    @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
-    def test_a_public_table_without_the_column_is_refused(self, make):
-        with pytest.raises(NameNotFoundError, match="'wards' renamed to 'ward'"):
-            visits.group_by("ward", keys=make({"wards": ["A"]}))
-
-    @pytest.mark.parametrize(
-        "keys", [["A", "B"], "A", 5, pd.Series(["A"]), pl.Series(["A"]), pa.array(["A"]), visits, ()]
-    )
-    def test_what_is_neither_a_dict_nor_a_table_is_refused_with_code_for_this_column(self, keys):
-        with pytest.raises(Refusal) as caught:
-            visits.group_by("ward", keys=keys)
-        assert isinstance(keys, frame.Frame) or caught.value.instead == 'keys={"ward": ["A", "B"]}'
-
-    @pytest.mark.parametrize("cap", [0, -1, 1.5, True, "2", float("nan")])
-    def test_caps_of_a_grouping_are_whole_numbers(self, cap):
-        for name in ("max_groups", "max_rows_per_group"):
-            with pytest.raises(ParameterError, match=name):
-                visits.group_by("ward", **{name: cap})
-
-    def test_caps_of_a_grouping_are_kept(self):
-        grouping = _grouping("ward", max_groups=np.int64(2), max_rows_per_group=3)
-        assert (grouping.max_groups, grouping.max_rows_per_group) == (2, 3)
 
 
 def test_a_refusal_of_a_frame_is_raised_from_one_frame_of_ours():

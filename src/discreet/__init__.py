@@ -16,12 +16,7 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
     from discreet.accounting.filters import Budget
-    from discreet.catalog import Catalog
-    from discreet.chosen import Chosen
-    from discreet.errors import Failure, LedgerError, Refusal
-    from discreet.estimate import Estimate
-    from discreet.explanation import Explanation
-    from discreet.frame import (
+    from discreet.aggregates import (
         count,
         count_distinct,
         count_units,
@@ -29,8 +24,13 @@ if TYPE_CHECKING:
         mean,
         median,
         sum,  # noqa: A004 - dp.sum is the name that people type
-        table,
     )
+    from discreet.catalog import Catalog
+    from discreet.chosen import Chosen
+    from discreet.errors import Failure, LedgerError, Refusal
+    from discreet.estimate import Estimate
+    from discreet.explanation import Explanation
+    from discreet.frame import table
     from discreet.guarantee import Guarantee
     from discreet.ledger import Receipt, SQLiteLedger
     from discreet.release import Release
@@ -55,15 +55,15 @@ _HOMES = {
     "SQLiteLedger": "ledger",
     "Session": "session",
     "Slice": "slice",
-    "count": "frame",
-    "count_distinct": "frame",
-    "count_units": "frame",
-    "interquartile_range": "frame",
-    "mean": "frame",
-    "median": "frame",
+    "count": "aggregates",
+    "count_distinct": "aggregates",
+    "count_units": "aggregates",
+    "interquartile_range": "aggregates",
+    "mean": "aggregates",
+    "median": "aggregates",
     "protect": "session",
     "score": "scoring",
-    "sum": "frame",
+    "sum": "aggregates",
     "table": "frame",
 }
 _MODULES = (

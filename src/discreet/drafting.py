@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting.filters import Budget
+from discreet.aggregates import checked_bounds
 from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
 from discreet.engines import Source, draft, has_tables, located, source_of, unreadable_column
 from discreet.engines.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
-from discreet.frame import checked_bounds
 from discreet.ledger import Dataset, Ledger, Registration
 from discreet.ledger import Slice as KeptSlice
 from discreet.slice import EXAMPLE, Slice

@@ -4,18 +4,28 @@ visits = dp.table("visits")
 query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000)))
 """
 
-import itertools
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from discreet import hints, plan
-from discreet.catalog import Value, python_value
-from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, short_traceback, suggestion
-from discreet.exact import Number, positive, rational, whole
-from discreet.expression import Expr, written
+from discreet import hints, keylists, plan
+from discreet.aggregates import (
+    Aggregation,
+    checked_bounds,
+    count,
+    count_distinct,
+    count_units,
+    interquartile_range,
+    mean,
+    measured,
+    median,
+    suggested,
+    sum,  # noqa: A004 - dp.sum is the name that people type
+)
+from discreet.catalog import Value
+from discreet.errors import ParameterError, TypeMismatchError, short_traceback
+from discreet.exact import whole
+from discreet.expression import Expr
 
 __all__ = [
     "Aggregation",
@@ -36,14 +46,6 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Aggregation:
-    """An aggregate that `agg` will name."""
-
-    measure: plan.Measure
-    weight: Fraction = Fraction(1)
-
-
-@dataclass(frozen=True)
 class Query:
     """A question, ready for `session.explain` and `session.release`."""
 
@@ -51,7 +53,7 @@ class Query:
 
     def __repr__(self) -> str:
         by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
-        asked = ", ".join(f"{output.name}={_measured(output.measure)}" for output in self.plan.outputs)
+        asked = ", ".join(f"{output.name}={measured(output.measure)}" for output in self.plan.outputs)
         return f"query of {_told(self.plan.source)}{by}: {asked}"
 
     if not TYPE_CHECKING:  # a checker still finds names that are not there
@@ -119,7 +121,7 @@ class Frame:
                 because="groups are named by text, not by expressions",
                 instead='group_by("ward"), or derive(tens=...) and group_by("tens", keys=...)',
             )
-        values, rows = _keys(columns, keys)
+        values, rows = keylists.read(columns, keys)
         grouping = plan.Grouping(
             columns,
             values,
@@ -185,101 +187,6 @@ def table(name: str) -> Frame:
     return Frame(plan.Table(name))
 
 
-@short_traceback
-def count(*, weight: Number = 1) -> Aggregation:
-    """How many rows."""
-    return Aggregation(plan.Count(), positive(weight, "weight"))
-
-
-@short_traceback
-def count_units(*, weight: Number = 1) -> Aggregation:
-    """How many different privacy units."""
-    return Aggregation(plan.CountUnits(), positive(weight, "weight"))
-
-
-@short_traceback
-def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None, weight: Number = 1) -> Aggregation:
-    """How many values of a public domain occur (given here, or the keys of the column in the catalog)."""
-    values = None if domain is None else _listed(domain, "domain", 'domain=["A", "B"]')
-    return Aggregation(plan.CountDistinct(_operand(column), values), positive(weight, "weight"))
-
-
-@short_traceback
-def sum(  # noqa: A001 - dp.sum is the name that people type
-    column: str | Expr,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    weight: Number = 1,
-) -> Aggregation:
-    """The sum of a value clamped to bounds (given here, or declared in the catalog)."""
-    measure = plan.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
-    return Aggregation(measure, positive(weight, "weight"))
-
-
-@short_traceback
-def mean(
-    column: str | Expr,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    weight: Number = 1,
-) -> Aggregation:
-    """The mean of a value clamped to bounds (given here, or declared in the catalog)."""
-    measure = plan.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
-    return Aggregation(measure, positive(weight, "weight"))
-
-
-@short_traceback
-def median(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The median of a value clamped to bounds (given here, or declared in the catalog), for `session.smooth`."""
-    return Aggregation(plan.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
-
-
-@short_traceback
-def interquartile_range(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The distance between the quartiles of a value clamped to bounds, for `session.smooth`."""
-    return Aggregation(plan.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
-
-
-def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
-    """Two finite numbers in order, or nothing."""
-    if bounds is None:
-        return None
-    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
-        raise ParameterError(
-            "bounds that are not a pair", because="bounds are a lower and an upper number", instead="bounds=(0, 100)"
-        )
-    low, high = _bounds(bounds[0], bounds[1])
-    if low > high:
-        raise ParameterError(
-            f"bounds=({bounds[0]!r}, {bounds[1]!r})",
-            because="the lower bound is above the upper one",
-            instead=f"bounds=({bounds[1]!r}, {bounds[0]!r})",
-        )
-    return low, high
-
-
-def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
-    try:
-        return rational(low, "bounds"), rational(high, "bounds")
-    except ParameterError:
-        shown = ", ".join(repr(bound) for bound in (low, high))
-        raise ParameterError(
-            f"bounds=({shown})" if len(shown) <= 80 else "bounds that are no numbers",
-            because="bounds are two finite numbers of ordinary size",
-            instead="bounds=(0, 100)",
-        ) from None
-
-
-def _grid(grid: Number | None) -> Fraction | None:
-    return None if grid is None else positive(grid, "grid")
-
-
 def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[plan.Output, ...]:
     if not aggregations:
         raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
@@ -299,64 +206,8 @@ def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
         raise ParameterError(
             "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
             because="every answer has a name of its own in the release",
-            instead=f"agg({_suggested(unnamed[0])})",
+            instead=f"agg({suggested(unnamed[0])})",
         )
-
-
-def _suggested(unnamed: object) -> str:
-    """The same aggregate with a name."""
-    if isinstance(unnamed, Aggregation):
-        return f"{_short(unnamed.measure)}={_typed(unnamed.measure)}"
-    if isinstance(unnamed, Mapping) and unnamed:
-        column, verb = next(iter(unnamed.items()))
-        if verb in ("mean", "sum"):
-            name = str(column).lower() if str(column).isidentifier() else verb
-            return f'{name}=dp.{verb}("{column}", bounds=(0, 100))'
-    return "n=dp.count()"
-
-
-def _short(measure: plan.Measure) -> str:
-    match measure:
-        case plan.Count() | plan.CountUnits() | plan.CountDistinct():
-            return "n"
-        case plan.Sum():
-            return "total"
-        case plan.Mean():
-            return "average"
-        case plan.Median():
-            return "middle"
-        case plan.InterquartileRange():
-            return "width"
-
-
-def _typed(measure: plan.Measure) -> str:
-    """The call that makes a measure, with the bounds that it has."""
-    match measure:
-        case plan.Count():
-            return "dp.count()"
-        case plan.CountUnits():
-            return "dp.count_units()"
-        case plan.CountDistinct(operand):
-            return f"dp.count_distinct({_column(operand)})"
-        case _:
-            limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
-            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{limits})"
-
-
-_VERBS: Mapping[type[plan.Measure], str] = {
-    plan.Sum: "sum",
-    plan.Mean: "mean",
-    plan.Median: "median",
-    plan.InterquartileRange: "interquartile_range",
-}
-
-
-def _measured(measure: plan.Measure) -> str:
-    return _typed(measure).removeprefix("dp.")
-
-
-def _column(operand: plan.Expression) -> str:
-    return repr(operand.name) if isinstance(operand, plan.Column) else written(operand)
 
 
 def _told(relation: plan.Relation) -> str:
@@ -369,95 +220,6 @@ def _told(relation: plan.Relation) -> str:
     words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
     words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
     return ", ".join(words)
-
-
-def _keys(
-    columns: tuple[str, ...], keys: object
-) -> tuple[tuple[tuple[Value, ...] | None, ...], tuple[tuple[Value, ...], ...] | None]:
-    if keys is None:
-        return (None,) * len(columns), None
-    if isinstance(keys, Mapping):
-        stray = [name for name in keys if name not in columns]
-        if stray:
-            raise ParameterError(
-                f"keys for {stray[0]!r}",
-                because="it is not among the grouping columns",
-                instead=_right_keys(columns, str(stray[0]), keys[stray[0]]),
-            )
-        lists = {name: _listed(keys[name], f"keys of {name!r}", f'keys={{"{name}": ["A", "B"]}}') for name in keys}
-        return tuple(lists.get(name) for name in columns), None
-    return (None,) * len(columns), _table_rows(columns, keys)
-
-
-def _right_keys(columns: tuple[str, ...], stray: str, keys: object) -> str:
-    """The keys under the name that was meant, or the grouping with one more column."""
-    nearest = suggestion(stray, columns)
-    if nearest in columns:
-        return f'keys={{"{nearest}": {_shown_keys(keys)}}}'
-    return f"group_by({', '.join(map(repr, (*columns, stray)))}, keys=...)"
-
-
-def _listed(values: object, what: str, example: str) -> tuple[Value, ...]:
-    if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
-        raise ParameterError(
-            f"{what} of type {type(values).__name__}", because="they are a list, in the order wanted", instead=example
-        )
-    listed = tuple(itertools.islice(values, plan.MOST_KEYS + 1))
-    return listed if set(map(type, listed)) <= {int, str} else tuple(map(_key, listed))
-
-
-def _key(value: object) -> Value:
-    """A key as plain Python; the NaN of pandas and numpy is the missing key."""
-    plain: Any = python_value(value)
-    return None if isinstance(plain, float) and plain != plain else plain  # noqa: PLR0124 - only NaN differs from itself
-
-
-def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...], ...]:
-    """The rows of a public table (Arrow, pandas, Polars), for the grouping columns alone, each once."""
-    frame = keys.to_arrow() if hasattr(keys, "to_arrow") else keys
-    is_pandas = hasattr(frame, "itertuples")
-    if not is_pandas and not hasattr(frame, "column_names"):
-        raise ParameterError(
-            f"keys of type {type(keys).__name__}",
-            because="keys are a dict of lists, or a public table (Arrow, pandas, Polars)",
-            instead=f'keys={{"{columns[0]}": {_shown_keys(keys)}}}',
-        )
-    names = list(frame.columns if is_pandas else frame.column_names)
-    for name in columns:
-        if names.count(name) != 1:
-            raise NameNotFoundError(
-                f"column {name!r} of a table of keys",
-                because="the table does not have it exactly once",
-                instead=f"a table with {suggestion(name, map(str, names))!r} renamed to {name!r}",
-            )
-    cells = [_pandas_cells(frame[name]) if is_pandas else frame.column(name).to_pylist() for name in columns]
-    return tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
-
-
-def _shown_keys(keys: object) -> str:
-    """Keys that were given without their column, as far as they can be shown on a line."""
-    if isinstance(keys, range):
-        return repr(keys)
-    if not isinstance(keys, list | tuple) or not 0 < len(keys) <= 12:
-        return '["A", "B"]'
-    return f"[{', '.join(json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key) for key in keys)}]"
-
-
-def _pandas_cells(column: Any) -> list[Any]:
-    """Cells of a pandas column, which holds whole numbers as floats where one is missing."""
-    return [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in column]
-
-
-def _operand(column: str | Expr) -> plan.Expression:
-    if isinstance(column, str):
-        return plan.Column(column)
-    if isinstance(column, Expr):
-        return column.node
-    raise TypeMismatchError(
-        f"a column of type {type(column).__name__}",
-        because="an aggregate takes a column name or an expression",
-        instead='dp.sum("cost", bounds=(0, 100))',
-    )
 
 
 def _expression(value: object, example: str) -> plan.Expression:

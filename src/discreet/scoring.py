@@ -14,10 +14,11 @@ from typing import Any, get_args
 import numpy as np
 
 from discreet import plan
+from discreet.aggregates import Aggregation, count
 from discreet.catalog import Value, python_value
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, rational, whole
-from discreet.frame import Aggregation, Frame, count, relation_of
+from discreet.frame import Frame, relation_of
 
 Candidate = Value | float
 Factors = Callable[[Any], Number] | Iterable[Number]

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet import plan
+from discreet.aggregates import interquartile_range, median
 from discreet.analysis.binding import bind
 from discreet.analysis.measures import LARGEST_STEP, STEPS_OF_A_REAL, Recipe, recipe
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import KeysError, ParameterError, Refusal, TypeMismatchError, UnboundedError, UnsupportedError
-from discreet.frame import interquartile_range, median
 from discreet.pushdown import CountRows, CountUnits, CountValues, Read, SumSteps
 
 CATALOG = Catalog.parse("""

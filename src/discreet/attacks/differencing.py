@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import frame, plots
+from discreet.aggregates import checked_bounds
 from discreet.attacks.answers import Answer, asked, checked_session, is_anybody_else
 from discreet.attacks.outcome import Outcome, exact_figure
 from discreet.attacks.tables import as_arrow, classes, numbers
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive
-from discreet.frame import checked_bounds
 from discreet.session import Session
 
 if TYPE_CHECKING:

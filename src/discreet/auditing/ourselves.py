@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from discreet import frame, testing
 from discreet.accounting.filters import Budget
+from discreet.aggregates import Aggregation
 from discreet.analysis import PrivatePlan
 from discreet.auditing import claims
 from discreet.auditing.canaries import Planted, one_run, session_canaries
@@ -32,7 +33,7 @@ from discreet.auditing.claims import Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.side_channels import compare_calls
 from discreet.auditing.statistical import LAYER, audit
-from discreet.frame import Aggregation, Query
+from discreet.frame import Query
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.release import Release
 from discreet.session import Session
