@@ -39,14 +39,14 @@ QUERY = (
 Columns = dict[str, np.ndarray]
 
 
-class Watched(dp.Session):
-    """A private session that keeps what it would have answered without noise: another session caps by another key."""
+class Watched(dp.testing.Session):
+    """Real noise, beside what would have been answered without: so it is stamped NOT PRIVATE."""
 
     truth: Columns
 
     def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
         self.truth = columns(private.outputs(private.combined(exact), Fraction(1, 2)))
-        return super()._noisy(private, exact)
+        return private.randomize(exact)
 
 
 def columns(outputs: Iterable[Output]) -> Columns:

@@ -121,10 +121,21 @@ Integers = CountRows | CountUnits | CountValues | SumSteps
 
 @dataclass(frozen=True)
 class Keys:
-    """The public keys of a grouping, in the order of the answer; no columns means one row for everything."""
+    """The public keys of a grouping, in the order of the answer; no columns means one row for everything.
+
+    The last `inner` columns divide a group into parts, such as the bins of a distribution: caps are for whole groups.
+    """
 
     columns: tuple[Term, ...] = ()
     rows: tuple[tuple[Value, ...], ...] = ((),)
+    inner: int = 0
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The number of the group that each row is a part of."""
+        outer = len(self.columns) - self.inner
+        numbers: dict[tuple[Value, ...], int] = {}
+        return tuple(numbers.setdefault(row[:outer], len(numbers)) for row in self.rows)
 
     @cached_property
     def written(self) -> object:
@@ -169,7 +180,8 @@ def _plain(thing: object) -> object:
     if isinstance(thing, tuple | list):
         return thing if _is_plain(thing) else [_plain(part) for part in thing]
     if isinstance(thing, Keys):
-        return {"is": "Keys", "columns": _plain(thing.columns), "rows": thing.written}
+        inner = {"inner": thing.inner} if thing.inner else {}
+        return {"is": "Keys", "columns": _plain(thing.columns), "rows": thing.written} | inner
     if is_dataclass(thing):
         return {"is": type(thing).__name__} | {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
     if isinstance(thing, Fraction):

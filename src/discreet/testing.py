@@ -7,14 +7,11 @@ is named, the budget is kept in memory and forgotten. Seeds exist only here, for
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from discreet import session
-from discreet.analysis import PrivatePlan
-from discreet.analysis.sampling import Drawn, SampledPlan
-from discreet.analysis.selecting import SelectionPlan
-from discreet.analysis.smoothing import SmoothPlan
 from discreet.ledger import Ledger, SQLiteLedger
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 
@@ -36,17 +33,8 @@ class Session(session.Session):
     def _open_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
         return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger(":memory:")
 
-    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+    def _noisy(self, private: Any, exact: Any) -> Any:
         return private.combined(exact)
-
-    def _places(self, asked: SelectionPlan, exact: list[list[int]]) -> list[int]:
-        return asked.combined(exact)
-
-    def _fitted(self, asked: SmoothPlan, exact: list[list[int]]) -> Fraction:
-        return asked.combined(exact)
-
-    def _sampled(self, asked: SampledPlan, answers: list[Fraction]) -> Drawn:
-        return asked.combined(answers)
 
     def _stream(self, mechanism: AboveThreshold) -> "ExactStream":
         return ExactStream(mechanism)

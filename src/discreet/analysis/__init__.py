@@ -60,7 +60,7 @@ def analyze(
         noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
         readings=basis.readings,
         spending=spent,
-        delta=budget.conversion_delta,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         declared_rows=scope.table.rows,
         slice=scope.table.part,
     )

@@ -22,8 +22,11 @@ class Spread:
     groups: int
 
 
-def spread(caps: Caps, groups: int) -> Spread:
-    """The norms of the fullest vector under the caps; rows per group must be bounded by `max_rows` or otherwise."""
+def spread(caps: Caps, groups: int, parts: int = 1) -> Spread:
+    """The norms of the fullest vector under the caps; rows per group must be bounded by `max_rows` or otherwise.
+
+    Where a group has several parts, caps are for the whole of it: its rows may be in one part, or each in another.
+    """
     rows, per_group = caps.max_rows, caps.max_rows_per_group
     if rows is None and per_group is None:
         raise ValueError("unbounded")
@@ -31,9 +34,15 @@ def spread(caps: Caps, groups: int) -> Spread:
     height = _least(per_group, rows)
     full = touched if rows is None else min(touched, rows // height)
     rest = 0 if rows is None or full == touched else min(height, rows - full * height)
-    return Spread(
-        l0=touched, l1=full * height + rest, l2_squared=full * height**2 + rest**2, linf=height, groups=groups
-    )
+    most = full * height + rest
+    widest = touched if parts == 1 else _widest(caps, groups, parts)
+    return Spread(l0=widest, l1=most, l2_squared=full * height**2 + rest**2, linf=height, groups=groups * parts)
+
+
+def _widest(caps: Caps, groups: int, parts: int) -> int:
+    """The most parts that rows of one unit can be in: as many in each group as it has, or as rows are allowed there."""
+    touched, in_each = _least(caps.max_groups, groups, caps.max_rows), _least(parts, caps.max_rows_per_group)
+    return _least(touched * in_each, caps.max_rows)
 
 
 def presence(caps: Caps, groups: int) -> Spread:

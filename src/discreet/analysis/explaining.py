@@ -4,28 +4,26 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.accounting.filters import Budget, Cost
-from discreet.analysis.measures import Recipe
-from discreet.analysis.private import PrivatePlan, Reading
+from discreet.analysis.asked import TablePlan
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.explanation import ExplainedOutput, Explanation
-from discreet.mechanisms import Laplace
+from discreet.explanation import Explanation
 
 _LARGEST_EPSILON = 100_000
 _STEPS = 40
 
 
-def explained(private: PrivatePlan, budget: Budget, spent: Cost, confidence: Fraction) -> Explanation:
+def explained(private: TablePlan, budget: Budget, spent: Cost, confidence: Fraction) -> Explanation:
     """The explanation of a plan against what is left of the promise."""
     fits = budget.admits(spent + private.cost)
     return Explanation(
         dataset=private.dataset,
         unit=str(private.unit),
         caps=_caps(private),
-        outputs=tuple(_output(made, private, confidence) for made in private.recipes),
+        outputs=private.explained(confidence),
         groups=len(private.pushdown.keys.rows),
         columns_read=private.pushdown.columns_read,
-        mechanism=f"discrete {private.spending.mechanism.capitalize()}, because {private.spending.reason}",
+        mechanism=f"{private.noise}, because {private.spending.reason}",
         cost=_price(private),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
         fits=fits,
@@ -69,36 +67,7 @@ def _three_digits_up(value: Fraction) -> Fraction:
     return -(-value // step) * step
 
 
-def _output(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
-    readings, rows = private.read(made), private.rows_per_group
-    note = ""
-    if made.kind == "mean" and rows is not None:
-        note = f"at most, for groups of {max(1, rows):,} rows (as declared)"
-    if made.kind == "mean":
-        parts = zip(("sum", "count"), readings, (made.grid, Fraction(1)), strict=True)
-        noise = ", ".join(f"{of} {_noise(reading, grid, brief=True)}" for of, reading, grid in parts)
-    else:
-        noise = _noise(readings[0], made.grid)
-    return ExplainedOutput(made.name, made.kind, noise, private.margin(made, confidence, rows), note)
-
-
-def _noise(reading: Reading, grid: Fraction, *, brief: bool = False) -> str:
-    """The noise in the numbers of the column; where several measures share it, as the deviation of all together."""
-    if len(reading.parts) > 1:
-        together = f"deviation {reading.deviation * float(grid):,.6g}"
-        return together if brief else f"{together}, read off {len(reading.parts)} noisy measures that outputs share"
-    ((times, noised),) = reading.parts
-    step = times * float(grid) / reading.denominator
-    if isinstance(noised.mechanism, Laplace):
-        word, norm, width, size = "scale", "L1", noised.mechanism.scale, float(noised.sensitivity.l1)
-    else:
-        word, norm, width, size = "sigma", "L2", noised.mechanism.sigma, noised.sensitivity.l2_squared**0.5
-    if brief:
-        return f"{word} {width * step:,.6g} ({norm} {size * step:,.6g})"
-    return f"{word} {width * step:,.6g} for an {norm} sensitivity of {size * step:,.6g}"
-
-
-def _caps(private: PrivatePlan) -> str:
+def _caps(private: TablePlan) -> str:
     if private.unit.is_row:
         return "every row, each its own unit"
     words = [
@@ -116,10 +85,7 @@ def _words(cap: int | None, noun: str, where: str) -> str:
     return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
 
 
-def _price(private: PrivatePlan) -> str:
-    if private.spending.mechanism == "laplace":
-        return f"epsilon {shown(private.spending.epsilon)}"
-    return (
-        f"epsilon {shown(private.spending.epsilon)} at delta {shown(private.delta)} "
-        f"(rho {shown(private.spending.amount)})"
-    )
+def _price(private: TablePlan) -> str:
+    beside = f" at delta {shown(private.delta)}" if private.delta else ""
+    rho = f" (rho {shown(private.spending.amount)})" if private.spending.mechanism == "gaussian" else ""
+    return f"epsilon {shown(private.spending.epsilon)}{beside}{rho}"

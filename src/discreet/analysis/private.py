@@ -11,9 +11,11 @@ from discreet import events
 from discreet.accounting.filters import Cost, cost
 from discreet.analysis import margins
 from discreet.analysis.allocation import Spending
+from discreet.analysis.asked import Labels, PublicKeys
 from discreet.analysis.combining import terms
 from discreet.analysis.measures import Recipe
 from discreet.analysis.sensitivity import Drawn, Sensitivity
+from discreet.explanation import ExplainedOutput
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.pushdown import Integers, Pushdown, canonical, digest
 from discreet.release import Figure, Measured, Output
@@ -61,7 +63,7 @@ class Reading(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PrivatePlan:
+class PrivatePlan(PublicKeys):
     """Everything about a query that is public: what is read, what is added, what it costs, how wrong it will be."""
 
     dataset: str
@@ -76,6 +78,7 @@ class PrivatePlan:
     delta: Fraction
     declared_rows: int | None
     slice: Slice | None = None
+    labels: Labels = ()
 
     @property
     def event(self) -> events.Event:
@@ -86,6 +89,16 @@ class PrivatePlan:
     def cost(self) -> Cost:
         """The price under both filters."""
         return cost(self.event)
+
+    @property
+    def noise(self) -> str:
+        """The kind of noise, in words."""
+        return f"discrete {self.spending.mechanism.capitalize()}"
+
+    @property
+    def post_processing(self) -> tuple[str, ...]:
+        """What is done to noisy integers before they are shown, in words."""
+        return tuple(f"{made.name}: clamped to its bounds" for made in self.recipes if made.kind == "mean")
 
     @property
     def rows_per_group(self) -> int | None:
@@ -140,6 +153,10 @@ class PrivatePlan:
         if rows is None:
             return None
         return _widest(made, max(1, rows), _joint_margins(readings, confidence))
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """Each output in words, with its margin where it is public in advance."""
+        return tuple(_told(made, self, confidence) for made in self.recipes)
 
     def _reading(self, factors: tuple[Fraction, ...]) -> Reading:
         denominator = math.lcm(*(factor.denominator for factor in factors))
@@ -215,3 +232,32 @@ def _around(
         return value, max(max(corners) - value, value - min(corners))
 
     return [with_margin(total, count) for total, count in zip(totals, counts, strict=True)]
+
+
+def _told(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
+    readings, rows = private.read(made), private.rows_per_group
+    note = ""
+    if made.kind == "mean" and rows is not None:
+        note = f"at most, for groups of {max(1, rows):,} rows (as declared)"
+    if made.kind == "mean":
+        parts = zip(("sum", "count"), readings, (made.grid, Fraction(1)), strict=True)
+        noise = ", ".join(f"{of} {_noise_of(reading, grid, brief=True)}" for of, reading, grid in parts)
+    else:
+        noise = _noise_of(readings[0], made.grid)
+    return ExplainedOutput(made.name, made.kind, noise, private.margin(made, confidence, rows), note)
+
+
+def _noise_of(reading: Reading, grid: Fraction, *, brief: bool = False) -> str:
+    """The noise in the numbers of the column; where several measures share it, as the deviation of all together."""
+    if len(reading.parts) > 1:
+        together = f"deviation {reading.deviation * float(grid):,.6g}"
+        return together if brief else f"{together}, read off {len(reading.parts)} noisy measures that outputs share"
+    ((times, noised),) = reading.parts
+    step = times * float(grid) / reading.denominator
+    if isinstance(noised.mechanism, Laplace):
+        word, norm, width, size = "scale", "L1", noised.mechanism.scale, float(noised.sensitivity.l1)
+    else:
+        word, norm, width, size = "sigma", "L2", noised.mechanism.sigma, noised.sensitivity.l2_squared**0.5
+    if brief:
+        return f"{word} {width * step:,.6g} ({norm} {size * step:,.6g})"
+    return f"{word} {width * step:,.6g} for an {norm} sensitivity of {size * step:,.6g}"

@@ -36,18 +36,20 @@ class Offset:
 Drawn = Integers | Offset
 
 
-def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours) -> Sensitivity:
-    """The sensitivity of a measure over all public groups at once."""
+def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours, parts: int = 1) -> Sensitivity:
+    """The sensitivity of a measure over all public groups at once; of rows also where groups have several parts."""
+    if parts > 1 and not isinstance(measure, CountRows | SumSteps):
+        raise TypeError(f"{type(measure).__name__} over parts of groups")
     match measure:
         case CountRows():
-            return _moved(spread(caps, groups), 1, 0, neighbours)
+            return _moved(spread(caps, groups, parts), 1, 0, neighbours)
         case CountUnits():
             return _moved(presence(caps, groups), 1, 0, neighbours)
         case CountValues(_, domain):
             return _moved(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
         case SumSteps():
             up, down = max(0, measure.high - measure.centre), max(0, measure.centre - measure.low)
-            return _moved(spread(caps, groups), up, down, neighbours)
+            return _moved(spread(caps, groups, parts), up, down, neighbours)
         case Offset():
             low, high = _worth(measure, spread(caps, groups).linf)
             up, down = max(0, high - measure.offset), max(0, measure.offset - low)

@@ -25,6 +25,7 @@ from discreet.pushdown import (
     CountUnits,
     CountValues,
     Integers,
+    Keys,
     MissingUnits,
     Operator,
     Pushdown,
@@ -38,6 +39,7 @@ from discreet.unit import Caps
 LONGEST_TERM = 50_000
 SMALL_STEPS = 2**22
 ORDINAL = "discreet_key"
+WHOLE = "discreet_whole"
 GROUP = "discreet_group"
 FIRST = "discreet_first"
 GROUP_RANK = "discreet_group_rank"
@@ -338,16 +340,21 @@ def _joined_then_capped(
     predicate = "" if question.predicate is None else f" WHERE {term(question.predicate, dialect)}"
     match = _matches(question, [f"rows.{GROUP}{i}" for i in range(len(question.keys.columns))], dialect)
     joined = (
-        f"SELECT rows.*, keys.{ORDINAL} FROM (SELECT *, {groups} {source}{predicate}) AS rows "
-        f"JOIN {keys} AS keys ON {match}"
+        f"SELECT rows.*, {', '.join(f'keys.{name}' for name in numbered(question.keys))} "
+        f"FROM (SELECT *, {groups} {source}{predicate}) AS rows JOIN {keys} AS keys ON {match}"
     )
-    kept = within_groups(question.scan, question.caps, joined, key, dialect, (ORDINAL,))
+    kept = within_groups(question.scan, question.caps, joined, key, dialect, numbered(question.keys)[-1:])
     grouped = f"SELECT {', '.join([ORDINAL, *measures[0]])} FROM ({kept}) AS kept GROUP BY {ORDINAL}"
     zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
     return (
         f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped "
         f"ON keys.{ORDINAL} = grouped.{ORDINAL} ORDER BY keys.{ORDINAL}"
     )
+
+
+def numbered(keys: Keys) -> tuple[str, ...]:
+    """The columns of a table of keys that hold numbers: of each key, and of the group that it is a part of."""
+    return (ORDINAL, WHOLE) if keys.inner else (ORDINAL,)
 
 
 def within_groups(scan: Scan, caps: Caps, rows: str, key: int, dialect: Dialect, group: tuple[str, ...] = ()) -> str:

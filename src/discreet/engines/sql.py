@@ -289,7 +289,7 @@ class OneConnection(SQLEngine):
         """By EXPLAIN, the rows over the source and the answer over nothing."""
         question, rows_name = prepared.question, prepared.rows_name
         columns = [self.dialect.quoted(read.column) for read in question.scan.columns]
-        keys = [lower.ORDINAL, *(f"k{i}" for i in range(len(question.keys.columns)))]
+        keys = [*lower.numbered(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
         over_nothing = replace(
             prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
         )
@@ -333,8 +333,10 @@ def _nothing(names: Sequence[str]) -> str:
 
 
 def keys_table(keys: Keys) -> pa.Table:
-    """Public keys with the number of each, in the order of the answer."""
+    """Public keys with the number of each, in the order of the answer, and of its group where that has parts."""
     columns = {lower.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
+    if keys.inner:
+        columns[lower.WHOLE] = pa.array(keys.groups, pa.int64())
     for i, column in enumerate(keys.columns):
         columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
     return pa.table(columns)

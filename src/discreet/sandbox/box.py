@@ -35,9 +35,11 @@ class Sandbox:
     """A function in its lanes, ready for chunks; a context manager, and used for one release."""
 
     @short_traceback
-    def __init__(self, function: Function, *, limits: Limits | None = None, modules: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, function: Function | parcels.Parcel, *, limits: Limits | None = None, modules: tuple[str, ...] = ()
+    ) -> None:
         self.limits = checked(limits)
-        self._parcel = parcels.packed(function, modules)
+        self._parcel = function if isinstance(function, parcels.Parcel) else parcels.packed(function, modules)
         self._lanes = _opened(self._parcel, self.limits, self.limits.workers)
 
     @property

@@ -5,7 +5,6 @@ session.explain(query, epsilon=0.5)
 session.release(query, epsilon=0.5)
 """
 
-import hashlib
 import html
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -339,8 +338,8 @@ class Session(Answering):
             columns=columns,
             chunks=chunks,
             bounds=bounds,
-            function=(packed.name, hashlib.sha256(packed.content).hexdigest()),
-            runs=repr((allowed, packed.modules)),
+            function=(packed.name, packed.digest),
+            runs=repr(allowed),
             aggregate=aggregate,
             default=default,
             grid=grid,
@@ -348,7 +347,7 @@ class Session(Answering):
             rho=rho,
         )
         bound = self._prepared_chunks(asked)
-        with Sandbox(function, limits=allowed, modules=modules) as opened:
+        with Sandbox(packed, limits=allowed) as opened:
             payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, opened))
         return estimating.restored(payload, asked, _confidence(CONFIDENCE), repeated=repeated)
 

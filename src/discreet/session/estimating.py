@@ -5,10 +5,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.analysis.asked import guarantee
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.smoothing import SmoothPlan
 from discreet.estimate import Estimate, Figure
-from discreet.guarantee import Guarantee
 from discreet.ledger import Receipt
 from discreet.version import __version__
 
@@ -25,15 +25,14 @@ def body(
     made: str | None = None,
 ) -> dict[str, Any]:
     """The estimate as plain data; `made` where more was released about how."""
-    part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
-    span = f"this estimate from {asked.dataset!r}, version {asked.pushdown.scan.version}{part}"
+    version = asked.pushdown.scan.version
     return Estimate(
         dataset=asked.dataset,
-        version=asked.pushdown.scan.version,
+        version=version,
         name=asked.name,
         value=None if value is None else _figure(value),
         made=made or asked.made,
-        guarantee=str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, span)),
+        guarantee=guarantee(asked, "this estimate from", version),
         receipt=json.loads(receipt.to_json()),
         margin=None if value is None else _margin(asked, confidence),
         confidence=confidence,

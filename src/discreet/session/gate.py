@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -64,7 +65,7 @@ class Sampling(NamedTuple):
     box: Sandbox
 
 
-class Gate:
+class Gate(ABC):
     """Tables with their engines and their ledger; nothing leaves but by a charge."""
 
     _is_private = True
@@ -246,9 +247,9 @@ class Gate:
         """The state of a watch, with noise of its own."""
         return mechanism.open()
 
+    @abstractmethod
     def _body(self, asked: Asked, prepared: Prepared | Sampling, receipt: Receipt) -> dict[str, Any]:
         """The answer as plain data: what is stored, and read back."""
-        raise NotImplementedError
 
     def _exact(self, name: str, prepared: Prepared) -> list[list[int]]:
         """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""

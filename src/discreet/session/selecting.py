@@ -5,9 +5,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from discreet.analysis.asked import guarantee
 from discreet.analysis.selecting import SelectionPlan
 from discreet.chosen import Chosen
-from discreet.guarantee import Guarantee
 from discreet.ledger import Receipt
 from discreet.version import __version__
 
@@ -24,8 +24,6 @@ def restored(payload: bytes, asked: SelectionPlan, confidence: Fraction, *, repe
     stored = json.loads(payload)
     version = asked.pushdown.scan.version
     candidates = asked.contest.candidates
-    part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
-    span = f"this selection from {asked.dataset!r}, version {version}{part}"
     chosen = Chosen(
         dataset=asked.dataset,
         version=version,
@@ -33,7 +31,7 @@ def restored(payload: bytes, asked: SelectionPlan, confidence: Fraction, *, repe
         candidates=len(candidates),
         within=asked.within(confidence),
         confidence=confidence,
-        guarantee=str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, span)),
+        guarantee=guarantee(asked, "this selection from", version),
         receipt=stored["receipt"],
         private=stored["private"],
         library=stored["library"],

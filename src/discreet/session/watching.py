@@ -18,11 +18,11 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 
+from discreet.analysis.asked import guarantee
 from discreet.analysis.watching import WatchedPlan, WatchPlan, analyze_watched
 from discreet.catalog import Value
 from discreet.errors import BudgetError, Failure, ParameterError, UnsupportedError, short_traceback
 from discreet.frame import Query
-from discreet.guarantee import Guarantee
 from discreet.ledger import Receipt, SupersededError, Turn
 from discreet.mechanisms.threshold import Above, Below
 
@@ -75,10 +75,7 @@ class Watch:
     @property
     def guarantee(self) -> str:
         """What all answers of this watch together reveal, in words."""
-        plan = self._plan
-        part = "" if plan.slice is None else f", {plan.slice.statement(plan.unit)}"
-        span = f"this watch of {plan.dataset!r}, version {plan.version}{part}, however many questions it is asked"
-        return str(Guarantee(plan.spending.epsilon, plan.delta, plan.unit, span))
+        return guarantee(self._plan, "this watch of", self._plan.version, rest=", however many questions it is asked")
 
     @property
     def receipt(self) -> Receipt | None:
@@ -98,8 +95,12 @@ class Watch:
         if self._turn is not None:
             raise _not_open("a watch that was opened before")
         self._turn = self._gate._opened(self._plan)  # noqa: SLF001 - the gate's own verb
-        self._stack.enter_context(self._gate.ledger.holding(self._turn))
-        self._stream = self._gate._stream(self._plan.mechanism)  # noqa: SLF001
+        try:
+            self._stack.enter_context(self._gate.ledger.holding(self._turn))
+            self._stream = self._gate._stream(self._plan.mechanism)  # noqa: SLF001
+        except BaseException as error:
+            self._fail(type(error).__name__)
+            raise
         return self
 
     def __exit__(
@@ -177,10 +178,10 @@ class Watch:
 
     def _fail(self, code: str) -> None:
         turn = self._turn
+        self._forget()
         if turn is not None:
             self._gate._forfeit(turn, code)  # noqa: SLF001
             log.error("a watch failed after its charge: class %s, receipt %s", code, turn.receipt.id)
-        self._forget()
 
     def _end(self) -> None:
         """Keep in the ledger which questions were above: what was told, and nothing else."""
