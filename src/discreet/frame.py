@@ -49,7 +49,7 @@ __all__ = [
 class Query:
     """A question, ready for `session.explain` and `session.release`."""
 
-    plan: plan.Aggregate
+    plan: plan.Question
 
     def __repr__(self) -> str:
         by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""

@@ -244,3 +244,7 @@ class Contest:
     factors: tuple[Fraction, ...] | None = None
     near: Fraction | None = None
     max_rows_per_group: int | None = None
+
+
+Question = Aggregate
+"""Questions whose answers are tables."""

@@ -54,17 +54,24 @@ KEY_TYPES: dict[ColumnType, pa.DataType] = {
 
 @dataclass(frozen=True)
 class Output:
-    """A named column of answers, each with its margin at the release's confidence: whole numbers where they are."""
+    """A named column of answers, each with its margin at the release's confidence: whole numbers where they are.
+
+    Margins are in the numbers of the values, or of what `margin_of` names, such as ranks.
+    """
 
     name: str
     kind: str
     values: tuple[Figure, ...]
     margins: tuple[Figure, ...]
+    margin_of: str = ""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Noisy integers as they were drawn, in steps of a public grid, with the noise that is on them."""
+    """Noisy integers as they were drawn, in steps of a public grid, with the noise that is on them.
+
+    There is one for each row of the release, unless `places` says what else they stand for, such as nodes of a tree.
+    """
 
     measure: str
     mechanism: str
@@ -73,6 +80,7 @@ class Measured:
     l2_squared: int
     grid: Fraction
     steps: tuple[int, ...]
+    places: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,8 +210,8 @@ class Release:
             "unit": self.unit,
             "confidence": _text(self.confidence),
             "keys": [{"name": k.name, "type": str(k.type), "values": [_plain(v) for v in k.values]} for k in self.keys],
-            "outputs": [vars(o) | {"values": list(o.values), "margins": list(o.margins)} for o in self.outputs],
-            "measured": [vars(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in self.measured],
+            "outputs": [_said(o) | {"values": list(o.values), "margins": list(o.margins)} for o in self.outputs],
+            "measured": [_said(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in self.measured],
             "columns_read": list(self.columns_read),
             "post_processing": list(self.post_processing),
             "receipt": self.receipt,
@@ -273,8 +281,7 @@ class Release:
         """The names of the columns, and the rows that are shown."""
         head = [_cell(name) for name in (*(k.name for k in self.keys), *(o.name for o in self.outputs))]
         rows = [
-            [_cell(key.values[i]) for key in self.keys]
-            + [f"{_figure(o.values[i], o.margins[i])} ± {_figure(o.margins[i], o.margins[i])}" for o in self.outputs]
+            [_cell(key.values[i]) for key in self.keys] + [_answer(output, i) for output in self.outputs]
             for i in range(min(len(self), _SHOWN_ROWS))
         ]
         return head, rows
@@ -336,6 +343,13 @@ def _figure(value: Figure, margin: Figure) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def _answer(output: Output, row: int) -> str:
+    value, margin = output.values[row], output.margins[row]
+    if output.margin_of:
+        return f"{value:,.6g} ± {_figure(margin, margin)} {output.margin_of}"
+    return f"{_figure(value, margin)} ± {_figure(margin, margin)}"
+
+
 def _cell(value: Value) -> str:
     """A key as text on one line: what cannot be seen is written as its code."""
     text = "(missing)" if value is None else str(value)
@@ -346,6 +360,11 @@ def _array(values: tuple[Figure, ...]) -> pa.Array:
     if all(isinstance(value, int) and abs(value) < 2**63 for value in values):
         return pa.array(values, pa.int64())
     return pa.array([float(value) for value in values], pa.float64())
+
+
+def _said(part: Output | Measured) -> dict[str, Any]:
+    """The fields of a part that say something: words that are empty are left out."""
+    return {name: value for name, value in vars(part).items() if value != ""}
 
 
 def _text(value: Fraction) -> str:
@@ -374,7 +393,7 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         "post_processing": tuple(data["post_processing"]),
     }
     columns = [k.values for k in fields["keys"]] + [c for o in fields["outputs"] for c in (o.values, o.margins)]
-    if len({len(column) for column in (*columns, *(m.steps for m in fields["measured"]))}) != 1:
+    if len({len(column) for column in (*columns, *(m.steps for m in fields["measured"] if not m.places))}) != 1:
         raise ValueError("columns of different lengths")
     return fields
 

@@ -19,7 +19,7 @@ from discreet.analysis import analyze
 from discreet.auditing.clauses import require
 from discreet.auditing.finding import Verdict
 from discreet.auditing.pipelines import check_session
-from discreet.engines import lower
+from discreet.engines import capping
 from discreet.errors import BudgetError, ParameterError, Refusal
 from discreet.ledger import SQLiteLedger
 from discreet.session import Session
@@ -282,12 +282,12 @@ def test_each_clause_catches_a_session_that_breaks_it(kind):
 
 
 def test_a_cap_that_is_off_by_one_is_caught():
-    capped = lower.capped
+    capped = capping.capped
 
     def off_by_one(scan, *rest):
         return capped(replace(scan, max_rows=scan.max_rows + 1), *rest)
 
-    with mock.patch.object(lower, "capped", off_by_one):
+    with mock.patch.object(capping, "capped", off_by_one):
         broken = [finding for finding in checked(pairs=10) if finding.is_broken]
     assert [finding.layer for finding in broken] == ["sensitivity"]
 

@@ -17,7 +17,7 @@ from discreet.auditing.finding import Verdict
 from discreet.auditing.lists import neighbouring_lists
 from discreet.auditing.sensitivity import apart, audit_function, audit_plan, examined, moved_alone
 from discreet.catalog import Catalog
-from discreet.engines import lower
+from discreet.engines import capping
 from discreet.errors import ParameterError, Refusal
 from discreet.testing import generator
 
@@ -90,13 +90,13 @@ def test_a_refused_query_is_refused_here_too():
         audit_plan(T.agg(s=dp.sum("nothing", bounds=(0, 1))), catalog())
 
 
-def _off_by_one(scan, *rest, capped=lower.capped):
+def _off_by_one(scan, *rest, capped=capping.capped):
     return capped(replace(scan, max_rows=scan.max_rows + 1), *rest)
 
 
 @pytest.mark.pitfall("A14")
 def test_a_cap_that_is_off_by_one_is_found_with_the_unit_that_shows_it():
-    with mock.patch.object(lower, "capped", _off_by_one):
+    with mock.patch.object(capping, "capped", _off_by_one):
         finding = audit_plan(T.agg(n=dp.count()), catalog(), pairs=25, mechanism="laplace", generator=generator(5))
     assert finding.is_broken
     assert "l1 of rows is 4, and 3 is stated" in finding.evidence

@@ -23,7 +23,7 @@ import pyarrow as pa
 from discreet.auditing import neighbours
 from discreet.auditing.neighbours import LARGE, LARGEST, Row, World
 from discreet.catalog import ColumnType, Table
-from discreet.engines import lower
+from discreet.engines import capping, totals
 from discreet.engines.dialect import Dialect
 from discreet.pushdown import Keys, Pushdown, Read
 from opened import Opener
@@ -140,17 +140,17 @@ def stacked(question: Pushdown, worlds: int) -> Pushdown:
 @contextmanager
 def one_world_at_a_time(keys: int) -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
-    owner, keyed = lower.owner, lower.keyed
+    owner, keyed = capping.owner, capping.keyed
 
     def owner_in_a_world(scan: Any, dialect: Dialect) -> tuple[str, ...]:
         return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
-        own = {lower.ORDINAL: f"({lower.ORDINAL} % {keys})"}
+        own = {totals.ORDINAL: f"({totals.ORDINAL} % {keys})"}
         kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.quoted("world")}
         return keyed(kept, key, scan, dialect)
 
-    with mock.patch.multiple(lower, owner=owner_in_a_world, keyed=keyed_without_world):
+    with mock.patch.multiple(capping, owner=owner_in_a_world, keyed=keyed_without_world):
         yield
 
 

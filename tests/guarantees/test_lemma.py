@@ -35,7 +35,7 @@ from discreet.analysis.bounding import spread
 from discreet.analysis.combining import bases, terms
 from discreet.analysis.sensitivity import Drawn, Offset
 from discreet.catalog import Catalog, ColumnType
-from discreet.engines import lower
+from discreet.engines import capping
 from discreet.pushdown import CountRows, CountUnits, CountValues, Pushdown, Read, SumSteps
 from discreet.unit import Caps, Neighbours
 from opened import Opener, opener
@@ -413,11 +413,11 @@ def test_counts_of_units_and_of_values_can_do_exactly_what_the_rule_says(groups,
 
 
 def _broken(**patches: Any) -> AbstractContextManager[Any]:
-    return mock.patch.multiple(lower, **patches)
+    return mock.patch.multiple(capping, **patches)
 
 
 def _off_by(rows: int) -> Callable[..., str]:
-    capped = lower.capped
+    capped = capping.capped
     return lambda scan, *rest: capped(replace(scan, max_rows=scan.max_rows + rows), *rest)
 
 

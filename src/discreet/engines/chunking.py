@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.catalog import ColumnType
-from discreet.engines import lower
+from discreet.engines import capping, lower
 from discreet.engines.dialect import Dialect
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact import whole
@@ -115,10 +115,10 @@ def _read_by(term: Term) -> Iterator[str]:
 def _chunk(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
     types = {read.column: read.type for read in scan.columns}
     if scan.unit:
-        named = dict(zip(lower.owner(scan, dialect), (types[name] for name in scan.unit), strict=True))
+        named = dict(zip(capping.owner(scan, dialect), (types[name] for name in scan.unit), strict=True))
     else:
         named = {dialect.quoted(column): kind for column, kind in types.items()} | {TWIN: ColumnType.INTEGER}
-    hashed = lower.keyed(named, key, scan, dialect)
+    hashed = capping.keyed(named, key, scan, dialect)
     return (dialect.part_of_text if scan.portable else dialect.part).format(hashed, number)
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import lower
+from discreet.engines import capping, lower, totals
 from discreet.engines.chunking import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source, unreadable_column
@@ -71,7 +71,7 @@ class SQLEngine(ABC):
         self._sources = dict(sources)
         self._workspace = workspace
         self._shelf = Shelf()
-        self._places: dict[str, lower.Place] = {}
+        self._places: dict[str, capping.Place] = {}
         with ExitStack() as undo:
             undo.callback(workspace.close)
             self._open(memory_limit, threads, undo)
@@ -108,7 +108,7 @@ class SQLEngine(ABC):
         prepared = Prepared(
             question,
             rows_name=self._named("rows", scan) if materialised else None,
-            rows_sql=lower.capped(scan, self._place(scan.table), self.dialect, stored),
+            rows_sql=capping.capped(scan, self._place(scan.table), self.dialect, stored),
             stored=stored,
             keys_name=self._named("keys", question.keys),
         )
@@ -122,7 +122,7 @@ class SQLEngine(ABC):
         question = prepared.question
         rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
         hash_key = self._sources[question.scan.table].hash_key
-        return lower.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
+        return totals.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
 
     def run(self, prepared: Prepared) -> list[list[int]]:
         """Answer a bound question in whole numbers."""
@@ -200,10 +200,10 @@ class SQLEngine(ABC):
             else:
                 yield needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
 
-    def _place(self, table: str) -> lower.Place:
+    def _place(self, table: str) -> capping.Place:
         if table not in self._places:
             relation, stored = self._described(table, self._sources[table].source)
-            self._places[table] = lower.Place(relation, stored, self._sources[table].hash_key)
+            self._places[table] = capping.Place(relation, stored, self._sources[table].hash_key)
         return self._places[table]
 
     def _named(self, kind: str, thing: object) -> str:
@@ -289,7 +289,7 @@ class OneConnection(SQLEngine):
         """By EXPLAIN, the rows over the source and the answer over nothing."""
         question, rows_name = prepared.question, prepared.rows_name
         columns = [self.dialect.quoted(read.column) for read in question.scan.columns]
-        keys = [*lower.numbered(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
+        keys = [*totals.numbered(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
         over_nothing = replace(
             prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
         )
@@ -334,9 +334,9 @@ def _nothing(names: Sequence[str]) -> str:
 
 def keys_table(keys: Keys) -> pa.Table:
     """Public keys with the number of each, in the order of the answer, and of its group where that has parts."""
-    columns = {lower.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
+    columns = {totals.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
     if keys.inner:
-        columns[lower.WHOLE] = pa.array(keys.groups, pa.int64())
+        columns[totals.WHOLE] = pa.array(keys.groups, pa.int64())
     for i, column in enumerate(keys.columns):
         columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
     return pa.table(columns)

@@ -15,8 +15,9 @@ import pyarrow as pa
 
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
-from discreet.analysis import MechanismName, analyze
+from discreet.analysis import MechanismName
 from discreet.analysis.explaining import explained, least_epsilon
+from discreet.analysis.planning import planned
 from discreet.analysis.sampling import AggregateName, analyze_sample
 from discreet.analysis.selecting import analyze_contest
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
@@ -146,7 +147,7 @@ class Session(Answering):
     ) -> Explanation:
         """What the query would cost and how wrong it would be; free, because nothing is read."""
         budget = self._budget_of(_asked(query).plan.source)
-        private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        private = planned(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         self._prepared(private)
         return explained(private, budget, self.ledger.spent(private.dataset), _confidence(confidence))
 
@@ -168,7 +169,7 @@ class Session(Answering):
         """
         level = _confidence(confidence)
         budget = self._budget_of(_asked(query).plan.source)
-        private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        private = planned(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         payload, repeated = self._asked(private, request, fresh=fresh)
         return restored(payload, private, level, repeated=repeated)
 
@@ -372,9 +373,8 @@ class Session(Answering):
             )
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
-            private = analyze(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
-            chosen = [made for made in private.recipes if output in (None, made.name)]
-            margins = [private.margin(made, level, private.rows_per_group) for made in chosen]
+            private = planned(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
+            margins = [told.margin for told in private.explained(level) if output in (None, told.name)]
             known = [found for found in margins if found is not None]
             return max(known) if len(known) == len(margins) else None
 
