@@ -3,6 +3,7 @@
 # ruff: noqa: PD011 - the values of a release are tuples
 
 import copy
+import dataclasses
 import datetime as dt
 import json
 import sys
@@ -267,8 +268,12 @@ class TestSchema:
 
     def test_the_schema_knows_every_field_and_no_other(self, real):
         assert set(schema()["properties"]) == set(real.to_json()) == set(schema()["required"])
-        for name, part in (("output", real.to_json()["outputs"][0]), ("measured", real.to_json()["measured"][0])):
-            assert set(schema()["$defs"][name]["properties"]) == set(part)
+        for name, kind, part in (
+            ("output", Output, real.to_json()["outputs"][0]),
+            ("measured", Measured, real.to_json()["measured"][0]),
+        ):
+            assert set(schema()["$defs"][name]["required"]) == set(part)
+            assert set(schema()["$defs"][name]["properties"]) == {field.name for field in dataclasses.fields(kind)}
 
     @pytest.mark.parametrize("place", _damages().values(), ids=_damages())
     @pytest.mark.parametrize("damage", ["dropped", "retyped", "emptied", "renamed"])
