@@ -184,6 +184,11 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
         yield event, 1
 
 
+def own_delta(event: "Event") -> Fraction:
+    """The sum of the deltas that parts of an event have of their own."""
+    return sum((count * getattr(leaf, "delta", Fraction(0)) for leaf, count in leaves(event)), Fraction(0))
+
+
 class HasEvent(Protocol):
     """A mechanism, as far as accountants care: it says what it does."""
 

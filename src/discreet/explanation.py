@@ -79,6 +79,31 @@ class Explanation:
         return f"± at {shown(100 * self.confidence)}%, for the noise"
 
 
+@dataclass(frozen=True)
+class BatchExplanation:
+    """Several questions that are charged at once, each explained, and what all of them cost together."""
+
+    parts: tuple[Explanation, ...]
+    cost: str
+    left: str
+    fits: bool
+    units: Mapping[str, int | None] = field(default_factory=dict)
+    """What the ledger will charge for all, to the last unit."""
+
+    def _total(self) -> str:
+        fits = "" if self.fits else "; IT DOES NOT FIT"
+        return f"all {len(self.parts):,} together cost {self.cost}; left: {self.left}{fits}"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.parts), self._total()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        parts = "".join(part._repr_html_() for part in self.parts)
+        return f"<div>{parts}<strong>{html.escape(self._total())}</strong></div>"
+
+
 def _grouped(margin: Fraction) -> str:
     """A margin with its thousands set apart, as releases write it."""
     return f"{margin.numerator:,}" if margin.denominator == 1 else f"{float(margin):,.6g}"

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from fractions import Fraction
 
+from discreet import events
 from discreet.accounting.filters import Budget, Cost
-from discreet.analysis.asked import TablePlan
+from discreet.analysis.asked import Priced, TablePlan
+from discreet.analysis.batching import BatchPlan
 from discreet.errors import ParameterError
 from discreet.exact import shown
-from discreet.explanation import Explanation
+from discreet.explanation import BatchExplanation, Explanation
 
 _LARGEST_EPSILON = 100_000
 _STEPS = 40
@@ -31,6 +33,17 @@ def explained(private: TablePlan, budget: Budget, spent: Cost, confidence: Fract
         statement="free to read; nothing was opened and nothing is spent",
         units=vars(private.cost),
         slice="" if private.slice is None else private.slice.statement(private.unit),
+    )
+
+
+def explained_batch(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
+    """Each question of a batch, and the price of all against what is left of the promise."""
+    return BatchExplanation(
+        parts=tuple(explained(part, budget, spent, confidence) for part in batch.parts),
+        cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),
+        left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
+        fits=budget.admits(spent + batch.cost),
+        units=vars(batch.cost),
     )
 
 
@@ -85,7 +98,11 @@ def _words(cap: int | None, noun: str, where: str) -> str:
     return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
 
 
-def _price(private: TablePlan) -> str:
-    beside = f" at delta {shown(private.delta)}" if private.delta else ""
+def _price(private: Priced) -> str:
     rho = f" (rho {shown(private.spending.amount)})" if private.spending.mechanism == "gaussian" else ""
-    return f"epsilon {shown(private.spending.epsilon)}{beside}{rho}"
+    return f"{_pair(private)}{rho}"
+
+
+def _pair(private: Priced) -> str:
+    beside = f" at delta {shown(private.delta)}" if private.delta else ""
+    return f"epsilon {shown(private.spending.epsilon)}{beside}"

@@ -174,7 +174,7 @@ def analyze_fitted(
         mechanism=mechanism,
         made=made,
         spending=spent,
-        delta=(budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)) + _own_delta(mechanism),
+        delta=(budget.conversion_delta if spent.mechanism == "gaussian" else 0) + events.own_delta(mechanism.event()),
         slice=scope.table.part,
     )
 
@@ -190,10 +190,6 @@ def _smooth(
 
 def _rho(spent: Spending) -> Fraction:
     return spent.amount if spent.mechanism == "gaussian" else spent.amount**2 / 2
-
-
-def _own_delta(mechanism: Smooth | ProposeTestRelease) -> Fraction:
-    return sum((getattr(leaf, "delta", Fraction(0)) for leaf, _ in events.leaves(mechanism.event())), Fraction(0))
 
 
 def _only(query: plan.Aggregate) -> tuple[plan.Output, Fitted]:

@@ -7,7 +7,6 @@ session.release(query, epsilon=0.5)
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
@@ -15,9 +14,6 @@ import pyarrow as pa
 
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
-from discreet.analysis import MechanismName
-from discreet.analysis.explaining import explained, least_epsilon
-from discreet.analysis.planning import planned
 from discreet.analysis.sampling import AggregateName, analyze_sample
 from discreet.analysis.selecting import analyze_contest
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
@@ -25,19 +21,19 @@ from discreet.analysis.watching import analyze_watch
 from discreet.catalog import Value
 from discreet.chosen import Chosen
 from discreet.engines import public_location, source_of
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import short_traceback
 from discreet.estimate import Estimate
-from discreet.exact import Number, positive, probability
-from discreet.explanation import Explanation
+from discreet.exact import Number
 from discreet.frame import Frame, Query, relation_of
 from discreet.ledger import Entry, Ledger
-from discreet.release import Release
 from discreet.remaining import Remaining
 from discreet.sandbox import Limits, Sandbox, box, parcel
 from discreet.scoring import Score
 from discreet.session import estimating, selecting
-from discreet.session.answering import LEVEL, Answering, restored
+from discreet.session.answering import LEVEL
+from discreet.session.checking import asked_query, confidence_of, framed, scored
 from discreet.session.gate import OWNER, Sampling, bottom, table_name
+from discreet.session.releasing import Releasing
 from discreet.session.watching import Watch
 from discreet.slice import Slice
 from discreet.unit import Row
@@ -47,7 +43,7 @@ __all__ = ["Session", "protect", "table_name"]
 CONFIDENCE = LEVEL
 
 
-class Session(Answering):
+class Session(Releasing):
     """Tables under promises: explain, release, remaining. Usable from several threads at once."""
 
     @classmethod
@@ -136,44 +132,6 @@ class Session(Answering):
         )
 
     @short_traceback
-    def explain(
-        self,
-        query: Query,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        mechanism: MechanismName | None = None,
-        confidence: Number = CONFIDENCE,
-    ) -> Explanation:
-        """What the query would cost and how wrong it would be; free, because nothing is read."""
-        budget = self._budget_of(_asked(query).plan.source)
-        private = planned(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-        self._prepared(private)
-        return explained(private, budget, self.ledger.spent(private.dataset), _confidence(confidence))
-
-    @short_traceback
-    def release(
-        self,
-        query: Query,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        mechanism: MechanismName | None = None,
-        confidence: Number = CONFIDENCE,
-        fresh: bool = False,
-        request: str | None = None,
-    ) -> Release:
-        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`.
-
-        `request` is a key of your own for a retry: whatever happened in between, it is charged once.
-        """
-        level = _confidence(confidence)
-        budget = self._budget_of(_asked(query).plan.source)
-        private = planned(query.plan, self._catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-        payload, repeated = self._asked(private, request, fresh=fresh)
-        return restored(payload, private, level, repeated=repeated)
-
-    @short_traceback
     def select(
         self,
         candidates: object,
@@ -191,8 +149,8 @@ class Session(Answering):
         candidates  public values, such as wards, prices or dates
         score       dp.score(dp.table("visits"), by="ward"), computed by the engine for all of them in one query
         """
-        level = _confidence(confidence)
-        contest = _scored(score).contest(candidates)
+        level = confidence_of(confidence)
+        contest = scored(score).contest(candidates)
         budget = self._budget_of(contest.source)
         asked = analyze_contest(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
         payload, repeated = self._asked(asked, request, fresh=fresh)
@@ -210,10 +168,10 @@ class Session(Answering):
         confidence: Number = CONFIDENCE,
     ) -> float:
         """How far below the best score a selection would be, at most, with this probability; free."""
-        contest = _scored(score).contest(candidates)
+        contest = scored(score).contest(candidates)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "top": top}
         asked = analyze_contest(contest, self._catalog, self._budget_of(contest.source), **price)
-        return float(asked.within(_confidence(confidence)))
+        return float(asked.within(confidence_of(confidence)))
 
     @short_traceback
     def watch(
@@ -273,7 +231,7 @@ class Session(Answering):
         noise  "pareto" (pure) or "laplace_log_normal" (rho) as the promise has no delta or one, unless you say;
                "student_t" is pure too; "laplace" has a delta= of its own, which the promise must have reserved
         """
-        budget = self._budget_of(_asked(query).plan.source)
+        budget = self._budget_of(asked_query(query).plan.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
         asked = analyze_fitted(query.plan, self._catalog, budget, noise=noise, **price)
         return self._estimated(asked, CONFIDENCE, request, fresh=fresh)
@@ -295,7 +253,7 @@ class Session(Answering):
 
         Half of epsilon pays for the test, half for the number, and all of it is spent also where nothing comes back.
         """
-        budget = self._budget_of(_asked(query).plan.source)
+        budget = self._budget_of(asked_query(query).plan.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
         asked = analyze_fitted(query.plan, self._catalog, budget, bound=bound, **price)
         return self._estimated(asked, confidence, request, fresh=fresh)
@@ -331,7 +289,7 @@ class Session(Answering):
                    limits.deadline(chunks) seconds, whatever the function does
         """
         packed, allowed = parcel.packed(function, modules), box.checked(limits)
-        source = relation_of(_framed(table))
+        source = relation_of(framed(table))
         asked = analyze_sample(
             source,
             self._catalog,
@@ -350,35 +308,7 @@ class Session(Answering):
         bound = self._prepared_chunks(asked)
         with Sandbox(packed, limits=allowed) as opened:
             payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, opened))
-        return estimating.restored(payload, asked, _confidence(CONFIDENCE), repeated=repeated)
-
-    @short_traceback
-    def epsilon_for(
-        self,
-        query: Query,
-        *,
-        margin: Number,
-        output: str | None = None,
-        mechanism: MechanismName | None = None,
-        confidence: Number = CONFIDENCE,
-    ) -> float:
-        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
-        level = _confidence(confidence)
-        wanted = positive(margin, "margin")
-        budget = self._budget_of(_asked(query).plan.source)
-        names = [made.name for made in query.plan.outputs]
-        if output is not None and output not in names:
-            raise ParameterError(
-                f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
-            )
-
-        def margin_at(epsilon: Fraction) -> Fraction | None:
-            private = planned(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
-            margins = [told.margin for told in private.explained(level) if output in (None, told.name)]
-            known = [found for found in margins if found is not None]
-            return max(known) if len(known) == len(margins) else None
-
-        return float(least_epsilon(margin_at, wanted))
+        return estimating.restored(payload, asked, confidence_of(CONFIDENCE), repeated=repeated)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
@@ -411,46 +341,9 @@ class Session(Answering):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def _estimated(self, asked: SmoothPlan, confidence: Number, request: str | None, *, fresh: bool) -> Estimate:
-        level = _confidence(confidence)
+        level = confidence_of(confidence)
         payload, repeated = self._asked(asked, request, fresh=fresh)
         return estimating.restored(payload, asked, level, repeated=repeated)
-
-
-def _asked(query: object) -> Query:
-    if isinstance(query, Query):
-        return query
-    raise ParameterError(
-        f"a query of type {type(query).__name__}",
-        because="only aggregates are released",
-        instead='dp.table("visits").agg(n=dp.count())',
-    )
-
-
-def _framed(table: object) -> Frame:
-    if isinstance(table, Frame):
-        return table
-    raise ParameterError(
-        f"a table of type {type(table).__name__}",
-        because="the rows are named by a table of the catalog, with conditions on it",
-        instead='session.sample(dp.table("visits"), function, ...)',
-    )
-
-
-def _scored(score: object) -> Score:
-    if isinstance(score, Score):
-        return score
-    raise ParameterError(
-        f"a score of type {type(score).__name__}",
-        because="candidates are chosen by a score that the engine computes",
-        instead='session.select(["A", "B"], dp.score(dp.table("visits"), by="ward"), epsilon=0.1)',
-    )
-
-
-def _confidence(value: Number) -> Fraction:
-    level = probability(value, "confidence", example="0.95")
-    if level == 0:
-        raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
-    return level
 
 
 protect = Session.protect

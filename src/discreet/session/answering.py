@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.analysis.asked import TablePlan, guarantee
+from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import SmoothPlan
@@ -18,6 +19,7 @@ from discreet.session.gate import Asked, Gate
 from discreet.version import __version__
 
 LEVEL = Fraction(19, 20)
+BATCH = "batch"
 
 
 class Answering(Gate):
@@ -34,9 +36,20 @@ class Answering(Gate):
             case SmoothPlan():
                 value = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return estimating.body(asked, value, receipt, LEVEL, is_private=self._is_private)
+            case BatchPlan():
+                return self._batch(asked, prepared, receipt)
             case _:
                 noisy = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return self._made(asked, noisy, receipt).to_json()  # type: ignore[arg-type]
+
+    def _batch(self, asked: BatchPlan, prepared: Any, receipt: Receipt) -> dict[str, Any]:
+        """Every question of a batch in turn; each release says what all of them reveal together."""
+        said = guarantee(asked, f"all {len(asked.parts):,} releases of one batch from", asked.pushdown.scan.version)
+        bodies = []
+        for part, ready in zip(asked.parts, prepared, strict=True):
+            noisy = self._noisy(part, self._exact(part.dataset, ready))
+            bodies.append(replace(self._made(part, noisy, receipt), guarantee=said).to_json())
+        return {BATCH: bodies}
 
     def _noisy(self, private: Any, exact: Any) -> Any:
         """The one place where noise meets exact answers."""
@@ -70,7 +83,17 @@ class Answering(Gate):
 
 def restored(payload: bytes, private: TablePlan, confidence: Fraction, *, repeated: bool) -> Release:
     """The stored release, with its margins at the confidence asked for: they follow from what is stored."""
-    release = replace(Release.from_json(json.loads(payload)), repeated=repeated)
+    return _at(json.loads(payload), private, confidence, repeated=repeated)
+
+
+def restored_batch(payload: bytes, asked: BatchPlan, confidence: Fraction, *, repeated: bool) -> list[Release]:
+    """The stored releases of a batch, in the order of its questions."""
+    stored = zip(json.loads(payload)[BATCH], asked.parts, strict=True)
+    return [_at(data, part, confidence, repeated=repeated) for data, part in stored]
+
+
+def _at(data: dict[str, Any], private: TablePlan, confidence: Fraction, *, repeated: bool) -> Release:
+    release = replace(Release.from_json(data), repeated=repeated)
     if release.confidence == confidence:
         return release
     return replace(release, outputs=private.outputs(private.stored(release), confidence), confidence=confidence)

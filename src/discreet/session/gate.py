@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from discreet import drafting, plan
 from discreet.accounting.filters import Budget
+from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.watching import WatchPlan
 from discreet.catalog import Catalog, Table
@@ -159,9 +160,7 @@ class Gate(ABC):
         self._catalog.table(name)
         return self.ledger.budget(name)
 
-    def _asked(
-        self, asked: Asked, request: str | None, *, fresh: bool, prepared: Sampling | None = None
-    ) -> tuple[bytes, bool]:
+    def _asked(self, asked: Asked, request: str | None, *, fresh: bool, prepared: Any = None) -> tuple[bytes, bool]:
         """Prepare, then charge and answer: the stored bytes, and whether they were there before."""
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
@@ -197,7 +196,7 @@ class Gate(ABC):
                 event=private.event,
                 question=question,
                 request=request,
-                description=canonical(private.pushdown),
+                description=_description(private),
                 registration=self._registrations[private.dataset],
                 fresh=fresh,
             )
@@ -273,6 +272,11 @@ class Gate(ABC):
             return next(iter(self._catalog.tables))
         self._catalog.table(table)
         return table
+
+
+def _description(asked: Asked) -> str:
+    """What the ledger keeps of a question: all that the engine is asked."""
+    return asked.description if isinstance(asked, BatchPlan) else canonical(asked.pushdown)
 
 
 def table_name(query: Query) -> str:

@@ -1,0 +1,69 @@
+"""What verbs of a session are given, refused before anything else where it is something else."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeGuard
+
+from discreet.errors import ParameterError
+from discreet.exact import Number, probability
+from discreet.frame import Frame, Query
+from discreet.scoring import Score
+
+
+def asked_query(query: object) -> Query:
+    """A question, or the refusal of what is none."""
+    if isinstance(query, Query):
+        return query
+    raise ParameterError(
+        f"a query of type {type(query).__name__}",
+        because="only aggregates are released",
+        instead='dp.table("visits").agg(n=dp.count())',
+    )
+
+
+def is_batch(query: object, *, weights: object, delta: object) -> TypeGuard[Sequence[Query]]:
+    """Whether several questions are asked at once; what only they have is refused beside one."""
+    if isinstance(query, Sequence) and not isinstance(query, str):
+        if not query:
+            raise ParameterError(
+                "a batch of nothing", because="it has questions", instead="release([query], epsilon=1)"
+            )
+        return True
+    for name, value in (("weights", weights), ("delta", delta)):
+        if value is not None:
+            raise ParameterError(
+                f"{name}=... beside one question",
+                because="a batch of several has it",
+                instead=f"session.release([query, another], {name}=..., epsilon=1)",
+            )
+    return False
+
+
+def framed(table: object) -> Frame:
+    """A table of the catalog, or the refusal of what is none."""
+    if isinstance(table, Frame):
+        return table
+    raise ParameterError(
+        f"a table of type {type(table).__name__}",
+        because="the rows are named by a table of the catalog, with conditions on it",
+        instead='session.sample(dp.table("visits"), function, ...)',
+    )
+
+
+def scored(score: object) -> Score:
+    """A score, or the refusal of what is none."""
+    if isinstance(score, Score):
+        return score
+    raise ParameterError(
+        f"a score of type {type(score).__name__}",
+        because="candidates are chosen by a score that the engine computes",
+        instead='session.select(["A", "B"], dp.score(dp.table("visits"), by="ward"), epsilon=0.1)',
+    )
+
+
+def confidence_of(value: Number) -> Fraction:
+    """How often a margin holds."""
+    level = probability(value, "confidence", example="0.95")
+    if level == 0:
+        raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
+    return level

@@ -1,0 +1,145 @@
+"""The verbs whose answers are tables: explain, release, epsilon_for; for one question, or for several at once."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, TypedDict, Unpack, overload
+
+from discreet.analysis import MechanismName
+from discreet.analysis.batching import analyze_batch
+from discreet.analysis.explaining import explained, explained_batch, least_epsilon
+from discreet.analysis.planning import planned
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, positive
+from discreet.explanation import BatchExplanation, Explanation
+from discreet.frame import Query
+from discreet.release import Release
+from discreet.session.answering import LEVEL, Answering, restored, restored_batch
+from discreet.session.checking import asked_query, confidence_of, is_batch
+
+CONFIDENCE = LEVEL
+
+
+class Price(TypedDict, total=False):
+    """What a table may cost, and how sure its margins are."""
+
+    epsilon: Number | None
+    rho: Number | None
+    delta: Number | None
+    mechanism: MechanismName | None
+    weights: Sequence[Number] | None
+    confidence: Number
+
+
+class Once(Price, total=False):
+    """The same for an answer: whether it is new, and the key of a retry."""
+
+    fresh: bool
+    request: str | None
+
+
+class Releasing(Answering):
+    """The gate with the verbs that answer with tables."""
+
+    @overload
+    def explain(self, query: Query, **price: Unpack[Price]) -> Explanation: ...
+
+    @overload
+    def explain(self, query: Sequence[Query], **price: Unpack[Price]) -> BatchExplanation: ...
+
+    @short_traceback
+    def explain(
+        self,
+        query: Query | Sequence[Query],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        mechanism: MechanismName | None = None,
+        weights: Sequence[Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Explanation | BatchExplanation:
+        """What the query would cost and how wrong it would be; free, because nothing is read."""
+        level = confidence_of(confidence)
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "mechanism": mechanism}
+        if is_batch(query, weights=weights, delta=delta):
+            plans = [asked_query(each).plan for each in query]
+            budget = self._budget_of(plans[0].source)
+            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=weights)
+            for part in batch.parts:
+                self._prepared(part)
+            return explained_batch(batch, budget, self.ledger.spent(batch.dataset), level)
+        asked = asked_query(query).plan
+        budget = self._budget_of(asked.source)
+        private = planned(asked, self._catalog, budget, **price)
+        self._prepared(private)
+        return explained(private, budget, self.ledger.spent(private.dataset), level)
+
+    @overload
+    def release(self, query: Query, **price: Unpack[Once]) -> Release: ...
+
+    @overload
+    def release(self, query: Sequence[Query], **price: Unpack[Once]) -> list[Release]: ...
+
+    @short_traceback
+    def release(
+        self,
+        query: Query | Sequence[Query],
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        mechanism: MechanismName | None = None,
+        weights: Sequence[Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        fresh: bool = False,
+        request: str | None = None,
+    ) -> Release | list[Release]:
+        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`.
+
+        query    a question, or a list of them: a batch, which is charged once and answered in order
+        weights  of a batch: how the price is divided over its questions; evenly, unless you say
+        delta    of a batch: it is charged as one event of (epsilon, delta), from the delta that the promise reserved,
+                 with the least noise that meets this
+        request  a key of your own for a retry: whatever happened in between, it is charged once
+        """
+        level = confidence_of(confidence)
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "mechanism": mechanism}
+        if is_batch(query, weights=weights, delta=delta):
+            plans = [asked_query(each).plan for each in query]
+            budget = self._budget_of(plans[0].source)
+            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=weights)
+            ready = tuple(self._prepared(part) for part in batch.parts)
+            payload, repeated = self._asked(batch, request, fresh=fresh, prepared=ready)
+            return restored_batch(payload, batch, level, repeated=repeated)
+        asked = asked_query(query).plan
+        private = planned(asked, self._catalog, self._budget_of(asked.source), **price)
+        payload, repeated = self._asked(private, request, fresh=fresh)
+        return restored(payload, private, level, repeated=repeated)
+
+    @short_traceback
+    def epsilon_for(
+        self,
+        query: Query,
+        *,
+        margin: Number,
+        output: str | None = None,
+        mechanism: MechanismName | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> float:
+        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
+        level = confidence_of(confidence)
+        wanted = positive(margin, "margin")
+        budget = self._budget_of(asked_query(query).plan.source)
+        names = [made.name for made in query.plan.outputs]
+        if output is not None and output not in names:
+            raise ParameterError(
+                f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
+            )
+
+        def margin_at(epsilon: Fraction) -> Fraction | None:
+            private = planned(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
+            margins = [told.margin for told in private.explained(level) if output in (None, told.name)]
+            known = [found for found in margins if found is not None]
+            return max(known) if len(known) == len(margins) else None
+
+        return float(least_epsilon(margin_at, wanted))
