@@ -62,3 +62,10 @@ def test_the_trade_off_is_drawn_against_what_a_claim_of_any_kind_allows(claim, e
 def test_without_what_the_claim_allows_only_the_points_are_drawn():
     drawn = figures.figure(finding(histogram=HISTOGRAM, event=EVENT, trade_off=POINTS))
     assert len(drawn.axes[1].lines) == 1
+
+
+@pytest.mark.parametrize(("likelier", "less"), [("one", "other"), ("other", "one")])
+def test_the_axes_say_which_dataset_was_taken_for_which(likelier, less):
+    drawn = figures.figure(finding(histogram=HISTOGRAM, event=EVENT, trade_off=POINTS, likelier_on=likelier))
+    assert drawn.axes[1].get_xlabel() == f"taken for `{likelier}`, though `{less}`"
+    assert drawn.axes[1].get_ylabel() == f"taken for `{less}`,\nthough `{likelier}`"

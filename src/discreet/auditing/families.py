@@ -71,12 +71,14 @@ def _fitted() -> dict[str, Audited]:
     made["median, Laplace noise"] = (loose, approximate)
     made["median, Laplace log-normal noise"] = (rooted, claims.claim(rho=float(RHO)))
     made["median, proposed bound"] = (test, approximate)
-    return {name: Audited(_of_median(call), *rows, claim) for name, (call, claim) in made.items()}
+    found = {name: Audited(_of(smooth.Median, call), *rows, claim) for name, (call, claim) in made.items()}
+    width = _of(smooth.InterquartileRange, pure["pareto"])
+    return found | {"distance between quartiles, pareto noise": Audited(width, *rows, claims.claim(epsilon=EPSILON))}
 
 
-def _of_median(release: Callable[[Any], object]) -> Callable[[Sequence[int]], object]:
+def _of(kind: Any, release: Callable[[Any], object]) -> Callable[[Sequence[int]], object]:
     def released(rows: Sequence[int]) -> object:
-        return release(smooth.Median(rows, bounds=BOUNDS))
+        return release(kind(rows, bounds=BOUNDS))
 
     return released
 

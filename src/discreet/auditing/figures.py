@@ -56,7 +56,12 @@ def _draw_trade_off(axes: "Axes", points: list[dict[str, float]], finding: Findi
         positive, negative = allowed["false_positive"], allowed["false_negative"]
         label = f"least errors that {finding.claim} allows"
         axes.plot(positive, negative, color=plots.VERMILION, linestyle="--", label=label)
+    likelier = finding.detail.get("likelier_on", "one")
+    other = "other" if likelier == "one" else "one"
     axes.set(
-        xlim=(0, 1), ylim=(0, 1), xlabel="taken for `one`, though `other`", ylabel="taken for `other`,\nthough `one`"
+        xlim=(0, 1),
+        ylim=(0, 1),
+        xlabel=f"taken for `{likelier}`, though `{other}`",
+        ylabel=f"taken for `{other}`,\nthough `{likelier}`",
     )
     axes.legend(frameon=False, loc="upper right")

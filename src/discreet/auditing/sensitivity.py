@@ -249,7 +249,7 @@ def _exact(private: PrivatePlan, engine: Engine, name: str) -> object:
     asked = private.pushdown
     prepared = engine.prepare(replace(asked, scan=replace(asked.scan, table=name)))
     try:
-        return private.combined(engine.run(prepared))
+        return private.combined(engine.run(prepared))  # type: ignore[arg-type]  # its keys are public
     except Exception as error:  # noqa: BLE001 - no cell may make an engine fail, and if one does, that is the finding
         return _Raised(type(error).__name__)
 

@@ -42,11 +42,9 @@ _LEAST_OUTSIDE = Fraction(1, 10**300)
 
 def release(value: Scalar | Vector, grid: Fraction, draw: Draw) -> Scalar | list[Scalar]:
     """The value with noise of whole grid steps; `draw(n)` gives n independent draws."""
-    if isinstance(value, np.ndarray):
-        return _noisy(_array_integers(value), grid, draw)
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return _noisy([_number(v) for v in value], grid, draw)
-    return _noisy([_number(value)], grid, draw)[0]
+    if isinstance(value, np.ndarray | Sequence) and not isinstance(value, str | bytes | bytearray):
+        return _noisy(listed(value), grid, draw)
+    return _noisy([value], grid, draw)[0]
 
 
 def confidence_of(value: object) -> Fraction:
@@ -74,19 +72,36 @@ def value_of(steps: int, grid: Fraction) -> Scalar:
     return steps * (grid.numerator if grid.denominator == 1 else grid)
 
 
-def _noisy(values: list[Scalar], grid: Fraction, draw: Draw) -> list[Scalar]:
-    _refuse_off_grid(values, grid)
-    return [value + value_of(noise, grid) for value, noise in zip(values, draw(len(values)), strict=True)]
+def steps(value: object, grid: Fraction) -> int:
+    """How many steps of the grid an exact answer is; the messages show neither the answer nor its distance from it."""
+    exact = _number(value)
+    whole, rest = divmod(exact.numerator * grid.denominator, exact.denominator * grid.numerator)
+    if rest:
+        raise ParameterError(
+            f"an answer that is not a whole multiple of the grid {grid}",
+            because="its distance from the grid would stay visible under any noise",
+            instead=f"rows rounded to multiples of Fraction('{grid}') before they are summed, or a finer grid=...",
+        )
+    return whole
 
 
-def _refuse_off_grid(values: list[Scalar], grid: Fraction) -> None:
+def listed(values: object) -> list[Any]:
+    """Several answers: a list of them, or a one-dimensional array of integers."""
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind not in "iu" or values.ndim != 1:
+            raise _not_exact(f"{values.ndim}-dimensional array of {values.dtype}")
+        integers: list[Any] = values.tolist()
+        return integers
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
+        raise _not_exact(type(values).__name__)
+    return list(values)
+
+
+def _noisy(values: list[object], grid: Fraction, draw: Draw) -> list[Scalar]:
     for value in values:
-        if (value.numerator * grid.denominator) % (value.denominator * grid.numerator):
-            raise ParameterError(
-                f"an answer that is not a whole multiple of the grid {grid}",
-                because="its distance from the grid would stay visible under any noise",
-                instead=f"rows rounded to multiples of Fraction('{grid}') before they are summed, or a finer grid=...",
-            )
+        steps(value, grid)
+    exact = map(_number, values)
+    return [value + value_of(noise, grid) for value, noise in zip(exact, draw(len(values)), strict=True)]
 
 
 def _number(value: object) -> Scalar:
@@ -99,16 +114,9 @@ def _number(value: object) -> Scalar:
     return int(index())
 
 
-def _array_integers(values: NDArray[np.integer[Any]]) -> list[Scalar]:
-    if values.dtype.kind not in "iu" or values.ndim != 1:
-        raise _not_exact(f"{values.ndim}-dimensional array of {values.dtype}")
-    integers: list[Scalar] = values.tolist()
-    return integers
-
-
 def _not_exact(kind: str) -> ParameterError:
     return ParameterError(
         f"an answer of type {kind}",
         because="answers are exact: floats betray by their last bits which answer they came from",
-        instead="release(int), release(Fraction), a list of them, or a one-dimensional array of integers",
+        instead="release(int), release(Fraction), a list of them, or a one-dimensional array of integers; so too ask",
     )

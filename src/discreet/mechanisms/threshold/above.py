@@ -47,7 +47,7 @@ from discreet.exact import Number, double_up, exp_down, positive, rational, show
 from discreet.mechanisms import lattice
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import Scalar
-from discreet.mechanisms.threshold.stream import Scales, Stream, steps_of
+from discreet.mechanisms.threshold.stream import Scales, Stream
 
 _THOUSANDTHS = 1000
 _LEAST_BETA = Fraction(1, 10**200)
@@ -120,7 +120,7 @@ class AboveThreshold:
     def open(self) -> Stream:
         """A stream of questions, whose noise on the threshold is drawn now; charge the event before."""
         return Stream(
-            threshold=steps_of(self.threshold, self.grid),
+            threshold=lattice.steps(self.threshold, self.grid),
             scales=self.scales,
             answers=self.answers,
             grid=self.grid,
@@ -154,7 +154,7 @@ class AboveThreshold:
     @short_traceback
     def probability_above(self, value: Scalar) -> float:
         """The probability that a first question with this exact answer is told to be above: a float, for display."""
-        distance = steps_of(self.threshold, self.grid) - steps_of(value, self.grid)
+        distance = lattice.steps(self.threshold, self.grid) - lattice.steps(value, self.grid)
         far = _tail(Fraction(self.scales.threshold), Fraction(self.scales.comparison), max(distance, 1 - distance))
         return float(far if distance > 0 else 1 - far)
 

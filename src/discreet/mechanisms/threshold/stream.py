@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
-from discreet.errors import BudgetError, ParameterError, UnsupportedError, short_traceback
+from discreet.errors import BudgetError, UnsupportedError, short_traceback
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 
@@ -95,7 +95,7 @@ class Stream:
         """Whether the exact answer to one question, an int or a Fraction on the grid, is above, with noise."""
         self._refuse_another_process()
         self._refuse_closed()
-        return self._told([steps_of(value, self._grid)])[0]
+        return self._told([lattice.steps(value, self._grid)])[0]
 
     @short_traceback
     def ask_many(self, values: Sequence[Scalar] | NDArray[np.integer[Any]]) -> list[Above | Below]:
@@ -196,52 +196,11 @@ class _Noises:
 _BELOW = Below()
 
 
-def steps_of(value: object, grid: Fraction) -> int:
-    """How many steps of the grid an exact answer is; the messages show neither the answer nor its distance from it."""
-    exact = _exact(value)
-    steps, rest = divmod(exact.numerator * grid.denominator, exact.denominator * grid.numerator)
-    if rest:
-        raise ParameterError(
-            f"an answer that is not a whole multiple of the grid {grid}",
-            because="which answers are on the grid would be told without noise",
-            instead=f"rows rounded to multiples of Fraction('{grid}') before they are summed, or a finer grid=...",
-        )
-    return steps
-
-
 def _all_steps(values: object, grid: Fraction) -> list[int]:
-    listed = _listed(values)
+    listed = lattice.listed(values)
     if grid == 1 and all(type(value) is int for value in listed):
         return listed
-    return [steps_of(value, grid) for value in listed]
-
-
-def _listed(values: object) -> list[Any]:
-    if isinstance(values, np.ndarray):
-        if values.dtype.kind not in "iu" or values.ndim != 1:
-            raise _not_exact(f"{values.ndim}-dimensional array of {values.dtype}")
-        integers: list[Any] = values.tolist()
-        return integers
-    if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
-        raise _not_exact(type(values).__name__)
-    return list(values)
-
-
-def _exact(value: object) -> Scalar:
-    if isinstance(value, Fraction):
-        return value
-    index = None if isinstance(value, bool | np.bool_ | np.ndarray) else getattr(value, "__index__", None)
-    if index is None:
-        raise _not_exact(type(value).__name__)
-    return int(index())
-
-
-def _not_exact(kind: str) -> ParameterError:
-    return ParameterError(
-        f"an answer of type {kind}",
-        because="answers are exact: floats betray by their last bits which answer they came from",
-        instead="ask(int) or ask(Fraction); ask_many of a list of them, or of a one-dimensional array of integers",
-    )
+    return [lattice.steps(value, grid) for value in listed]
 
 
 class _Process:
