@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BudgetError, Failure, ParameterError, UnboundedError, UnsupportedError
+from discreet.errors import BudgetError, EntropyError, Failure, ParameterError, UnboundedError, UnsupportedError
 
 T = dp.table("t")
 ROWS = pa.table({"id": [f"p{i}" for i in range(60)], "x": [i % 6 for i in range(60)], "y": [i / 4 for i in range(60)]})
@@ -262,3 +262,18 @@ def test_a_watch_dies_with_its_process_and_its_charge_stands():
         assert float(session.remaining()) == 1.5
         with session.watch(threshold=10**6, epsilon=0.5):
             assert float(session.remaining()) == 1
+
+
+def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stands(session, monkeypatch):
+    """Nothing goes on in the background that renews the turn of a watch that nobody can ask."""
+
+    def no_noise(*_):
+        raise EntropyError("the operating system gives no randomness")
+
+    before = threading.active_count()
+    monkeypatch.setattr(session, "_stream", no_noise)
+    with pytest.raises(EntropyError), session.watch(threshold=30, epsilon=0.5):
+        pass
+    assert threading.active_count() == before
+    assert float(session.remaining()) == 1.5
+    assert session.history()[-1].kind == "FORFEITED"
