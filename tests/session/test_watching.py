@@ -276,4 +276,4 @@ def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stand
         pass
     assert threading.active_count() == before
     assert float(session.remaining()) == 1.5
-    assert session.history()[-1].kind == "FORFEITED"
+    assert str(charges(session)[0].state) == "FORFEITED"
