@@ -164,7 +164,11 @@ def interrupt(*_):
         armed = False
         raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, interrupt)
-others = [threading.Thread(target=lambda: [gathering.go("d", {}) for _ in range(2000)]) for _ in range(2)]
+over = threading.Event()
+def company():
+    while not over.is_set():
+        gathering.go("d", {})
+others = [threading.Thread(target=company) for _ in range(2)]
 for thread in others: thread.start()
 interrupted = made = 0
 end = time.monotonic() + 4
@@ -178,7 +182,8 @@ while time.monotonic() < end:
     except KeyboardInterrupt:
         interrupted += 1
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
-for thread in others: thread.join(60)
+over.set()
+for thread in others: thread.join(30)
 assert not any(thread.is_alive() for thread in others)
 gathering.go("d", {})
 print(interrupted, made)
