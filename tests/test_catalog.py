@@ -46,6 +46,73 @@ def _refusal(text: str) -> Refusal:
     return caught.value
 
 
+class TestWaysToAUnit:
+    VISITS = "visits: {privacy_unit: p, columns: {p: {type: text}, v: {type: integer}}}"
+
+    def _read(self, more: str) -> Catalog:
+        return Catalog.parse(f"tables: {{{self.VISITS}, {more}}}")
+
+    def test_a_table_may_lead_to_its_unit_by_way_of_others(self):
+        catalog = self._read(
+            "m: {privacy_unit: {through: visits, on: v}, columns: {v: {type: integer}, k: {type: text}}}, "
+            "n: {privacy_unit: {through: m, on: {key: k}}, columns: {key: {type: text}}}"
+        )
+        assert catalog.table("n").unit.columns == catalog.table("m").unit.columns == ("p",)
+        assert catalog.table("n").privacy_unit.on == (("key", "k"),)
+        assert Catalog.parse(catalog.to_yaml()) == catalog
+        assert "through" in catalog.table("m").frozen_facts()
+
+    def test_neighbours_and_missing_ids_are_those_of_the_table_that_has_the_unit(self):
+        text = self._read("m: {privacy_unit: {through: visits, on: v}, columns: {v: {type: integer}}}").to_yaml()
+        swapped = Catalog.parse(text.replace("privacy_unit: p", "privacy_unit: p\n    neighbours: replace_one"))
+        assert swapped.table("m").unit.neighbours == "replace_one"
+
+    @pytest.mark.parametrize(
+        ("fields", "words"),
+        [
+            ("privacy_unit: {through: nothing, on: v}", "no table of this catalog"),
+            ("privacy_unit: {through: m, on: v}", "no table of this catalog"),
+            ("privacy_unit: {through: visits, on: {v: w}}", "no column 'w'"),
+            ("privacy_unit: {through: visits, on: {v: p}}", "different types"),
+            ("privacy_unit: {through: visits, on: v, unit: [v]}", "the unit of 'visits' is p"),
+            ("privacy_unit: {through: visits, on: v}, neighbours: replace_one", "says otherwise"),
+            ("privacy_unit: {through: open, on: v}", "no columns that name a unit"),
+            ("privacy_unit: {through: visits, on: 7}", "list"),
+        ],
+    )
+    def test_a_way_that_cannot_be_gone_is_refused(self, fields, words):
+        public = "open: {public: true, columns: {v: {type: integer}}}"
+        text = f"tables: {{{self.VISITS}, {public}, m: {{{fields}, columns: {{v: {{type: integer}}}}}}}}"
+        assert words in str(_refusal(text))
+
+    def test_a_way_by_a_column_that_is_not_there_or_is_real_is_refused(self):
+        assert "'w'" in str(
+            _refusal(
+                f"tables: {{{self.VISITS}, m: {{privacy_unit: {{through: visits, on: {{w: v}}}}, "
+                "columns: {v: {type: integer}}}}"
+            )
+        )
+        assert "type real" in str(
+            _refusal(
+                f"tables: {{{self.VISITS}, m: {{privacy_unit: {{through: visits, on: v}}, "
+                "columns: {v: {type: real}}}}"
+            )
+        )
+
+    def test_a_public_table_has_no_promise(self):
+        catalog = self._read("open: {public: true, columns: {v: {type: integer}}}")
+        assert list(catalog.protected) == ["visits"]
+        assert "budget" in str(
+            _refusal("tables: {o: {public: true, budget: {epsilon: 1}, columns: {v: {type: text}}}}")
+        )
+        assert "privacy_unit" in str(
+            _refusal("tables: {o: {public: true, privacy_unit: v, columns: {v: {type: text}}}}")
+        )
+
+    def test_a_table_that_is_neither_public_nor_protects_anybody_is_refused(self):
+        assert isinstance(_refusal("tables: {o: {public: false, columns: {v: {type: text}}}}"), UnitError)
+
+
 class TestTheExamples:
     def test_the_example_of_the_page_is_read(self):
         catalog = Catalog.parse(EXAMPLE)

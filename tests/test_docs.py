@@ -32,7 +32,21 @@ FRONT = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"
 PAGES = [*FRONT, *sorted(DOCS.rglob("*.md"))]
 SESSIONS = [ROOT / "README.md", DOCS / "quickstart.md"]
 LEDGER = [DOCS / "ledger.md", DOCS / "runbook-ledger.md", DOCS / "reference" / "ledger.md"]
-GUIDES = [DOCS / name for name in ("attacks.md", "audit.md", "choosing.md", "estimating.md")]
+GUIDES = [
+    DOCS / name
+    for name in (
+        "attacks.md",
+        "audit.md",
+        "bounds.md",
+        "choosing.md",
+        "distributions.md",
+        "estimating.md",
+        "joins.md",
+        "numbers.md",
+        "quantiles.md", "ranges.md",
+        "unknown-keys.md",
+    )
+]
 RUN = [*SESSIONS, *LEDGER, *GUIDES, DOCS / "reference" / "mechanisms-and-accounting.md"]
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

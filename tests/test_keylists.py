@@ -3,6 +3,7 @@
 # ruff: noqa: PD011 - the values of a grouping are tuples
 
 import datetime as dt
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet import frame, plan
+from discreet import frame, keylists, plan
 from discreet.errors import NameNotFoundError, ParameterError, Refusal
 
 visits = dp.table("visits")
@@ -99,3 +100,39 @@ class TestKeys:
     def test_caps_of_a_grouping_are_kept(self):
         grouping = _grouping("ward", max_groups=np.int64(2), max_rows_per_group=3)
         assert (grouping.max_groups, grouping.max_rows_per_group) == (2, 3)
+
+
+class TestDiscover:
+    def test_all_columns_are_found_where_keys_are_to_be_discovered(self):
+        found = keylists.discover(delta=1e-9, rule="optimal", at_least=5, weight=2)
+        discovery, given = keylists.discovered(("drug", "ward"), found)
+        assert discovery == plan.Discovery(("drug", "ward"), Fraction(1, 10**9), "optimal", 5, Fraction(2))
+        assert given is None
+
+    def test_some_columns_may_be_listed(self):
+        keys = {"ward": ["A"], "drug": keylists.discover(delta=1e-9)}
+        discovery, given = keylists.discovered(("drug", "ward"), keys)
+        assert discovery.columns == ("drug",)
+        assert given == {"ward": ["A"]}
+
+    def test_keys_that_are_given_stay_as_they_are(self):
+        for keys in (None, {"ward": ["A"]}, ["A"]):
+            assert keylists.discovered(("ward",), keys) == (None, keys)
+
+    @pytest.mark.parametrize(
+        "keys",
+        [
+            {"drug": keylists.discover(delta=1e-9), "ward": keylists.discover(delta=1e-8)},
+            {"other": keylists.discover(delta=1e-9)},
+        ],
+    )
+    def test_columns_are_found_together(self, keys):
+        with pytest.raises(ParameterError, match="found together"):
+            keylists.discovered(("drug", "ward"), keys)
+
+    @pytest.mark.parametrize(
+        "words", [{"delta": 0}, {"delta": 1}, {"delta": "1e-9"}, {"rule": "best"}, {"at_least": 0}, {"weight": 0}]
+    )
+    def test_words_that_mean_nothing_are_refused(self, words):
+        with pytest.raises(ParameterError):
+            keylists.discover(**({"delta": 1e-9} | words))

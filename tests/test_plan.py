@@ -53,4 +53,13 @@ def test_every_node_belongs_to_one_family():
     families = (plan.Expression, plan.Measure, plan.Relation)
     members = [kind for family in families for kind in family.__args__]
     assert len(set(members)) == len(members)
-    assert set(NODES) - set(members) == {plan.Output, plan.Grouping, plan.Aggregate, plan.Contest}
+    assert set(NODES) - set(members) == {
+        plan.Output,
+        plan.Discovery,
+        plan.Grouping,
+        plan.Aggregate,
+        plan.Contest,
+        plan.Extreme,
+        plan.Feature,
+        plan.Search,
+    }

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
     from discreet.accounting.filters import Budget
     from discreet.aggregates import (
+        auto_bounds,
         count,
         count_distinct,
         count_units,
         interquartile_range,
         mean,
         median,
+        quantile,
+        quantiles,
+        std,
         sum,  # noqa: A004 - dp.sum is the name that people type
+        variance,
     )
     from discreet.catalog import Catalog
     from discreet.chosen import Chosen
@@ -32,12 +37,16 @@ if TYPE_CHECKING:
     from discreet.explanation import Explanation
     from discreet.frame import table
     from discreet.guarantee import Guarantee
+    from discreet.histograms import bins
+    from discreet.joins import largest, smallest
+    from discreet.keylists import discover
     from discreet.ledger import Receipt, SQLiteLedger
     from discreet.release import Release
     from discreet.scoring import score
     from discreet.session import Session, protect
     from discreet.slice import Slice
     from discreet.unit import ROW
+    from discreet.verifying import verify
 
 _HOMES = {
     "ROW": "unit",
@@ -55,16 +64,26 @@ _HOMES = {
     "SQLiteLedger": "ledger",
     "Session": "session",
     "Slice": "slice",
+    "auto_bounds": "aggregates",
+    "bins": "histograms",
     "count": "aggregates",
     "count_distinct": "aggregates",
     "count_units": "aggregates",
+    "discover": "keylists",
     "interquartile_range": "aggregates",
+    "largest": "joins",
     "mean": "aggregates",
     "median": "aggregates",
     "protect": "session",
+    "quantile": "aggregates",
+    "quantiles": "aggregates",
     "score": "scoring",
+    "smallest": "joins",
+    "std": "aggregates",
     "sum": "aggregates",
     "table": "frame",
+    "variance": "aggregates",
+    "verify": "verifying",
 }
 _MODULES = (
     "accounting",
@@ -99,23 +118,33 @@ __all__ = [
     "accounting",
     "attacks",
     "auditing",
+    "auto_bounds",
+    "bins",
     "count",
     "count_distinct",
     "count_units",
     "datasets",
+    "discover",
     "errors",
     "events",
     "interquartile_range",
+    "largest",
     "mean",
     "mechanisms",
     "median",
     "plots",
     "protect",
+    "quantile",
+    "quantiles",
     "sandbox",
     "score",
+    "smallest",
+    "std",
     "sum",
     "table",
     "testing",
+    "variance",
+    "verify",
 ]
 
 

@@ -1,14 +1,21 @@
 """What is asked of the rows of a table: dp.count(), dp.sum("cost", bounds=(0, 100)) and the others."""
 
+import builtins
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from discreet import keylists, plan
 from discreet.catalog import Value
-from discreet.errors import ParameterError, TypeMismatchError, short_traceback
-from discreet.exact import Number, positive, rational
+from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
+from discreet.exact import Number, positive, rational, shown
 from discreet.expression import Expr, written
+from discreet.mechanisms.quantile import share_below
+
+SHARE_OF_A_SEARCH = Fraction(1, 4)
 
 
 @dataclass(frozen=True)
@@ -17,6 +24,13 @@ class Aggregation:
 
     measure: plan.Measure
     weight: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Several:
+    """Aggregates that `agg` will name together, each by an end of its own."""
+
+    parts: tuple[tuple[str, Aggregation], ...]
 
 
 @short_traceback
@@ -42,25 +56,82 @@ def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None,
 def sum(  # noqa: A001 - dp.sum is the name that people type
     column: str | Expr,
     *,
-    bounds: tuple[Number, Number] | None = None,
+    bounds: tuple[Number, Number] | Literal["auto"] | plan.Search | None = None,
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The sum of a value clamped to bounds (given here, or declared in the catalog)."""
+    """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    if (search := _search(bounds)) is not None:
+        return Aggregation(plan.Scouted(plan.Sum(_operand(column), None, _grid(grid)), search), _weight(weight))
     measure = plan.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
-    return Aggregation(measure, positive(weight, "weight"))
+    return Aggregation(measure, _weight(weight))
 
 
 @short_traceback
 def mean(
     column: str | Expr,
     *,
+    bounds: tuple[Number, Number] | Literal["auto"] | plan.Search | None = None,
+    grid: Number | None = None,
+    weight: Number = 1,
+) -> Aggregation:
+    """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    if (search := _search(bounds)) is not None:
+        return Aggregation(plan.Scouted(plan.Mean(_operand(column), None, _grid(grid)), search), _weight(weight))
+    measure = plan.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
+    return Aggregation(measure, _weight(weight))
+
+
+@short_traceback
+def auto_bounds(
+    *, share: Number = SHARE_OF_A_SEARCH, method: Literal["histogram", "growth"] = "histogram"
+) -> plan.Search:
+    """How bounds are found where nobody knows them: dp.sum("gain", bounds=dp.auto_bounds(share=0.1)).
+
+    share   how much of the query's price the search takes
+    method  "histogram" counts rows by their size, on a scale that grows by about half; "growth" widens the bounds
+            until the sum hardly grows
+    """
+    part = positive(share, "share")
+    if part >= 1:
+        raise ParameterError(
+            f"share={share!r}", because="the rest of the price is for the answer itself", instead="share=0.25"
+        )
+    if method not in ("histogram", "growth"):
+        raise ParameterError(
+            f"method={method!r}", because="there are two ways", instead='method="histogram", or method="growth"'
+        )
+    return plan.Search(part, method)
+
+
+def limits(column: str | Expr, grid: Number | None, method: Literal["histogram", "growth"]) -> Aggregation:
+    """The bounds themselves, for the whole of a price."""
+    return Aggregation(plan.Limits(_operand(column), _grid(grid), auto_bounds(method=method)))
+
+
+@short_traceback
+def variance(
+    column: str | Expr,
+    *,
     bounds: tuple[Number, Number] | None = None,
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The mean of a value clamped to bounds (given here, or declared in the catalog)."""
-    measure = plan.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
+    """The variance of a value clamped to bounds: its mean squared distance from its mean."""
+    measure = plan.Variance(_operand(column), checked_bounds(bounds), _grid(grid))
+    return Aggregation(measure, positive(weight, "weight"))
+
+
+@short_traceback
+def std(
+    column: str | Expr,
+    *,
+    bounds: tuple[Number, Number] | None = None,
+    grid: Number | None = None,
+    weight: Number = 1,
+) -> Aggregation:
+    """The standard deviation of a value clamped to bounds: the root of its variance."""
+    measure = plan.Deviation(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
 
 
@@ -68,8 +139,57 @@ def mean(
 def median(
     column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
 ) -> Aggregation:
-    """The median of a value clamped to bounds (given here, or declared in the catalog), for `session.smooth`."""
+    """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
+
+    `session.release` answers it with a margin in ranks, `session.smooth` with noise that fits the data.
+    """
     return Aggregation(plan.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
+
+
+@short_traceback
+def quantile(
+    column: str | Expr,
+    probability: Number,
+    *,
+    bounds: tuple[Number, Number] | None = None,
+    grid: Number | None = None,
+    sizes: int | Sequence[int] | None = None,
+    weight: Number = 1,
+) -> Aggregation:
+    """The value that such a part of the rows are below, as a step of a public grid, with a margin in ranks.
+
+    bounds, grid  values are moved to the nearest step between the bounds; from the catalog, or chosen, otherwise
+    sizes         how many rows each group has, roughly, as an earlier release or public knowledge says; it only helps
+                  to choose how the quantile is found
+    """
+    share = share_below(probability)
+    measure = plan.Quantile(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
+    return Aggregation(measure, positive(weight, "weight"))
+
+
+@short_traceback
+def quantiles(
+    column: str | Expr,
+    probabilities: Sequence[Number],
+    *,
+    bounds: tuple[Number, Number] | None = None,
+    grid: Number | None = None,
+    sizes: int | Sequence[int] | None = None,
+) -> Several:
+    """Several quantiles at once: agg(age=dp.quantiles("age", [0.25, 0.5])) asks for age_25 and age_50."""
+    if not isinstance(probabilities, list | tuple) or not probabilities:
+        raise ParameterError(
+            "quantiles that are not a list",
+            because="each of them is a part of the rows, above 0 and below 1",
+            instead='dp.quantiles("age", [0.25, 0.5, 0.75]), or dp.quantile("age", 0.5)',
+        )
+    made = [quantile(column, share, bounds=bounds, grid=grid, sizes=sizes) for share in probabilities]
+    named = {_percent(each.measure.probability): each for each in made if isinstance(each.measure, plan.Quantile)}
+    if len(named) < len(made):
+        raise ParameterError(
+            "the same quantile twice", because="each is answered once", instead="a list of different quantiles"
+        )
+    return Several(tuple(named.items()))
 
 
 @short_traceback
@@ -80,10 +200,33 @@ def interquartile_range(
     return Aggregation(plan.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
+def each(aggregations: Mapping[str, object]) -> dict[str, Aggregation]:
+    """Aggregates by their names; several that share one are named by it and an end of their own."""
+    named = [
+        (f"{name}_{end}" if end else name, part)
+        for name, value in aggregations.items()
+        for end, part in (value.parts if isinstance(value, Several) else (("", value),))
+    ]
+    found = dict(named)
+    if len(found) < len(named):
+        twice = next(name for name, times in Counter(name for name, _ in named).items() if times > 1)
+        raise ParameterError(
+            f"the name {twice!r} twice", because="every answer has a name of its own", instead=f"agg({twice}_too=...)"
+        )
+    return found  # type: ignore[return-value]
+
+
 def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
     """Two finite numbers in order, or nothing."""
     if bounds is None:
         return None
+    if _search(bounds) is not None:
+        raise UnsupportedError(
+            "bounds that are found first, of anything but a sum or a mean",
+            because="only these are read off the counts that find the bounds",
+            instead='release = session.release(table.bounds("cost"), epsilon=0.1) first, '
+            'then bounds=(release.value("low"), release.value("high"))',
+        )
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
             "bounds that are not a pair", because="bounds are a lower and an upper number", instead="bounds=(0, 100)"
@@ -110,6 +253,33 @@ def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
         ) from None
 
 
+def _percent(share: Fraction) -> str:
+    """A part of the rows as the end of a name: 25 of a quarter, 99_9 of 0.999, 1_of_3 of a third."""
+    percent = 100 * share
+    decimals = next((d for d in range(5) if (percent * 10**d).denominator == 1), None)
+    if decimals is None:
+        return f"{share.numerator}_of_{share.denominator}"
+    return f"{float(percent):.{decimals}f}".replace(".", "_")
+
+
+def _typical(sizes: int | Sequence[int] | None) -> int | None:
+    """One size that stands for all: the mean."""
+    if sizes is None:
+        return None
+    listed = [sizes] if isinstance(sizes, int) else list(sizes)
+    return max(1, math.floor(builtins.sum(rational(size, "sizes") for size in listed) / max(1, len(listed))))
+
+
+def _search(bounds: object) -> plan.Search | None:
+    if isinstance(bounds, plan.Search):
+        return bounds
+    return plan.Search(SHARE_OF_A_SEARCH) if isinstance(bounds, str) and bounds == "auto" else None
+
+
+def _weight(weight: Number) -> Fraction:
+    return positive(weight, "weight")
+
+
 def _grid(grid: Number | None) -> Fraction | None:
     return None if grid is None else positive(grid, "grid")
 
@@ -134,10 +304,18 @@ def _short(measure: plan.Measure) -> str:
             return "total"
         case plan.Mean():
             return "average"
-        case plan.Median():
+        case plan.Variance() | plan.Deviation():
+            return "spread"
+        case plan.Median() | plan.Quantile():
             return "middle"
         case plan.InterquartileRange():
             return "width"
+        case plan.Scouted(known):
+            return _short(known)
+        case plan.Limits():
+            return "bounds"
+        case plan.Ranges() | plan.Nested():
+            return "n"
 
 
 def typed(measure: plan.Measure) -> str:
@@ -149,15 +327,27 @@ def typed(measure: plan.Measure) -> str:
             return "dp.count_units()"
         case plan.CountDistinct(operand):
             return f"dp.count_distinct({_column(operand)})"
+        case plan.Scouted(known):
+            return typed(known).removesuffix(")") + ', bounds="auto")'
+        case plan.Limits(operand):
+            return f"bounds({_column(operand)})"
+        case plan.Ranges(operand, _, pairs):
+            return f"{len(pairs):,} ranges of {_column(operand)}"
+        case plan.Nested(levels):
+            return f"hierarchy({', '.join(map(repr, levels))})"
         case _:
+            share = f", {shown(measure.probability)}" if isinstance(measure, plan.Quantile) else ""
             limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
-            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{limits})"
+            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{share}{limits})"
 
 
 _VERBS: Mapping[type[plan.Measure], str] = {
     plan.Sum: "sum",
     plan.Mean: "mean",
+    plan.Variance: "variance",
+    plan.Deviation: "std",
     plan.Median: "median",
+    plan.Quantile: "quantile",
     plan.InterquartileRange: "interquartile_range",
 }
 

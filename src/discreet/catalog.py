@@ -12,32 +12,64 @@ in a catalog is 1/10. A key that appears twice, an unknown field or a wrong type
         budget: {epsilon: 2, delta: 1e-9}
         columns:
           patient_id: {type: text}
+          visit_id: {type: text}
           ward: {type: text, keys: [A, B, C]}
           cost: {type: real, bounds: [0, 5000], grid: 0.01, provenance: tariff of 2026}
+      letters:  # its rows lead to those of visits, which have the unit
+        privacy_unit: {through: visits, on: visit_id}
+        columns: {visit_id: {type: text}, pages: {type: integer, bounds: [0, 50]}}
+      wards:  # about nobody
+        public: true
+        columns: {ward: {type: text}, beds: {type: integer}}
 """
 
 import datetime as dt
 import json
-import math
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+from pydantic import BeforeValidator, PlainSerializer, model_validator
 
 from discreet import strict_yaml
-from discreet.errors import CatalogError, NameNotFoundError, ParameterError, UnitError, suggestion
-from discreet.exact import rational
+from discreet.columns import (
+    NUMERIC,
+    UNSTRUCTURED,
+    Column,
+    ColumnType,
+    Exact,
+    Fact,
+    Value,
+    is_of_type,
+    listed,
+    member,
+    python_value,
+)
+from discreet.errors import CatalogError, NameNotFoundError, UnitError, suggestion
 from discreet.names import check_names
 from discreet.slice import Slice, moment, refuse_shared_rows, written
 from discreet.unit import ROW, Caps, Neighbours, Row, Unit, unit_of
 
+__all__ = [
+    "NUMERIC",
+    "UNSTRUCTURED",
+    "Catalog",
+    "Column",
+    "ColumnType",
+    "Period",
+    "Promise",
+    "Table",
+    "Through",
+    "Value",
+    "is_of_type",
+    "python_value",
+    "validated",
+]
+
 AnyFact = TypeVar("AnyFact", bound="Fact")
-Value = str | int | bool | dt.date | dt.datetime | None
 
 ROW_IN_TEXT = "dp.ROW"
 _SYNONYMS = {
@@ -59,139 +91,17 @@ _REASONS = {
     "tuple_type": "it must be a list",
 }
 _PASSWORD = re.compile(r"://[^@]*:.*@|\bpassword\s*=", re.IGNORECASE)
-_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 LONGEST_TEXT = 10_000_000
-_PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
-_RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
-
-
-class ColumnType(StrEnum):
-    """What a column holds; cells that do not fit are missing, never an error."""
-
-    INTEGER = "integer"
-    REAL = "real"
-    TEXT = "text"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    TIMESTAMP = "timestamp"
-    DOCUMENT = "document"
-    BINARY = "binary"
-
-
-NUMERIC = (ColumnType.INTEGER, ColumnType.REAL)
-UNSTRUCTURED = (ColumnType.DOCUMENT, ColumnType.BINARY)
-
-
-def python_value(value: Any) -> object:
-    """A value as plain Python has it: scalars of numpy and pandas, and subclasses of text and numbers, converted."""
-    kind = type(value)
-    if kind in _PLAIN or kind.__name__ in ("NaTType", "NAType"):
-        return value if kind in _PLAIN else None
-    if kind.__module__ == "numpy" and value.shape == ():
-        fine = kind.__name__ == "datetime64" and "[D]" not in str(value.dtype)
-        item = (value.astype("datetime64[us]") if fine else value).item()
-        return item if type(item) is kind else python_value(item)
-    match value:
-        case str():
-            return str.__str__(value)
-        case int():
-            return int(value)
-        case float():
-            return float(value)
-        case dt.datetime():
-            return dt.datetime.combine(value.date(), value.timetz())
-        case dt.date():
-            return dt.date(value.year, value.month, value.day)
-    return value
-
-
-def _exact(value: object) -> Fraction:
-    read = Fraction(value) if isinstance(value, str) and _RATIO.fullmatch(value) else value
-    try:
-        return rational(read, "it")
-    except ParameterError as refusal:
-        raise ValueError(refusal.because) from None
-
-
-def _listed(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _keys(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        return value
-    keys = tuple(python_value(key) for key in value)
-    for key in keys:
-        if key is not None and not isinstance(key, str | int | dt.date):
-            raise ValueError(f"{key} is no text, whole number, boolean, date or timestamp")
-    return keys
 
 
 def _named_unit(value: object) -> object:
     if isinstance(value, Row):
         return ROW_IN_TEXT
+    if value is None or isinstance(value, Mapping | Through):
+        return value
     if value != ROW_IN_TEXT:
         unit_of(value)  # type: ignore[arg-type]
-    return _listed(value)
-
-
-def _text_of(value: Fraction) -> int | str:
-    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-
-
-Exact = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(_text_of, when_used="json")]
-
-
-def _member(kind: type[StrEnum]) -> BeforeValidator:
-    def read(value: object) -> StrEnum:
-        if not isinstance(value, str) or value not in tuple(kind):
-            raise ValueError(f"it must be one of {', '.join(kind)}")
-        return kind(value)
-
-    return BeforeValidator(read)
-
-
-class Fact(BaseModel):
-    """A strict, frozen piece of a catalog."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-
-def _dated(data: Any) -> Any:
-    """Keys of date columns may be written as ISO text."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("keys"), list | tuple):
-        return data
-    parse = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}.get(str(data.get("type")), str)
-    try:
-        return dict(data) | {"keys": tuple(parse(k) if isinstance(k, str) else k for k in data["keys"])}
-    except ValueError:
-        raise ValueError(f"keys: a {data['type']} is written in ISO form, such as 2026-01-31") from None
-
-
-class Column(Fact):
-    """One column: its type and, where they are public, its bounds, grid, keys and policy for missing values."""
-
-    type: Annotated[ColumnType, _member(ColumnType)]
-    bounds: Annotated[tuple[Exact, Exact] | None, BeforeValidator(_listed)] = None
-    grid: Exact | None = None
-    keys: Annotated[tuple[Value, ...] | None, BeforeValidator(_keys)] = None
-    missing: Annotated[Literal["skip"] | Exact, BeforeValidator(lambda v: v if v == "skip" else _exact(v))] = "skip"
-    provenance: str | None = None
-
-    _dates = model_validator(mode="before")(_dated)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "Column":
-        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
-            raise ValueError("bounds: the lower one is above the upper one")
-        for field, value in (("bounds", self.bounds), ("grid", self.grid), ("missing", self.missing)):
-            if self.type not in NUMERIC and value not in (None, "skip"):
-                raise ValueError(f"{field}: a column of type {self.type} has none")
-        if self.grid is not None and self.grid <= 0:
-            raise ValueError("grid: it must be above zero")
-        if self.keys is not None:
-            _check_keys(self.keys, self.type)
-        return self
+    return listed(value)
 
 
 Whole = Annotated[int, BeforeValidator(python_value)]
@@ -223,12 +133,35 @@ class Period(Fact):
     end: Annotated[_Moment, _moment("end")]
 
 
+def _paired(value: object) -> object:
+    """A column of the same name in both tables, several of them, or this table's columns with those of the other."""
+    if isinstance(value, str):
+        return ((value, value),)
+    if isinstance(value, Mapping):
+        return tuple(value.items())
+    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
+        return tuple((each, each) for each in value)
+    return tuple(map(listed, value)) if isinstance(value, list | tuple) else value
+
+
+class Through(Fact):
+    """A unit that another table has: which table, by which columns, and what they are called there."""
+
+    through: str
+    on: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_paired), PlainSerializer(dict, when_used="json")]
+    unit: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
+
+    def __repr__(self) -> str:
+        return f"{' and '.join(self.unit) or 'a unit'} through {self.through!r}"
+
+
 class Table(Fact):
     """One table: where it is, whom it protects, what one unit may contribute, and its columns."""
 
     columns: dict[str, Column]
-    privacy_unit: Annotated[str | tuple[str, ...], BeforeValidator(_named_unit)]
-    neighbours: Annotated[Neighbours, _member(Neighbours)] = Neighbours.ADD_REMOVE
+    privacy_unit: Annotated[Through | str | tuple[str, ...] | None, BeforeValidator(_named_unit)] = None
+    public: bool = False
+    neighbours: Annotated[Neighbours, member(Neighbours)] = Neighbours.ADD_REMOVE
     max_rows: Whole | None = None
     max_groups: Whole | None = None
     max_rows_per_group: Whole | None = None
@@ -246,14 +179,16 @@ class Table(Fact):
     @model_validator(mode="before")
     @classmethod
     def _for_somebody(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and data.get("privacy_unit") is None:
+        if isinstance(data, Mapping) and data.get("privacy_unit") is None and data.get("public") is not True:
             unit_of(None)
         return data
 
     @model_validator(mode="after")
     def _consistent(self) -> "Table":
         check_names(self.columns, "column")
-        for name in self.unit.columns:
+        if self.public:
+            self._refuse_promises_of_public_data()
+        for name in self._own_unit_columns:
             self._check_unit_column(name)
         for field in ("population", "rows", "version"):
             if (value := getattr(self, field)) is not None and not 1 <= value < 2**63:
@@ -269,8 +204,17 @@ class Table(Fact):
 
     @property
     def unit(self) -> Unit:
-        """The privacy unit of the table."""
+        """The privacy unit of the table, wherever its columns are."""
+        if isinstance(self.privacy_unit, Through):
+            return unit_of(self.privacy_unit.unit, self.neighbours)
         return unit_of(ROW if self.privacy_unit == ROW_IN_TEXT else self.privacy_unit, self.neighbours)
+
+    @property
+    def _own_unit_columns(self) -> tuple[str, ...]:
+        """The columns of this table that say whose a row is."""
+        if isinstance(self.privacy_unit, Through):
+            return tuple(own for own, _ in self.privacy_unit.on)
+        return () if self.public else self.unit.columns
 
     @property
     def caps(self) -> Caps:
@@ -298,7 +242,7 @@ class Table(Fact):
         """What the meaning of every answer rests on, kept by the ledger for as long as the version lives."""
         data = {
             "columns": {name: str(column.type) for name, column in self.columns.items()},
-            "privacy_unit": self.privacy_unit if isinstance(self.privacy_unit, str) else list(self.privacy_unit),
+            "privacy_unit": _unit_in_text(self.privacy_unit),
             "neighbours": str(self.neighbours),
             "missing_units": self.missing_units,
             "delimiter": self.delimiter,
@@ -316,9 +260,15 @@ class Table(Fact):
                 instead=f'types={{"{name}": "text"}}, or "integer"',
             )
 
+    def _refuse_promises_of_public_data(self) -> None:
+        promises = ("privacy_unit", "budget", "slice", "max_rows", "max_groups", "max_rows_per_group", "population")
+        for field in promises:
+            if getattr(self, field) is not None:
+                raise ValueError(f"{field}: a public table is about nobody, and has none")
+
     def _refuse_rows_of_unstructured_data(self) -> None:
         unstructured = [name for name, column in self.columns.items() if column.type in UNSTRUCTURED]
-        if self.unit.is_row and unstructured:
+        if self.privacy_unit == ROW_IN_TEXT and unstructured:
             raise UnitError(
                 f"privacy_unit=dp.ROW with the {self.columns[unstructured[0]].type} column {unstructured[0]!r}",
                 because="one document or image may speak of many people, and one person may appear in many rows",
@@ -337,7 +287,27 @@ class Catalog(Fact):
         parts = {name: table.part for name, table in self.tables.items()}
         check_names(dict.fromkeys([*parts, *(str(part.of) for part in parts.values() if part is not None)]), "table")
         refuse_shared_rows(parts)
+        for name in self.tables:
+            self.tables[name] = self._led_to_its_unit(name, ())
         return self
+
+    @property
+    def protected(self) -> dict[str, Table]:
+        """The tables that have a promise."""
+        return {name: table for name, table in self.tables.items() if not table.public}
+
+    def _led_to_its_unit(self, name: str, before: tuple[str, ...]) -> Table:
+        """A table with the unit, neighbours and policy for missing ids of the table that has the unit's columns."""
+        table = self.tables[name]
+        way = table.privacy_unit
+        if not isinstance(way, Through):
+            return table
+        if way.through not in self.tables or way.through in (*before, name):
+            raise ValueError(f"{name}.privacy_unit: {way.through!r} is no table of this catalog that has the unit")
+        holder = self._led_to_its_unit(way.through, (*before, name))
+        _check_way(name, table, way, holder)
+        same = {"neighbours": holder.neighbours, "missing_units": holder.missing_units}
+        return table.model_copy(update={"privacy_unit": way.model_copy(update={"unit": holder.unit.columns}), **same})
 
     @classmethod
     def load(cls, path: str | Path) -> "Catalog":
@@ -390,6 +360,29 @@ class Catalog(Fact):
                 else "the catalog has no table of that name",
                 instead=f'dp.table("{nearest}")' if nearest in self.tables else nearest,
             ) from None
+
+
+def _unit_in_text(unit: Through | str | tuple[str, ...] | None) -> object:
+    if isinstance(unit, Through):
+        return unit.model_dump(mode="json")
+    return unit if isinstance(unit, str) else list(unit or ())
+
+
+def _check_way(name: str, table: Table, way: Through, holder: Table) -> None:
+    """Refuse a way to the unit that cannot be gone, or that says something else than the table that it leads to."""
+    place = f"{name}.privacy_unit"
+    if holder.public or holder.privacy_unit == ROW_IN_TEXT:
+        raise ValueError(f"{place}: {way.through!r} has no columns that name a unit")
+    for own, other in way.on:
+        if other not in holder.columns:
+            raise ValueError(f"{place}: {way.through!r} has no column {other!r}")
+        if holder.columns[other].type is not table.columns[own].type:
+            raise ValueError(f"{place}: {own!r} and {other!r} are of different types, and never equal")
+    for field in ("neighbours", "missing_units"):
+        if field in table.model_fields_set and getattr(table, field) != getattr(holder, field):
+            raise ValueError(f"{name}.{field}: {way.through!r} has the unit, and says otherwise")
+    if way.unit not in ((), holder.unit.columns):
+        raise ValueError(f"{place}: the unit of {way.through!r} is {' and '.join(holder.unit.columns)}")
 
 
 def _data_not_catalog(given: object) -> CatalogError:
@@ -446,31 +439,3 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
     if "slice" in error["loc"] and nearest not in fields:
         return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"
     return f"{nearest}: ..." if nearest in fields else strict_yaml.SHAPE
-
-
-def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:
-    if kind in (ColumnType.REAL, *UNSTRUCTURED):
-        raise ValueError(f"keys: a column of type {kind} has no list of keys")
-    if len({(type(key), key) for key in keys}) != len(keys):
-        raise ValueError("keys: a key appears twice")
-    for key in keys:
-        if key is not None and not is_of_type(key, kind):
-            raise ValueError(f"keys: {key!r} is not of type {kind}")
-
-
-def is_of_type(value: object, kind: ColumnType) -> bool:
-    """Whether a Python value can stand for a cell of the type."""
-    match kind:
-        case ColumnType.INTEGER:
-            return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
-        case ColumnType.REAL:
-            return is_of_type(value, ColumnType.INTEGER) or (isinstance(value, float) and math.isfinite(value))
-        case ColumnType.TEXT:
-            return isinstance(value, str) and not _UNSTORABLE.search(value)
-        case ColumnType.BOOLEAN:
-            return isinstance(value, bool)
-        case ColumnType.DATE:
-            return isinstance(value, dt.date) and not isinstance(value, dt.datetime)
-        case ColumnType.TIMESTAMP:
-            return isinstance(value, dt.datetime)
-    return False

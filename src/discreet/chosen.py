@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from discreet import tabular
 from discreet.catalog import Value
+from discreet.errors import ParameterError
 from discreet.exact import shown
 
 SCHEMA = "discreet.chosen/1"
@@ -20,13 +22,13 @@ class Chosen:
     """Candidates with high scores, best first as far as the noise tells.
 
     `within` says how good: with probability `confidence`, the score of the first is at most so far below the best one,
-    whatever the data is.
+    whatever the data is. Candidates that were not known are not counted (None), and then fewer may be chosen, or none.
     """
 
     dataset: str
     version: int
     values: tuple[Value | float, ...]
-    candidates: int
+    candidates: int | None
     within: Fraction
     confidence: Fraction
     guarantee: str
@@ -38,6 +40,12 @@ class Chosen:
     @property
     def value(self) -> Any:
         """The candidate that was chosen first."""
+        if not self.values:
+            raise ParameterError(
+                "the first of a selection that is empty",
+                because="no key stood out enough to be named",
+                instead="a larger epsilon, or keys that are public",
+            )
         return self.values[0]
 
     def to_json(self) -> dict[str, Any]:
@@ -62,24 +70,19 @@ class Chosen:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        stamp = "".join(f"<strong>{html.escape(text)}</strong>" for text in self._stamp())
-        notes = "".join(f"<div>{html.escape(note)}</div>" for note in self._notes())
-        return f"<div>{stamp}<div>{html.escape(self._said())}</div><small>{notes}</small></div>"
+        return tabular.card(self._stamp(), f"<div>{html.escape(self._said())}</div>", self._notes())
 
     def _stamp(self) -> list[str]:
-        return [] if self.private else ["NOT PRIVATE: the best without noise, from dp.testing, for tests only"]
+        return tabular.stamp("the best without noise", private=self.private)
 
     def _said(self) -> str:
-        first = "(missing)" if self.value is None else str(self.value)
-        rest = "".join(f", {value}" for value in self.values[1:])
-        return f"{first}{rest}, of {self.candidates:,} candidates"
+        named = ", ".join("(missing)" if value is None else str(value) for value in self.values)
+        among = "keys that were not known" if self.candidates is None else f"{self.candidates:,} candidates"
+        return f"{named or 'none'}, of {among}"
 
     def _notes(self) -> list[str]:
-        receipt = str(self.receipt.get("hash", ""))[:12]
         level, whose = shown(100 * self.confidence), "the" if len(self.values) == 1 else "the first one's"
         return [
             f"in {level}% of selections {whose} score is at most {shown(self.within, 6)} below the best",
-            f"spent    {self.guarantee}",
-            *(["repeat   this question was answered before; the stored answer is free"] if self.repeated else []),
-            *([f"receipt  {receipt}"] if receipt else []),
+            *tabular.spent(self.guarantee, self.receipt, repeated=self.repeated),
         ]

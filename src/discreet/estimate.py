@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from discreet import tabular
 from discreet.exact import shown
 
 SCHEMA = "discreet.estimate/1"
@@ -69,12 +70,10 @@ class Estimate:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        stamp = "".join(f"<strong>{html.escape(text)}</strong>" for text in self._stamp())
-        notes = "".join(f"<div>{html.escape(note)}</div>" for note in self._notes())
-        return f"<div>{stamp}<div>{html.escape(self._said())}</div><small>{notes}</small></div>"
+        return tabular.card(self._stamp(), f"<div>{html.escape(self._said())}</div>", self._notes())
 
     def _stamp(self) -> list[str]:
-        return [] if self.private else ["NOT PRIVATE: an exact answer from dp.testing, for tests only"]
+        return tabular.stamp("an exact answer", private=self.private)
 
     def _said(self) -> str:
         if self.value is None:
@@ -83,7 +82,6 @@ class Estimate:
         return f"{self.name}  {_short(self.value)}{beside}"
 
     def _notes(self) -> list[str]:
-        receipt = str(self.receipt.get("hash", ""))[:12]
         level = shown(100 * self.confidence)
         margin = (
             "it cost what a number would have cost"
@@ -95,9 +93,7 @@ class Estimate:
         return [
             margin,
             f"made by  {self.made}",
-            f"spent    {self.guarantee}",
-            *(["repeat   this question was answered before; the stored answer is free"] if self.repeated else []),
-            *([f"receipt  {receipt}"] if receipt else []),
+            *tabular.spent(self.guarantee, self.receipt, repeated=self.repeated),
         ]
 
 

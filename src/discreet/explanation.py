@@ -1,11 +1,13 @@
 """What a query will cost and how wrong it will be, said before anything is read or spent."""
 
 import html
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.exact import shown
+from discreet.expected import ExpectedErrors
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,9 @@ class ExplainedOutput:
     note: str = ""
 
     def __str__(self) -> str:
-        error = f"± {_grouped(self.margin)}" if self.margin is not None else "± depends on the size of each group"
-        return f"{self.kind}: {error}{f' {self.note}' if self.note else ''}; {self.noise}"
+        known = "" if self.margin is None else _grouped(self.margin)
+        said = " ".join(word for word in (known, self.note) if word) or "depends on the size of each group"
+        return f"{self.kind}: ± {said}; {self.noise}"
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class Explanation:
     """What the ledger will charge, to the last unit: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta."""
     slice: str = ""
     """Which rows of which table the promise is for, where it is for some of them only."""
+    found: str = ""
+    """How keys are found that are not known."""
+    expected: ExpectedErrors | None = None
+    """How wrong each group is expected to be, where sizes were given."""
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts, in the order a person needs them."""
@@ -51,7 +58,7 @@ class Explanation:
             *([("slice", self.slice)] if self.slice else []),
             ("keeps", self.caps),
             *((output.name, str(output)) for output in self.outputs),
-            ("groups", f"{self.groups:,}" if self.groups > 1 else "none, one answer"),
+            ("groups", self.found or (f"{self.groups:,}" if self.groups > 1 else "none, one answer")),
             ("reads", ", ".join(self.columns_read) or "no column"),
             ("noise", self.mechanism),
             ("costs", self.cost),
@@ -62,7 +69,8 @@ class Explanation:
         lines = self.lines()
         width = max(len(label) for label, _ in lines)
         body = "\n".join(f"  {label.ljust(width)}  {text}" for label, text in lines)
-        return f"{self.dataset}: {self.statement}\n{body}\n  {self._footnote()}"
+        errors = "" if self.expected is None else "\n" + textwrap.indent(str(self.expected), "  ")
+        return f"{self.dataset}: {self.statement}\n{body}\n  {self._footnote()}{errors}"
 
     __repr__ = __str__
 
@@ -73,7 +81,8 @@ class Explanation:
             for label, text in self.lines()
         )
         head = f"<strong>{html.escape(self.dataset)}</strong>: {html.escape(self.statement)}"
-        return f"<div>{head}<table>{rows}</table><small>{html.escape(self._footnote())}</small></div>"
+        errors = "" if self.expected is None else self.expected._repr_html_()
+        return f"<div>{head}<table>{rows}</table><small>{html.escape(self._footnote())}</small>{errors}</div>"
 
     def _footnote(self) -> str:
         return f"± at {shown(100 * self.confidence)}%, for the noise"

@@ -4,28 +4,35 @@ visits = dp.table("visits")
 query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000)))
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from discreet import hints, keylists, plan
+from discreet import hints, histograms, joins, keylists, plan, spans
 from discreet.aggregates import (
     Aggregation,
     checked_bounds,
     count,
     count_distinct,
     count_units,
+    each,
     interquartile_range,
+    limits,
     mean,
     measured,
     median,
+    quantile,
+    quantiles,
+    std,
     suggested,
     sum,  # noqa: A004 - dp.sum is the name that people type
+    variance,
 )
 from discreet.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, short_traceback
-from discreet.exact import whole
+from discreet.exact import Number, whole
 from discreet.expression import Expr
+from discreet.joins import OfUnit
 
 __all__ = [
     "Aggregation",
@@ -40,8 +47,12 @@ __all__ = [
     "interquartile_range",
     "mean",
     "median",
+    "quantile",
+    "quantiles",
+    "std",
     "sum",
     "table",
+    "variance",
 ]
 
 
@@ -114,22 +125,138 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> "Grouped":
-        """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table."""
+        """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
+
+        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-9).
+        """
         if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) != len(columns):
             raise ParameterError(
                 "group_by without column names, each once",
                 because="groups are named by text, not by expressions",
                 instead='group_by("ward"), or derive(tens=...) and group_by("tens", keys=...)',
             )
-        values, rows = keylists.read(columns, keys)
+        discovery, given = keylists.discovered(columns, keys)
+        values, rows = keylists.read(columns, given)
         grouping = plan.Grouping(
             columns,
             values,
             rows,
             None if max_groups is None else whole(max_groups, "max_groups"),
             None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group"),
+            discovery=discovery,
         )
         return Grouped(self._relation, grouping)
+
+    @short_traceback
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Iterable[Any],
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each bin of a column: below the first edge, between edges, and from the last on.
+
+        bins     public edges, smallest first: range(20, 100, 10), or dp.bins(0, 1, 0.1)
+        missing  rows without a value have a bin of their own
+        """
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        cells = histograms.cells(self._relation, (column,), {column: bins}, missing=missing, **caps)
+        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+
+    @short_traceback
+    def bounds(
+        self, column: str | Expr, *, grid: Number | None = None, method: Literal["histogram", "growth"] = "histogram"
+    ) -> Query:
+        """Ask for the bounds of a value, to be given to later questions: a release with `low` and `high`."""
+        asked = limits(column, grid, method)
+        return Query(plan.Aggregate(self._relation, (plan.Output("bounds", asked.measure),)))
+
+    @short_traceback
+    def contingency(
+        self,
+        *columns: str,
+        bins: Mapping[str, Iterable[Any]] | None = None,
+        keys: Mapping[str, Sequence[Value]] | None = None,
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows there are for every combination of the keys of some columns, in one pass.
+
+        keys     as in group_by; those of the catalog otherwise
+        bins     edges for columns that are cut into bins: {"age": range(20, 100, 10)}
+        missing  rows without a value in a column with bins have a bin of their own
+        """
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        cells = histograms.cells(self._relation, columns, bins or {}, keys=keys, missing=missing, **caps)
+        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+
+    @short_traceback
+    def ranges(
+        self,
+        column: str,
+        *,
+        ranges: Iterable[tuple[Any, Any]],
+        edges: Iterable[Any] | None = None,
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each of many ranges of a column, measured together by what serves them best.
+
+        ranges  pairs: from a value up to another, which is not in it, [(21, 33), (21, 65)]
+        edges   the public values that ranges may end at, smallest first; those that they do end at, unless you say
+        """
+        cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
+        output = plan.Output(name, spans.ranges(column, edges, ranges))
+        return Query(plan.Aggregate(self._relation, (output,), plan.Grouping(max_rows_per_group=cap)))
+
+    @short_traceback
+    def hierarchy(
+        self,
+        *levels: str,
+        keys: Any,
+        crossing: Sequence[str] = (),
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each area of every level, in whole numbers of which every parent is its children's sum.
+
+        levels    columns from the coarsest to the finest: "state", "county", "tract"
+        keys      a public table (Arrow, pandas, Polars) with a row for each finest area, and those columns
+        crossing  further columns of it whose areas nest in none of the levels: ["zip"]
+        """
+        measure, grouping = spans.nested(levels, keys, crossing, max_rows_per_group)
+        return Query(plan.Aggregate(self._relation, (plan.Output(name, measure),), grouping))
+
+    @short_traceback
+    def join(
+        self,
+        other: "Frame",
+        *,
+        on: str | Sequence[str] | Mapping[str, str],
+        how: Literal["inner", "left"] = "inner",
+        names: Mapping[str, str] | None = None,
+        max_rows: int | None = None,
+    ) -> "Frame":
+        """Put rows beside those of another table that equal them in some columns.
+
+        other     dp.table("wards"): a public table, or a protected one of the same privacy unit
+        on        a column of both, several, or {"column here": "column there"}; of protected tables, the unit too
+        how       "inner", or "left" to keep rows that a public table has nothing for
+        names     other names for columns of the other table: {"name": "ward_name"}
+        max_rows  how many joined rows of one unit count; as many as of this table's own rows, unless you say
+        """
+        return Frame(joins.join(self._relation, relation_of(joins.table_of(other, Frame)), on, how, names, max_rows))
+
+    @short_traceback
+    def per_unit(self, **features: Aggregation | OfUnit) -> "Frame":
+        """Make one row of all rows of a unit, with features as columns: dp.count(), dp.sum(...), dp.largest(...)."""
+        return Frame(joins.per_unit(self._relation, features))
 
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
@@ -159,6 +286,13 @@ class Grouped:
                 )
         return Query(plan.Aggregate(self._relation, outputs, self._grouping))
 
+    @short_traceback
+    def histogram(self, column: str, *, bins: Iterable[Any], missing: bool = False, name: str = "n") -> Query:
+        """How many rows are in each bin of a column, for each key."""
+        inner = histograms.cells(self._relation, (column,), {column: bins}, missing=missing)
+        cells = histograms.within(self._grouping, inner)
+        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+
     def __repr__(self) -> str:
         return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
 
@@ -167,7 +301,7 @@ class Grouped:
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg"], ".{}(n=dp.count())")
+            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg", "histogram"], ".{}(n=dp.count())")
 
 
 def relation_of(frame: Frame) -> plan.Relation:
@@ -190,6 +324,7 @@ def table(name: str) -> Frame:
 def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[plan.Output, ...]:
     if not aggregations:
         raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
+    aggregations = each(aggregations)
     for name, value in aggregations.items():
         if not isinstance(value, Aggregation):
             raise TypeMismatchError(
@@ -213,10 +348,13 @@ def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
 def _told(relation: plan.Relation) -> str:
     """A table with how often it was narrowed and extended."""
     conditions = derived = 0
+    beside: list[str] = []
     while not isinstance(relation, plan.Table):
+        beside += [f"joined with {relation.table!r}"] if isinstance(relation, plan.Join) else []
+        beside += ["one row per unit"] if isinstance(relation, plan.PerUnit) else []
         conditions, derived = conditions + isinstance(relation, plan.Where), derived + isinstance(relation, plan.Derive)
         relation = relation.source
-    words = [f"table {relation.name!r}"]
+    words = [f"table {relation.name!r}", *reversed(beside)]
     words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
     words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
     return ", ".join(words)

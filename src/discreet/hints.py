@@ -18,7 +18,6 @@ class Hint(NamedTuple):
 
 
 _ELSEWHERE = "it has another name here"
-_NOT_YET = "quantiles and variances are not in this version yet"
 _EXTREME = "the smallest and the largest value are those of one person, whom no reasonable noise would hide"
 _NO_ROWS = "a query holds no rows; only a session releases"
 _NOT_A_ROW = "an expression speaks of one row; aggregates are asked for by agg"
@@ -29,10 +28,12 @@ _ONE_DOOR = "a query is built first, and the session releases it"
 _RELEASE = 'session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)'
 _AGG = "agg(n=dp.count())"
 _AGG_MEAN = 'agg(cost=dp.mean("cost", bounds=(0, 5_000)))'
-_AGG_MEDIAN = 'session.smooth(table.agg(cost=dp.median("cost", bounds=(0, 5_000))), epsilon=1)'
+_AGG_MEDIAN = 'agg(cost=dp.median("cost", bounds=(0, 5_000)))'
+_AGG_QUANTILE = 'agg(cost=dp.quantile("cost", 0.9, bounds=(0, 5_000)))'
+_AGG_STD = 'agg(cost=dp.std("cost", bounds=(0, 5_000)))'
 _AGG_SUM = 'agg(cost=dp.sum("cost", bounds=(0, 5_000)))'
-_HALVES = "table.where(table.age <= 40).agg(n=dp.count()), beside a count of all"
-_BOUNDS = 'dp.mean("cost", bounds=(0, 5_000)) with bounds from public knowledge'
+_ENDS = 'dp.quantile("cost", 0.99, bounds=(0, 5_000)), or 0.01 for the lower end'
+_AGG_ENDS = 'agg(cost=dp.quantile("cost", 0.99, bounds=(0, 5_000))), or 0.01 for the lower end'
 
 
 def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
@@ -40,9 +41,12 @@ def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
 
 
 MODULE: Mapping[str, Hint] = {
-    **_same("quantile quantiles percentile", _NOT_YET, _HALVES),
-    **_same("var variance std stdev stddev", _NOT_YET, "dp.mean(table.cost * table.cost, bounds=(0, 25_000_000))"),
-    **_same("min max minimum maximum", _EXTREME, _BOUNDS),
+    **_same("percentile percentiles", _ELSEWHERE, 'dp.quantile("cost", 0.9, bounds=(0, 5_000))'),
+    **_same("var", _ELSEWHERE, 'dp.variance("cost", bounds=(0, 5_000))'),
+    **_same("stdev stddev deviation", _ELSEWHERE, 'dp.std("cost", bounds=(0, 5_000))'),
+    **_same("hist histogram", "bins belong to a table", 'table.histogram("age", bins=range(20, 100, 10))'),
+    **_same("crosstab contingency", "cells belong to a table", 'table.contingency("sex", "ward")'),
+    **_same("min max minimum maximum", _EXTREME, _ENDS),
     **_same("avg average", _ELSEWHERE, 'dp.mean("cost", bounds=(0, 5_000))'),
     **_same("total", _ELSEWHERE, 'dp.sum("cost", bounds=(0, 5_000))'),
     **_same("size len count_rows", _ELSEWHERE, "dp.count()"),
@@ -84,9 +88,10 @@ GROUPED: Mapping[str, Hint] = {
     **_same("mean avg average", "aggregates are named, and asked for by agg", _AGG_MEAN),
     **_same("sum total", "aggregates are named, and asked for by agg", _AGG_SUM),
     **_same("nunique", "aggregates are named, and asked for by agg", 'agg(wards=dp.count_distinct("ward"))'),
-    **_same("min max", _EXTREME, _AGG_MEAN),
+    **_same("min max", _EXTREME, _AGG_ENDS),
     **_same("median", _ELSEWHERE, _AGG_MEDIAN),
-    **_same("quantile std var", _NOT_YET, _AGG_MEAN),
+    **_same("quantile quantiles", _ELSEWHERE, _AGG_QUANTILE),
+    **_same("std var variance", "aggregates are named, and asked for by agg", _AGG_STD),
     **_same("aggregate apply transform", _ELSEWHERE, _AGG),
     **_same("where filter having", _ORDER, 'table.where(table.age >= 40).group_by("ward")'),
     **_same("derive assign with_columns", _ORDER, 'table.derive(tens=table.age / 10).group_by("tens", keys=...)'),
@@ -106,9 +111,10 @@ EXPRESSION: Mapping[str, Hint] = {
     **_same("sum total", _NOT_A_ROW, 'table.agg(cost=dp.sum("cost", bounds=(0, 5_000)))'),
     **_same("count size", _NOT_A_ROW, "table.agg(n=dp.count())"),
     **_same("unique nunique value_counts", _NOT_A_ROW, 'table.group_by("ward").agg(n=dp.count())'),
-    **_same("min max", _EXTREME, 'table.agg(cost=dp.mean("cost", bounds=(0, 5_000)))'),
-    **_same("median", _ELSEWHERE, _AGG_MEDIAN),
-    **_same("quantile std var", _NOT_YET, 'table.agg(cost=dp.mean("cost", bounds=(0, 5_000)))'),
+    **_same("min max", _EXTREME, f"table.{_AGG_ENDS}"),
+    **_same("median", _ELSEWHERE, f"table.{_AGG_MEDIAN}"),
+    **_same("quantile quantiles", _ELSEWHERE, f"table.{_AGG_QUANTILE}"),
+    **_same("std var variance", _NOT_A_ROW, f"table.{_AGG_STD}"),
     **_same("isin in_", _ELSEWHERE, '.is_in(["A", "B"])'),
     **_same("isnull isna is_null is_na is_none is_nan", _ELSEWHERE, ".is_missing()"),
     **_same("notnull notna is_not_null is_not_na is_not_missing", _ELSEWHERE, ".is_present()"),

@@ -1,13 +1,69 @@
-"""Public keys as people give them: lists by column, or the rows of a public table."""
+"""Keys as people give them: lists by column, the rows of a public table, or a word that they are to be found."""
 
 import itertools
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, get_args
 
 from discreet import plan
 from discreet.catalog import Value, python_value
-from discreet.errors import NameNotFoundError, ParameterError, suggestion
+from discreet.errors import NameNotFoundError, ParameterError, short_traceback, suggestion
+from discreet.exact import Number, positive, probability, whole
+
+
+@dataclass(frozen=True)
+class Discover:
+    """Keys that are not known, to be found privately."""
+
+    delta: Fraction
+    rule: plan.KeyRule | None = None
+    at_least: int = 1
+    weight: Fraction = Fraction(1)
+
+
+@short_traceback
+def discover(*, delta: Number, rule: plan.KeyRule | None = None, at_least: int = 1, weight: Number = 1) -> Discover:
+    """Find keys that are not known: group_by("drug", keys=dp.discover(delta=1e-9)).
+
+    delta     the chance that a key shows that one unit is there; the promise must have reserved it
+    rule      "optimal" (names alone), "laplace" or "gaussian" (with noisy numbers of units); chosen unless said
+    at_least  keys of fewer units are never considered
+    weight    its share of epsilon, beside those of the answers
+    """
+    if rule is not None and rule not in get_args(plan.KeyRule):
+        raise ParameterError(
+            f"rule={rule!r}",
+            because="keys are kept by one of three rules",
+            instead=" or ".join(f"rule={name!r}" for name in get_args(plan.KeyRule)),
+        )
+    positive(delta, "delta")
+    return Discover(probability(delta, "delta"), rule, whole(at_least, "at_least"), positive(weight, "weight"))
+
+
+def discovered(columns: tuple[str, ...], keys: object) -> tuple[plan.Discovery | None, object]:
+    """What is to be found, and the keys that are given beside it."""
+    if isinstance(keys, Discover):
+        return _discovery(columns, keys), None
+    if not isinstance(keys, Mapping):
+        return None, keys
+    asked = {name: each for name, each in keys.items() if isinstance(each, Discover)}
+    if not asked:
+        return None, keys
+    given = {name: each for name, each in keys.items() if name not in asked}
+    first = next(iter(asked.values()))
+    if any(each != first for each in asked.values()) or not set(asked) <= set(columns):
+        raise ParameterError(
+            "keys that are discovered column by column",
+            because="keys of several columns are found together, at one delta, among the grouping columns",
+            instead=f"group_by({', '.join(map(repr, columns))}, keys=dp.discover(delta=1e-9))",
+        )
+    return _discovery(tuple(name for name in columns if name in asked), first), given
+
+
+def _discovery(columns: tuple[str, ...], asked: Discover) -> plan.Discovery:
+    return plan.Discovery(columns, asked.delta, asked.rule, asked.at_least, asked.weight)
 
 
 def read(

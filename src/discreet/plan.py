@@ -1,7 +1,7 @@
 """What is asked: frozen nodes and expressions, built without data and without behaviour.
 
-A plan is a chain  Table -> (Where | Derive)* -> Aggregate.  Names are resolved and types checked by analysis/, against
-the catalog; here a column is only a name.
+A plan is a chain  Table -> (Where | Derive | Join | PerUnit)* -> Aggregate.  Names are resolved and types checked by
+analysis/, against the catalog; here a column is only a name.
 """
 
 import datetime as dt
@@ -149,12 +149,41 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Median:
-    """The median of a clamped value on a public grid; only noise that fits the data covers it."""
+class Variance:
+    """The mean squared distance of a clamped value from its mean."""
 
     operand: Expression
     bounds: tuple[Fraction, Fraction] | None = None
     grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The standard deviation of a clamped value: the root of its variance."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median of a clamped value on a public grid: with a margin in ranks, or with noise that fits the data."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The value on a public grid that such a part of the rows are below; `rows` says how many a group has, roughly."""
+
+    operand: Expression
+    probability: Fraction
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -166,8 +195,50 @@ class InterquartileRange:
     grid: Fraction | None = None
 
 
-Bounded = Sum | Mean | Median | InterquartileRange
-Measure = Count | CountUnits | CountDistinct | Bounded
+@dataclass(frozen=True)
+class Search:
+    """How bounds are found that nobody knows: for which share of the price, and by which method."""
+
+    share: Fraction
+    method: Choice["histogram", "growth"] = "histogram"
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """A sum or a mean whose bounds are found first."""
+
+    measure: Sum | Mean
+    search: Search
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The bounds of a value, found for the whole of a price."""
+
+    operand: Expression
+    grid: Fraction | None
+    search: Search
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """How many rows are in each of some ranges: edges in order, and pairs of places among them."""
+
+    operand: Column
+    edges: tuple[Scalar, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Nested:
+    """How many rows are in each area of every level, from coarse to fine, and in each area that crosses them."""
+
+    levels: tuple[str, ...]
+    crossing: tuple[str, ...] = ()
+
+
+Bounded = Sum | Mean | Variance | Deviation | Median | Quantile | InterquartileRange
+Measure = Count | CountUnits | CountDistinct | Bounded | Scouted | Limits | Ranges | Nested
 
 
 @dataclass(frozen=True)
@@ -203,18 +274,76 @@ class Derive:
     expression: Expression
 
 
-Relation = Table | Where | Derive
+@dataclass(frozen=True)
+class Join:
+    """Rows beside those of a table that equal them in pairs of columns; `names` are given to columns of that table."""
+
+    source: "Relation"
+    table: str
+    on: tuple[tuple[str, str], ...]
+    how: Choice["inner", "left"] = "inner"
+    names: tuple[tuple[str, str], ...] = ()
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest or the largest value of an expression over the rows of one unit."""
+
+    operand: Expression
+    is_largest: bool
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A named number about the rows of one unit."""
+
+    name: str
+    measure: Measure | Extreme
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit: its own columns, and its features."""
+
+    source: "Relation"
+    features: tuple[Feature, ...]
+
+
+Relation = Table | Where | Derive | Join | PerUnit
+
+
+KeyRule = Choice["optimal", "laplace", "gaussian"]
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """How keys that are not known are found: in which columns, at what delta, by which rule, for which share.
+
+    Keys of fewer units than `at_least` are never considered.
+    """
+
+    columns: tuple[str, ...]
+    delta: Fraction
+    rule: KeyRule | None = None
+    at_least: int = 1
+    weight: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Columns to group by; their public keys, or None to take them from the catalog; caps for this grouping."""
+    """Columns to group by; their public keys, or None to take them from the catalog; caps for this grouping.
+
+    A column with `labels` holds numbers from zero on, and each is shown as its label.
+    """
 
     columns: tuple[str, ...] = ()
     values: tuple[tuple[Value, ...] | None, ...] = ()
     rows: tuple[tuple[Value, ...], ...] | None = None
     max_groups: int | None = None
     max_rows_per_group: int | None = None
+    labels: tuple[tuple[str, ...] | None, ...] = ()
+    discovery: Discovery | None = None
 
 
 @dataclass(frozen=True)
@@ -244,6 +373,7 @@ class Contest:
     factors: tuple[Fraction, ...] | None = None
     near: Fraction | None = None
     max_rows_per_group: int | None = None
+    discovery: Discovery | None = None
 
 
 Question = Aggregate

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from discreet.catalog import ColumnType, Value
 from discreet.plan import Scalar
@@ -68,7 +68,8 @@ class Scan:
     """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps.
 
     Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash. Where a
-    condition `within` stands, rows that do not meet it are not there: they are gone before any cap chooses.
+    condition `within` stands, rows that do not meet it are not there: they are gone before any cap chooses. Where there
+    is a `base`, its rows are scanned in the place of the table's own, which then gives the key and the version.
     """
 
     table: str
@@ -79,6 +80,20 @@ class Scan:
     max_rows: int | None
     portable: bool = False
     within: Term | None = None
+    base: "Base | None" = None
+
+    @property
+    def leaves(self) -> "tuple[Rows, ...]":
+        """The tables that are read, as they stand in the base; a plain table is the only one."""
+        if self.base is not None:
+            return leaves(self.base)
+        return (Rows(self.table, self.version, tuple(Named(read.column, read) for read in self.columns)),)
+
+    @property
+    def datasets(self) -> tuple[tuple[str, int], ...]:
+        """The protected tables that are read, each once with its version, the scan's own first."""
+        own = (self.table, self.version)
+        return tuple(dict.fromkeys([own, *((e.table, e.version) for e in self.leaves if not e.is_public)]))
 
 
 @dataclass(frozen=True)
@@ -103,7 +118,7 @@ class CountValues:
 
 @dataclass(frozen=True)
 class SumSteps:
-    """The sum of clamp(round(operand / grid), low, high) - centre over rows where the operand is present.
+    """The sum of (clamp(round(operand / grid), low, high) - centre)^power over rows where the operand is present.
 
     Where `missing` is given, it stands for a missing operand, in steps of the grid.
     """
@@ -114,9 +129,98 @@ class SumSteps:
     high: int
     centre: int = 0
     missing: int | None = None
+    power: int = 1
 
 
 Integers = CountRows | CountUnits | CountValues | SumSteps
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of a table, under the name that it has in the whole."""
+
+    name: str
+    read: Read
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one table that are in its slice; the condition reads the table's own columns."""
+
+    table: str
+    version: int
+    columns: tuple[Named, ...]
+    within: Term | None = None
+    is_public: bool = False
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Pairs of rows where each term of the left one equals the named column of the right one; missing equals nothing.
+
+    Where it keeps the unmatched, a row of the left side without a partner stands beside missing values.
+    """
+
+    left: "Base"
+    right: "Base"
+    on: tuple[tuple[Term, str], ...]
+    keeps_unmatched: bool = False
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean of the steps over the rows of a unit that have them."""
+
+    steps: SumSteps
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest or the largest value of a unit's rows."""
+
+    operand: Term
+    is_largest: bool
+
+
+@dataclass(frozen=True)
+class CountKinds:
+    """How many different values a unit's rows have."""
+
+    operand: Term
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number about the rows of one unit."""
+
+    name: str
+    of: CountRows | SumSteps | Average | Extreme | CountKinds
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit that has rows which meet the predicate: its columns, and its features."""
+
+    source: "Base"
+    predicate: Term | None
+    unit: tuple[str, ...]
+    missing_units: MissingUnits
+    features: tuple[Feature, ...]
+
+
+Base = Rows | Joined | PerUnit
+
+
+def leaves(base: Base) -> tuple[Rows, ...]:
+    """The tables at the bottom of a relation, from left to right."""
+    match base:
+        case Rows():
+            return (base,)
+        case Joined(left, right):
+            return (*leaves(left), *leaves(right))
+        case PerUnit(source):
+            return leaves(source)
 
 
 @dataclass(frozen=True)
@@ -124,11 +228,13 @@ class Keys:
     """The public keys of a grouping, in the order of the answer; no columns means one row for everything.
 
     The last `inner` columns divide a group into parts, such as the bins of a distribution: caps are for whole groups.
+    Keys are open where `at_least` is given: the answer holds those that at least so many units have, and their rows.
     """
 
     columns: tuple[Term, ...] = ()
     rows: tuple[tuple[Value, ...], ...] = ((),)
     inner: int = 0
+    at_least: int | None = None
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
@@ -144,6 +250,20 @@ class Keys:
         return plain if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": digest(self.rows)}
 
 
+class Found(NamedTuple):
+    """What an engine answers where keys are open: the keys in their own order, and one list of integers per measure."""
+
+    keys: tuple[tuple[Value, ...], ...]
+    columns: list[list[int]]
+
+    def at(self, places: Sequence[int]) -> "Found":
+        """Some of the keys, by their places."""
+        return Found(
+            tuple(self.keys[place] for place in places),
+            [[column[place] for place in places] for column in self.columns],
+        )
+
+
 @dataclass(frozen=True)
 class Pushdown:
     """The whole question. `caps.max_rows` has been applied by the scan; the other two hold for the final grouping."""
@@ -156,12 +276,17 @@ class Pushdown:
 
     @property
     def columns_read(self) -> tuple[str, ...]:
-        """The only columns that an engine may touch."""
-        return tuple(read.column for read in self.scan.columns)
+        """The only columns that an engine may touch; with their tables, where there are several."""
+        if self.scan.base is None:
+            return tuple(read.column for read in self.scan.columns)
+        found = [f"{leaf.table}.{each.read.column}" for leaf in self.scan.leaves for each in leaf.columns]
+        return tuple(dict.fromkeys(found))
 
 
 MOST_WRITTEN = 1_000
 _PLAIN = frozenset({str, int, bool, type(None)})
+_UNSAID = (("SumSteps", "power", 1), ("Scan", "base", None))
+"""Fields that came later are left out where they change nothing: questions keep the names that they had."""
 
 
 def digest(thing: object) -> str:
@@ -181,9 +306,12 @@ def _plain(thing: object) -> object:
         return thing if _is_plain(thing) else [_plain(part) for part in thing]
     if isinstance(thing, Keys):
         inner = {"inner": thing.inner} if thing.inner else {}
+        inner |= {} if thing.at_least is None else {"at_least": thing.at_least}
         return {"is": "Keys", "columns": _plain(thing.columns), "rows": thing.written} | inner
     if is_dataclass(thing):
-        return {"is": type(thing).__name__} | {f.name: _plain(getattr(thing, f.name)) for f in fields(thing)}
+        kind = type(thing).__name__
+        named = {f.name: getattr(thing, f.name) for f in fields(thing)}
+        return {"is": kind} | {n: _plain(v) for n, v in named.items() if (kind, n, v) not in _UNSAID}
     if isinstance(thing, Fraction):
         return {"ratio": str(thing)}
     if isinstance(thing, float):

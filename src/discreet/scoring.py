@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from discreet import plan
+from discreet import keylists, plan
 from discreet.aggregates import Aggregation, count
 from discreet.catalog import Value, python_value
 from discreet.errors import ParameterError, short_traceback
@@ -39,7 +39,9 @@ class Score:
     max_rows_per_group: int | None
 
     def contest(self, candidates: object) -> plan.Contest:
-        """The question that a session is asked, for these candidates."""
+        """The question that a session is asked, for these candidates, or for those that are to be found."""
+        if isinstance(candidates, keylists.Discover):
+            return self._found(candidates)
         listed = _listed(candidates)
         return plan.Contest(
             source=self.source,
@@ -51,6 +53,12 @@ class Score:
             near=self.near,
             max_rows_per_group=self.max_rows_per_group,
         )
+
+    def _found(self, wanted: keylists.Discover) -> plan.Contest:
+        discovery = plan.Discovery((self.by,), wanted.delta, wanted.rule, wanted.at_least, wanted.weight)
+        factors = None if self.times is None else (Fraction(1),)
+        rest = (self.side, (), factors, self.near, self.max_rows_per_group, discovery)
+        return plan.Contest(self.source, self.measure, self.by, *rest)
 
     def _factors(self, candidates: tuple[Candidate, ...]) -> tuple[Fraction, ...] | None:
         if self.times is None:

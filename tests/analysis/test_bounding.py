@@ -108,3 +108,23 @@ def test_rows_without_any_cap_are_refused_with_the_unit_and_the_caps_that_help()
     assert "max_rows=10" in caught.value.instead
     for caps in (Caps(1), Caps(None, None, 1)):
         require_bounded("count 'n'", ID, caps)
+
+
+def in_parts(caps: Caps, groups: int, parts: int) -> list[tuple[int, ...]]:
+    """Every way in which one unit's rows can lie in the parts of groups, with caps for whole groups."""
+    highest = min(cap for cap in (caps.max_rows, caps.max_rows_per_group) if cap is not None)
+    own = [each for each in itertools.product(range(highest + 1), repeat=parts) if sum(each) <= highest]
+    return [
+        sum(rows, ())
+        for rows in itertools.product(own, repeat=groups)
+        if (caps.max_rows is None or sum(map(sum, rows)) <= caps.max_rows)
+        and (caps.max_groups is None or sum(map(any, rows)) <= caps.max_groups)
+    ]
+
+
+@pytest.mark.guarantee("analysis.bounding")
+@pytest.mark.pitfall("A10")
+@pytest.mark.parametrize(("groups", "parts"), [(1, 2), (1, 3), (1, 4), (2, 2), (2, 3), (3, 2)])
+def test_the_spread_over_parts_of_groups_is_exactly_the_most_that_the_caps_of_whole_groups_allow(groups, parts):
+    for caps in CAPS:
+        assert spread(caps, groups, parts) == most(in_parts(caps, groups, parts), groups * parts), caps

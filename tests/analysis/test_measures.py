@@ -11,7 +11,7 @@ import discreet as dp
 from discreet import plan
 from discreet.aggregates import interquartile_range, median
 from discreet.analysis.binding import bind
-from discreet.analysis.measures import LARGEST_STEP, STEPS_OF_A_REAL, Recipe, recipe
+from discreet.analysis.measures import LARGEST_STEP, STEPS_OF_A_REAL, Recipe, recipe, sought
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import KeysError, ParameterError, Refusal, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.pushdown import CountRows, CountUnits, CountValues, Read, SumSteps
@@ -260,8 +260,75 @@ class TestMeans:
         assert total.measure.operand.operator == "divide"
 
 
+class TestVariances:
+    def test_a_variance_needs_the_squares_around_the_centre_too(self):
+        made = _made(dp.variance("i"))
+        total, squares, present = made.parts
+        assert total.measure == SumSteps(Read("i", ColumnType.INTEGER), Fraction(1), 0, 120, 60)
+        assert squares.measure == SumSteps(Read("i", ColumnType.INTEGER), Fraction(1), 0, 120, 60, power=2)
+        assert present.measure == CountRows(Read("i", ColumnType.INTEGER))
+        assert (total.share, squares.share, present.share) == (Fraction(3, 10), Fraction(1, 2), Fraction(1, 5))
+        assert made.kind == "variance"
+
+    def test_a_deviation_needs_what_a_variance_needs(self):
+        assert _made(dp.std("i")).parts == _made(dp.variance("i")).parts
+        assert _made(dp.std("i")).kind == "standard deviation"
+
+    def test_a_default_grid_is_made_coarser_until_squares_are_easy(self):
+        assert _steps(dp.variance("i", bounds=(0, 10**9))).grid == 1000
+        assert _steps(dp.mean("i", bounds=(0, 10**9))).grid == 1
+
+    @pytest.mark.pitfall("A3")
+    def test_squares_that_engines_could_not_tell_apart_are_refused(self):
+        most = 2 * math.isqrt(LARGEST_STEP)
+        assert _steps(dp.std("i", bounds=(0, most), grid=1)).high == most
+        assert "2**53" in _refused(dp.std("i", bounds=(0, most + 1), grid=1)).because
+
+    def test_a_variance_of_what_is_no_number_or_has_no_bounds_is_refused(self):
+        assert "dp.std('none', bounds=(lo, hi))" in _refused(dp.std("none")).instead
+        assert "only numbers have a variance" in _refused(dp.variance("s")).because
+        assert "the variance is known" in _refused(dp.variance("i", bounds=(3, 3))).because
+
+    def test_errors_weigh_each_measure_at_the_ends_of_what_can_be(self):
+        made = _made(dp.variance("none", bounds=(-3, 3), grid=1))
+        total, squares, present = (part.measure for part in made.parts)
+        assert made.errors == (
+            {squares: 1},
+            {squares: 1, total: 36},
+            {squares: 1, present: 81},
+            {squares: 1, total: 36, present: 81},
+        )
+
+
+class TestSoughtBounds:
+    def _sought(self, column, grid=None):
+        return sought(plan.Column(column), grid, bind(t.agg(n=dp.count()).plan.source, CATALOG))
+
+    def test_whole_numbers_are_their_own_steps_as_far_as_they_are_declared(self):
+        assert self._sought("i") == SumSteps(Read("i", ColumnType.INTEGER), Fraction(1), 0, 120)
+
+    def test_reals_become_whole_steps_of_a_fine_grid_on_both_sides_of_zero(self):
+        steps = self._sought("none")
+        assert (steps.grid, steps.low, steps.high) == (Fraction(1, 10_000), -(10**15), 10**15)
+        assert (steps.operand.operator, steps.operand.type) == ("to_integer", ColumnType.INTEGER)
+        assert self._sought("none", Fraction(1, 4)).grid == Fraction(1, 4)
+        assert self._sought("g").grid == Fraction(1, 2)
+
+    def test_what_has_no_size_or_counts_missing_values_is_refused(self):
+        for column, words in {"s": "only numbers", "m": "taken for rows of that size"}.items():
+            with pytest.raises(Refusal) as caught:
+                self._sought(column)
+            assert words in caught.value.because
+
+    def test_bounds_that_are_found_first_are_refused_where_a_question_is_about_more(self):
+        assert "table.bounds" in _refused(dp.sum("i", bounds="auto")).instead
+
+
 def test_recipes_are_made_for_every_measure_of_a_plan():
     aggregates = [dp.count(), dp.count_units(), dp.count_distinct("s"), dp.sum("i"), dp.mean("i")]
-    refused = {plan.Median, plan.InterquartileRange}
+    aggregates += [dp.variance("i"), dp.std("i")]
+    elsewhere = {plan.Quantile, plan.Ranges, plan.Nested, plan.Scouted, plan.Limits}
+    refused = {plan.Median, plan.InterquartileRange} | elsewhere
     assert {type(a.measure) for a in aggregates} == set(plan.Measure.__args__) - refused
-    assert [_made(a).kind for a in aggregates] == ["count", "count of units", "count of values", "sum", "mean"]
+    kinds = ["count", "count of units", "count of values", "sum", "mean", "variance", "standard deviation"]
+    assert [_made(a).kind for a in aggregates] == kinds

@@ -255,7 +255,7 @@ class TestMarginsOfMeans:
         self, low, width, grid, total, count, wide, deep
     ):
         made = _recipe(low, low + width, grid)
-        ((value, margin),) = _around(made, [total], [count], (wide, deep))
+        ((value, margin),) = _around(made, [total], [count], margins=(wide, deep))
         farthest = 0.0
         for top, bottom in itertools.product(
             range(total - wide, total + wide + 1), range(count - deep, count + deep + 1)
@@ -275,7 +275,7 @@ class TestMarginsOfMeans:
         made = _recipe(low, low + width, Fraction(1, 2))
         centre = (low + low + width) // 2
         total = data.draw(st.integers(rows * (low - centre), rows * (low + width - centre)))
-        ((_, published),) = _around(made, [total], [rows], (wide, deep))
+        ((_, published),) = _around(made, [total], [rows], margins=(wide, deep))
         assert published <= float(_widest(made, rows, (wide, deep))) + 1e-9
 
     def test_some_mean_reaches_its_planned_margin(self):
@@ -283,5 +283,5 @@ class TestMarginsOfMeans:
         rows, wide, deep = 1_000, 500, 20
         planned = float(_widest(made, rows, (wide, deep)))
         totals = list(range(-50 * rows, 50 * rows + 1, 10))
-        published = [margin for _, margin in _around(made, totals, [rows] * len(totals), (wide, deep))]
+        published = [margin for _, margin in _around(made, totals, [rows] * len(totals), margins=(wide, deep))]
         assert np.max(published) == pytest.approx(planned, rel=1e-3)

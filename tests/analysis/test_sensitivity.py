@@ -34,8 +34,8 @@ CAPS = [
 ]
 
 
-def _sum(low: int, high: int, centre: int = 0) -> SumSteps:
-    return SumSteps(X, Fraction(1), low, high, centre)
+def _sum(low: int, high: int, centre: int = 0, power: int = 1) -> SumSteps:
+    return SumSteps(X, Fraction(1), low, high, centre, power=power)
 
 
 def _values(size: int) -> CountValues:
@@ -66,7 +66,8 @@ def _made_of(measure: Drawn, rows: int) -> set[int]:
         case CountValues(_, domain):
             return set(range(min(1, rows), min(rows, len(domain)) + 1))
         case SumSteps():
-            return {rows * (measure.low - measure.centre), rows * (measure.high - measure.centre), 0}
+            ends = {(end - measure.centre) ** measure.power for end in (measure.low, measure.high)}
+            return {0, *(rows * end for end in ends)}
 
 
 @functools.cache
@@ -96,9 +97,9 @@ def _rule(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours) -> tu
 
 def _is_tight(measure: Integers, caps: Caps, groups: int) -> bool:
     alone = sensitivity(measure, caps, groups, Neighbours.ADD_REMOVE)
-    low, high = (
-        (measure.low - measure.centre, measure.high - measure.centre) if isinstance(measure, SumSteps) else (0, 1)
-    )
+    low, high = 0, 1
+    if isinstance(measure, SumSteps) and measure.power % 2:
+        low, high = measure.low - measure.centre, measure.high - measure.centre
     return groups == 1 or low == -high or ((low >= 0 or high <= 0) and groups >= 2 * alone.l0)
 
 
@@ -109,6 +110,8 @@ MEASURES = [
     *(_values(size) for size in (1, 2, 3)),
     *(_sum(low, high) for low, high in SUMS),
     *(_sum(low, high, centre) for low, high, centre in ((0, 5, 2), (3, 8, 5), (-9, -4, -7), (0, 1, 0))),
+    *(_sum(low, high, centre, 2) for low, high, centre in ((0, 5, 2), (-4, 4, 0), (3, 8, 5), (-9, -4, -7))),
+    _sum(-2, 3, 0, 3),
 ]
 
 

@@ -5,6 +5,7 @@ import datetime as dt
 import math
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -570,6 +571,22 @@ def test_sums_beyond_64_bits_are_exact(asking):
     cells = pa.array(np.full(rows, LARGEST)).slice(0, rows)
     exact = _one(asking, cells, None, T.agg(s=frame.sum("v", bounds=(0, 2**49 - 1))), "integer")
     assert exact == rows * (2**49 - 1) > LARGEST
+
+
+@pytest.mark.pitfall("A3")
+def test_squares_around_a_centre_are_exact_each_and_together(asking, question_of):
+    """Squares of up to 2^53 whose sum is beyond 64 bits, small ones, and those of missing cells."""
+    asked = question_of(T.agg(d=frame.std("v", bounds=(0, 10), grid=1)), {"v": "integer"})
+    total, squares, _ = asked.measures
+    reach, cells = math.isqrt(2**53), [LARGEST] * 1_500 + [-LARGEST, 7, None]
+    far = replace(squares, low=2**52 - 2 * reach, high=2**52, centre=2**52 - reach)
+    wide = replace(squares, low=-reach, high=reach, centre=0)
+    measures = (total, squares, wide, far, replace(far, missing=2**52 - 1))
+    engine = asking.engine(pa.table({"v": pa.array(cells, pa.int64())}))
+    exact = [column[0] for column in engine.run(engine.prepare(replace(asked, measures=measures)))]
+    expected = [1_500 * 5 - 5 + 2, 1_501 * 25 + 4, 1_501 * reach**2 + 49, 1_502 * reach**2]
+    assert exact == [*expected, expected[-1] + (reach - 1) ** 2]
+    assert exact[2] > LARGEST
 
 
 @pytest.mark.pitfall("A2")

@@ -133,12 +133,12 @@ def stacked(question: Pushdown, worlds: int) -> Pushdown:
     return replace(
         question,
         scan=replace(question.scan, columns=columns, unit=unit),
-        keys=Keys((world, *question.keys.columns), rows),
+        keys=Keys((world, *question.keys.columns), rows, question.keys.inner),
     )
 
 
 @contextmanager
-def one_world_at_a_time(keys: int) -> Iterator[None]:
+def one_world_at_a_time(keys: int, groups: int = 1) -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
     owner, keyed = capping.owner, capping.keyed
 
@@ -146,7 +146,7 @@ def one_world_at_a_time(keys: int) -> Iterator[None]:
         return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
-        own = {totals.ORDINAL: f"({totals.ORDINAL} % {keys})"}
+        own = {totals.ORDINAL: f"({totals.ORDINAL} % {keys})", totals.WHOLE: f"({totals.WHOLE} % {groups})"}
         kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.quoted("world")}
         return keyed(kept, key, scan, dialect)
 
@@ -158,7 +158,7 @@ def answers(question: Pushdown, table: pa.Table, worlds: int, place: Path, opene
     """For each measure, the exact table of every world of a stack: an array of Python integers, worlds by keys."""
     engine = opened({question.scan.table: table}, place, key=KEY)
     try:
-        with one_world_at_a_time(len(question.keys.rows)):
+        with one_world_at_a_time(len(question.keys.rows), max(question.keys.groups) + 1):
             exact = engine.run(engine.prepare(stacked(question, worlds)))
     finally:
         engine.close()

@@ -57,6 +57,37 @@ def test_one_catalog_gives_the_same_numbers_on_every_engine(request):
         assert releases[engine] == releases["duckdb"], engine
 
 
+def test_variances_tables_and_bounds_that_are_found_have_the_same_numbers_on_every_engine(request):
+    queries = (
+        T.agg(v=dp.variance("cost"), d=dp.std(T.cost * 2 - 1, bounds=(-10, 1_000), grid=0.5)),
+        T.contingency("day", "cost", bins={"day": ["2024-04-01"], "cost": dp.bins(0, 1_000, 100)}, missing=True),
+        T.agg(n=dp.count(), s=dp.sum(T.cost / 3 - 50, bounds="auto"), m=dp.mean(T.cost / 3 - 50, bounds="auto")),
+        T.bounds("cost"),
+    )
+    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    for engine in opened.ENGINES:
+        with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
+            found[engine] = [session.release(q, epsilon=Fraction(1, 10)).to_arrow().to_pylist() for q in queries]
+    for engine in opened.ENGINES:
+        assert found[engine] == found["duckdb"], engine
+
+
+def test_quantiles_of_groups_under_all_caps_have_the_same_numbers_on_every_engine(request):
+    some = T.where(T.day >= "2024-03-01")
+    queries = (
+        T.agg(cost=dp.quantiles("cost", [0.1, 0.5, 0.99], grid=0.5)),
+        some.group_by("ward", max_groups=1, max_rows_per_group=2).agg(m=dp.median("cost", grid=7)),
+        some.group_by("ward").agg(m=dp.quantile(T.cost / 3 - 50, 0.75, bounds=(-10, 100))),
+    )
+    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    for engine in opened.ENGINES:
+        with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
+            found[engine] = [session.release(q, epsilon=Fraction(1, 10)).to_arrow().to_pylist() for q in queries]
+    assert len({row["m"] for row in found["duckdb"][1]}) > 3
+    for engine in opened.ENGINES:
+        assert found[engine] == found["duckdb"], engine
+
+
 def test_a_histogram_over_bins_has_the_same_numbers_on_every_engine(request):
     """Bands of cost and quarters of the year, and more bands than a tree of comparisons is made for."""
     bands = T.derive(

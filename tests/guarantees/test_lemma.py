@@ -80,6 +80,10 @@ def _measures(domain_of: Any = "h", domain: Any = (0, 1, 2)) -> dict[str, frame.
         "m": frame.mean("x", bounds=(0, 5), grid=0.1),
         "m_given": frame.mean("w"),
         "m_whole": frame.mean("y", bounds=(-7, 4)),
+        "v_real": frame.variance("x", bounds=(0, 5), grid=0.1),
+        "v_given": frame.std("w"),
+        "v_whole": frame.variance("y", bounds=(-7, 4)),
+        "v_wide": frame.std("y", bounds=(2**52 - 2**20, 2**52 - 1), grid=1),
     }
 
 
@@ -226,6 +230,8 @@ def _worth(measure: Drawn) -> Worth:
             return 1, 0, 1, 0
         case CountValues(_, domain):
             return 1, 0, len(domain), 0
+        case SumSteps(power=2):
+            return max(measure.high - measure.centre, measure.centre - measure.low) ** 2, 0, None, 0
         case SumSteps():
             return max(0, measure.high - measure.centre), max(0, measure.centre - measure.low), None, 0
     return 1, 0, None, 0

@@ -1,4 +1,4 @@
-"""The items of the scorecard that this release enforces, through the public interface: G2, G4, G5, G6, A8 and D6."""
+"""The items of the scorecard that this release enforces, by the public interface: G2, G4 to G6, A8, B1 to B5 and D6."""
 
 from fractions import Fraction
 
@@ -249,3 +249,97 @@ def test_d6_a_column_that_the_source_lost_is_refused_before_anything_is_charged(
     with pytest.raises(dp.Refusal, match="column 'y'"):
         opened(path)
     assert ledger.spent("t").epsilon == 0
+
+
+# B1: expected relative error per group before release; the smallest groups highlighted
+
+WARDS = pa.table(
+    {
+        "id": [str(i) for i in range(600)],
+        "w": ["a"] * 400 + ["b"] * 180 + ["c"] * 20,
+        "x": [float(i % 50) for i in range(600)],
+    }
+)
+SIZES = {"a": 400, "b": 180, "c": 20}
+BY_WARD = T.group_by("w", keys={"w": ["a", "b", "c"]}).agg(n=dp.count(), x=dp.mean("x", bounds=(0, 30)))
+
+
+def test_b1_expected_relative_errors_by_group_are_there_before_anything_is_spent_with_the_smallest_marked():
+    with opened(WARDS, max_rows=1) as session:
+        explained = session.explain(BY_WARD, epsilon=0.5, sizes=SIZES)
+        assert session.remaining().epsilon == 1
+    errors = explained.expected.outputs[0].relative
+    assert errors[2] == pytest.approx(20 * errors[0])
+    marked = [line for line in str(explained).splitlines() if "smallest group" in line]
+    assert [line.split()[0] for line in marked] == ["c"]
+    assert "&lt;- smallest group" in explained._repr_html_()
+
+
+def test_b1_sizes_come_from_what_is_public_and_never_from_the_data():
+    """Two tables whose groups are of very different sizes are explained by the same words."""
+    other = WARDS.set_column(1, "w", pa.array(["c"] * 590 + ["a"] * 10))
+    told = []
+    for rows in (WARDS, other):
+        with opened(rows, max_rows=1) as session:
+            told.append(str(session.explain(BY_WARD, epsilon=0.5, sizes=SIZES)))
+    assert told[0] == told[1]
+
+
+def test_b1_an_earlier_release_gives_the_sizes():
+    with opened(WARDS, max_rows=1) as session:
+        earlier = session.release(BY_WARD, epsilon=0.4)
+        explained = session.explain(BY_WARD, epsilon=0.5, sizes=earlier)
+    assert explained.expected.sizes == tuple(max(0, size) for size in earlier["n"])
+
+
+# B2: clipping bias estimated or bounded
+
+
+def test_b2_a_histogram_bounds_and_estimates_what_clamping_took_away():
+    """False alarm: noise of scale 1 would have to be below -60 in some bin, far below 1e-20."""
+    true_loss = sum(max(0, i % 50 - 30) for i in range(600))
+    with opened(WARDS, max_rows=1) as session:
+        bins = session.release(T.histogram("x", bins=range(0, 60, 10)), epsilon=1)
+    found = bins.clipping(bounds=(0, 30), lowest=0, highest=50)
+    assert 0 <= true_loss <= found.high < 20 * true_loss
+    assert found.low == 0
+    assert "clamping to [0, 30] moves" in str(found)
+
+
+# B3: post-processing by choice, listed, raw values kept
+
+
+def test_b3_nothing_is_rounded_or_clamped_unless_asked_for_and_the_raw_values_stay_in_the_file(tmp_path):
+    with opened(WARDS, max_rows=1) as session:
+        released = session.release(T.group_by("w", keys={"w": ["a", "c"]}).agg(n=dp.count()), epsilon=0.5)
+    assert released.post_processing == ()
+    changed = released.clamped(at_least=0).rounded(to=10)
+    changed.save(tmp_path / "n.json")
+    loaded = dp.Release.load(tmp_path / "n.json")
+    assert loaded.post_processing == ("n: clamped to at least 0", "n: rounded to multiples of 10")
+    assert loaded.raw["n"] == released["n"]
+
+
+# B4: an interval on every number whose interval is public; helpers to combine and simulate
+
+
+def test_b4_every_number_of_a_release_has_a_margin_and_so_has_what_is_combined_or_simulated():
+    with opened(WARDS, max_rows=1) as session:
+        released = session.release(BY_WARD, epsilon=1)
+    assert all(margin > 0 for output in released.outputs for margin in output.margins)
+    for derived in (released.total("n"), released.share("n"), released.mean("x"), released.simultaneous().total("n")):
+        assert all(low < high for low, high in zip(derived.lows, derived.highs, strict=True))
+    simulated = released.simulate(lambda r: max(r["n"]) - min(r["n"]), draws=200)
+    assert simulated.low < simulated.high
+
+
+# B5: error by subgroup across epsilon
+
+
+def test_b5_errors_by_group_across_epsilon_are_a_table_and_a_picture():
+    with opened(WARDS, max_rows=1) as session:
+        errors = session.errors(BY_WARD, epsilons=[0.1, 0.5, 1], sizes=SIZES)
+        assert session.remaining().epsilon == 1
+    assert errors.to_pandas()["epsilon 0.1"].tolist() == sorted(errors.to_pandas()["epsilon 0.1"])
+    assert all(a > b for a, b in zip(errors.relative[0], errors.relative[2], strict=True))
+    assert "c (20)" in errors.plot().get_label()

@@ -125,6 +125,12 @@ def test_a_default_grid_is_as_coarse_as_the_bounds_are_wide():
     assert made.value == 0
 
 
-def test_a_median_in_a_release_is_refused_with_the_call_that_answers_it(session):
+def test_a_distance_between_quartiles_in_a_release_is_refused_with_the_call_that_answers_it(session):
+    asked = T.agg(width=dp.interquartile_range("age", bounds=(0, 100)))
     with pytest.raises(UnsupportedError, match=r"session.smooth\(query, epsilon=...\)"):
-        session.release(MEDIAN, epsilon=1)
+        session.release(asked, epsilon=1)
+
+
+def test_the_same_median_may_be_released_with_a_margin_or_have_noise_that_fits(session):
+    assert session.release(MEDIAN, epsilon=1).outputs[0].margin_of == "ranks"
+    assert session.smooth(MEDIAN, epsilon=1).margin is None

@@ -192,15 +192,11 @@ def test_words_of_protect_are_corrected(words, instead):
     assert refusal.value.instead == instead
 
 
-def test_extremes_say_why_they_are_refused_and_quantiles_that_they_are_not_there_yet():
-    for name, reason in {
-        "min": "one person",
-        "max": "one person",
-        "quantile": "yet",
-        "std": "yet",
-    }.items():
-        with pytest.raises(AttributeError, match=reason):
+def test_extremes_say_why_they_are_refused_and_which_quantile_to_ask_for():
+    for name in ("min", "max", "minimum", "maximum"):
+        with pytest.raises(AttributeError, match="one person") as refusal:
             getattr(dp, name)
+        assert "dp.quantile(" in refusal.value.instead
 
 
 def test_a_budget_that_is_practically_empty_says_so(session):

@@ -19,6 +19,7 @@ from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.exact import Number
 from discreet.release import MARGIN
+from discreet.unit import Caps, Unit
 
 LONGEST_NAME = 200
 
@@ -35,16 +36,13 @@ def analyze(
     mechanism: MechanismName | None = None,
 ) -> PrivatePlan:
     """Resolve, bound and calibrate a query, or refuse it; nothing here depends on the data."""
-    _refuse_ambiguous_names(query)
+    refuse_ambiguous_names(query)
     scope = bind(query.source, catalog)
     recipes = tuple(recipe(output, scope) for output in query.outputs)
     public = keys.resolve(query.grouping, scope)
     unit, groups = scope.table.unit, len(public.rows)
     caps = bounding.effective(unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group)
-    shares = _shares(query, recipes)
-    for measure in shares:
-        if isinstance(measure, pushdown.CountRows | pushdown.SumSteps):
-            bounding.require_bounded(_named(measure, recipes), unit, caps)
+    shares = shares_of(query, recipes, unit, caps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     bases = combining.bases(tuple(shares), caps, groups, unit.neighbours)
     errors = [error for made in recipes for error in made.errors]
@@ -63,10 +61,11 @@ def analyze(
         delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         declared_rows=scope.table.rows,
         slice=scope.table.part,
+        labels=query.grouping.labels,
     )
 
 
-def _refuse_ambiguous_names(query: plan.Aggregate) -> None:
+def refuse_ambiguous_names(query: plan.Aggregate) -> None:
     """Keys, answers and margins stand side by side in a release: each name is readable and means one column."""
     columns = [*query.grouping.columns, *(name for o in query.outputs for name in (o.name, o.name + MARGIN))]
     for name, times in Counter(columns).items():
@@ -79,12 +78,20 @@ def _refuse_ambiguous_names(query: plan.Aggregate) -> None:
             )
 
 
-def _shares(query: plan.Aggregate, recipes: tuple[Recipe, ...]) -> dict[pushdown.Integers, Fraction]:
-    """The share of each measure; one that several outputs need is measured once and gets all their shares."""
+def shares_of(
+    query: plan.Aggregate, recipes: tuple[Recipe, ...], unit: Unit, caps: Caps
+) -> dict[pushdown.Integers, Fraction]:
+    """The share of each measure; one that several outputs need is measured once and gets all their shares.
+
+    Measures of rows are refused where nothing limits the rows of one unit.
+    """
     shares: dict[pushdown.Integers, Fraction] = {}
     for output, made in zip(query.outputs, recipes, strict=True):
         for part in made.parts:
             shares[part.measure] = shares.get(part.measure, Fraction(0)) + output.weight * part.share
+    for measure in shares:
+        if isinstance(measure, pushdown.CountRows | pushdown.SumSteps):
+            bounding.require_bounded(_named(measure, recipes), unit, caps)
     return shares
 
 

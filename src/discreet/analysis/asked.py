@@ -124,8 +124,15 @@ class PublicKeys:
 def guarantee(asked: Priced, span: str, version: int, *, rest: str = "") -> str:
     """What an answer reveals, in words: `span` says of what, such as 'this release from'."""
     part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
-    said = f"{span} {asked.dataset!r}, version {version}{part}{rest}"
+    said = f"{span} {asked.dataset!r}, version {version}{part}{_beside(asked)}{rest}"
     return str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, said))
+
+
+def _beside(asked: Priced) -> str:
+    """The other protected tables that an answer rests on; the promise of each covers it."""
+    question: Pushdown | None = getattr(asked, "pushdown", None)
+    others = () if question is None else question.scan.datasets[1:]
+    return "".join(f", and {name!r}, version {version}" for name, version in others)
 
 
 def _key(name: str, kind: ColumnType, values: list[Any], labels: tuple[str, ...] | None) -> Key:

@@ -11,8 +11,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet import plan
-from discreet.catalog import NUMERIC, UNSTRUCTURED, Catalog, ColumnType, Table, Value, is_of_type, python_value
-from discreet.errors import KeysError, ParameterError, TypeMismatchError, suggestion
+from discreet.analysis import features, joining
+from discreet.analysis.joining import Origin
+from discreet.catalog import (
+    NUMERIC,
+    UNSTRUCTURED,
+    Catalog,
+    Column,
+    ColumnType,
+    Table,
+    Through,
+    Value,
+    is_of_type,
+    python_value,
+)
+from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnsupportedError, suggestion
 from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
 from discreet.pushdown import Apply, Constant, Operator, Read, Term
 
@@ -42,34 +55,81 @@ _CASTABLE: dict[ColumnType, tuple[ColumnType, ...]] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """A chain of where and derive, resolved: the table, what each derived name stands for, and one predicate."""
+    """A chain of steps, resolved: the table, what each derived name stands for, and one predicate.
+
+    Where tables were joined, or units gathered, there is an origin, and the table has public facts of what it gives.
+    """
 
     name: str
     table: Table
     derived: Mapping[str, Term]
     predicate: Term | None = None
+    origin: Origin | None = None
 
     def term(self, expression: plan.Expression) -> Term:
         """An expression as a typed term."""
         return _modest(_bind(expression, self))
 
+    def declared(self, expression: plan.Expression) -> Column | None:
+        """The catalog's facts, only where the expression is a column that nothing redefined."""
+        if isinstance(expression, plan.Column) and expression.name not in self.derived:
+            return self.table.column(expression.name)
+        return None
+
+    def narrowed(self, condition: Term) -> "Bound":
+        """The same rows, of which only those count that meet a condition."""
+        both = condition if self.predicate is None else _apply("and", self.predicate, condition)
+        return replace(self, predicate=both)
+
 
 def bind(relation: plan.Relation, catalog: Catalog) -> Bound:
-    """Resolve a chain of where and derive against the catalog."""
-    steps: list[plan.Where | plan.Derive] = []
+    """Resolve a chain of steps against the catalog."""
+    steps: list[plan.Where | plan.Derive | plan.Join | plan.PerUnit] = []
     while not isinstance(relation, plan.Table):
         steps.append(relation)
         relation = relation.source
     if len(steps) > _MOST_STEPS:
         raise ParameterError(
             f"a query of {len(steps):,} steps",
-            because=f"a query has at most {_MOST_STEPS:,} calls of where and derive",
+            because=f"a query has at most {_MOST_STEPS:,} calls of where, derive, join and per_unit",
             instead="fewer steps, or a column prepared by the owner",
         )
-    scope = Bound(relation.name, catalog.table(relation.name), {})
+    scope = _opened(relation.name, catalog)
     for step in reversed(steps):
-        scope = _narrowed(scope, step) if isinstance(step, plan.Where) else _extended(scope, step)
+        scope = _taken(scope, step, catalog)
     return scope
+
+
+def _opened(name: str, catalog: Catalog) -> Bound:
+    table = catalog.table(name)
+    if table.public:
+        raise UnsupportedError(
+            f"a question to the public table {name!r}",
+            because="it protects nobody, and has no budget",
+            instead=f'dp.table("visits").join(dp.table("{name}"), on=...), or the table itself, without noise',
+        )
+    if not isinstance(table.privacy_unit, Through):
+        return Bound(name, table, {})
+    led = joining.origin(name, catalog)
+    return Bound(name, led.table, {}, origin=led)
+
+
+def _taken(scope: Bound, step: plan.Where | plan.Derive | plan.Join | plan.PerUnit, catalog: Catalog) -> Bound:
+    match step:
+        case plan.Where():
+            return _narrowed(scope, step)
+        case plan.Derive():
+            return _extended(scope, step)
+        case plan.Join():
+            keys = [scope.term(plan.Column(own)) for own, _ in step.on]
+            of = scope.origin or joining.origin(scope.name, catalog)
+            made = joining.joined(of, step, keys, catalog, scope.derived)
+            return replace(scope, table=made.table, origin=made)
+        case plan.PerUnit():
+            of = scope.origin or joining.origin(scope.name, catalog)
+            gathered = features.features(step, scope.term, scope.declared)
+            made = joining.per_unit(of, scope.predicate, gathered)
+            return Bound(scope.name, made.table, {}, origin=made)
 
 
 def _narrowed(scope: Bound, step: plan.Where) -> Bound:

@@ -64,7 +64,7 @@ def _detour(measure: Integers, measures: Sequence[Integers], caps: Caps, groups:
         case CountRows(operand) if CountUnits() in measures:
             height = spread(caps, groups).linf
             return _around(measure, CountUnits(), height if operand else height + 1)
-        case SumSteps(centre=0):
+        case SumSteps(centre=0, power=1):
             return next(_detours_of_a_sum(measure, measures, caps, groups), None)
     return None
 

@@ -7,6 +7,7 @@ from discreet import events
 from discreet.accounting.filters import Budget, Cost
 from discreet.analysis.asked import Priced, TablePlan
 from discreet.analysis.batching import BatchPlan
+from discreet.analysis.errors import Sizes, expected_errors
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.explanation import BatchExplanation, Explanation
@@ -15,25 +16,35 @@ _LARGEST_EPSILON = 100_000
 _STEPS = 40
 
 
-def explained(private: TablePlan, budget: Budget, spent: Cost, confidence: Fraction) -> Explanation:
-    """The explanation of a plan against what is left of the promise."""
+def explained(
+    private: TablePlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
+) -> Explanation:
+    """The explanation of a plan against what is left of the promise; with public sizes, also group by group."""
     fits = budget.admits(spent + private.cost)
     return Explanation(
         dataset=private.dataset,
         unit=str(private.unit),
         caps=_caps(private),
         outputs=private.explained(confidence),
-        groups=len(private.pushdown.keys.rows),
+        groups=getattr(private, "groups", len(private.pushdown.keys.rows)),
         columns_read=private.pushdown.columns_read,
         mechanism=f"{private.noise}, because {private.spending.reason}",
-        cost=_price(private),
+        cost=_price(private) + _of_each(private),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
         fits=fits,
         confidence=confidence,
         statement="free to read; nothing was opened and nothing is spent",
         units=vars(private.cost),
         slice="" if private.slice is None else private.slice.statement(private.unit),
+        expected=None if sizes is None else expected_errors(private, sizes, confidence),
+        found=getattr(private, "found", ""),
     )
+
+
+def _of_each(private: TablePlan) -> str:
+    """Whom the price is charged to, where there are several."""
+    names = [repr(name) for name, _ in private.pushdown.scan.datasets]
+    return f", of {', '.join(names[:-1])} and {names[-1]} each" if len(names) > 1 else ""
 
 
 def explained_batch(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:

@@ -8,15 +8,21 @@ from collections.abc import Iterable
 from discreet import plan
 from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
 from discreet.catalog import UNSTRUCTURED, ColumnType, Value, is_of_type
-from discreet.errors import KeysError, TypeMismatchError
+from discreet.errors import KeysError, TypeMismatchError, UnsupportedError
 from discreet.plan import MOST_KEYS
-from discreet.pushdown import Keys, Read, Term
+from discreet.pushdown import Apply, Constant, Keys, Read, Term
 
 
 def resolve(grouping: plan.Grouping, scope: Bound) -> Keys:
     """Terms and key rows of a grouping; every key is always answered, in this order."""
     if not grouping.columns:
         return Keys()
+    if grouping.discovery is not None:
+        raise UnsupportedError(
+            "keys that are discovered, in this kind of question",
+            because="they are found for counts, sums and means in a release",
+            instead="keys=... with public ones, or session.release(table.group_by(...).agg(n=dp.count()), ...) first",
+        )
     terms = tuple(_term(name, scope) for name in grouping.columns)
     public = [_public(name, term, scope) for name, term in zip(grouping.columns, terms, strict=True)]
     if grouping.rows is not None:
@@ -30,6 +36,29 @@ def resolve(grouping: plan.Grouping, scope: Bound) -> Keys:
     ]
     _refuse_none_or_too_many(math.prod(map(len, lists)))
     return Keys(terms, _distinct(itertools.product(*_checked(grouping, lists, terms, public))))
+
+
+def opened(grouping: plan.Grouping, scope: Bound) -> tuple[Bound, Keys]:
+    """Terms of a grouping whose keys are to be found; rows whose other columns have no public key are left out."""
+    assert grouping.discovery is not None  # noqa: S101 - planning sees to it
+    terms = tuple(_term(name, scope) for name in grouping.columns)
+    for name, term, given in zip(grouping.columns, terms, grouping.values, strict=True):
+        if name not in grouping.discovery.columns:
+            known = _public(name, term, scope)
+            values = _constants(_listed(name, term, known if given is None else given), term, name)
+            if known is not None:
+                _refuse_strangers(name, values, _constants(known, term, name))
+            scope = scope.narrowed(among(term, values))
+    return scope, Keys(terms, (), at_least=grouping.discovery.at_least)
+
+
+def among(term: Term, values: tuple[Value, ...]) -> Term:
+    """Whether a term has one of some values, of which one may be the missing one."""
+    _refuse_none_or_too_many(len(values))
+    present = tuple(Constant(value, term.type) for value in values if value is not None)
+    parts: list[Term] = [Apply("in", (term, *present), ColumnType.BOOLEAN)] if present else []
+    parts += [Apply("missing", (term,), ColumnType.BOOLEAN)] if None in values else []
+    return parts[0] if len(parts) == 1 else Apply("or", tuple(parts), ColumnType.BOOLEAN)
 
 
 def _checked(
@@ -72,7 +101,8 @@ def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Va
         raise KeysError(
             f"group_by({name!r})",
             because="its keys are not public, so a rare key would show that somebody is there",
-            instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), or declare keys in the catalog',
+            instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), '
+            "or declare keys in the catalog, or keys=dp.discover(delta=1e-9)",
         )
     return values
 

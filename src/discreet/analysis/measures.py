@@ -2,23 +2,29 @@
 
 A sum is counted in steps of a public grid: values are clamped to the bounds, rounded to the nearest step, and clamped
 again as integers. A mean is a centre plus a centred sum over a count, so that its noise follows the width of the
-bounds and not their distance from zero.
+bounds and not their distance from zero. A variance needs the sum of squares around that centre as well.
 """
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import plan, pushdown
 from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
+from discreet.analysis.dispersing import DEVIATION, VARIANCE
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType, Value
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.exact import shown
 
 LARGEST_STEP = 2**53
 STEPS_OF_A_REAL = 100_000
+LARGEST_SQUARED = math.isqrt(LARGEST_STEP)
+EASILY_SQUARED = 2**20
+FARTHEST_SOUGHT = 10**15
+GRID_OF_A_SOUGHT_REAL = Fraction(1, 10_000)
 SHARE_OF_A_MEANS_SUM = Fraction(3, 5)
+SHARES_OF_A_VARIANCE = Fraction(3, 10), Fraction(1, 2), Fraction(1, 5)
 _FINEST_GRID, _COARSEST_GRID = Fraction(1, 10**290), Fraction(10**290)
 
 
@@ -32,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an output is made from its measures: a total in steps of a grid, or a mean around a centre."""
+    """How an output is made from its measures: a total in steps of a grid, or a mean or variance around a centre."""
 
     name: str
     kind: str
@@ -45,16 +51,21 @@ class Recipe:
     def errors(self) -> tuple[Mapping[pushdown.Integers, int], ...]:
         """How much the variance of each measure weighs in that of the output, in each case that bounds the others.
 
-        With a mean that lies m away from its centre, noise on the count is worth m^2 times the noise on the sum.
+        With a mean that lies m away from its centre, noise on the count is worth m^2 times the noise on the sum. With
+        squares of q on average, a variance moves by dQ - 2m dS - (q - 2m^2) dn, over n, where m^2 <= q.
         """
-        total = self.parts[0].measure
-        if self.kind != "mean" or not isinstance(total, pushdown.SumSteps):
+        total, *others = (part.measure for part in self.parts)
+        if not others or not isinstance(total, pushdown.SumSteps):
             return ({total: 1},)
         reach = max(total.high - total.centre, total.centre - total.low)
-        return {total: 1}, {total: 1, self.parts[1].measure: reach**2}
+        if len(others) == 1:
+            return {total: 1}, {total: 1, others[0]: reach**2}
+        squares, count = others
+        sides = {total: 4 * reach**2}, {count: reach**4}, {total: 4 * reach**2, count: reach**4}
+        return {squares: 1}, *({squares: 1} | side for side in sides)
 
 
-def recipe(output: plan.Output, scope: Bound) -> Recipe:
+def recipe(output: plan.Output, scope: Bound) -> Recipe:  # noqa: C901 - one case per measure
     """The measures and the grid of an output."""
     match output.measure:
         case plan.Count():
@@ -68,10 +79,35 @@ def recipe(output: plan.Output, scope: Bound) -> Recipe:
             return _sum(output.name, output.measure, scope)
         case plan.Mean():
             return _mean(output.name, output.measure, scope)
-        case plan.Median():
+        case plan.Variance():
+            return _dispersion(output.name, VARIANCE, output.measure, scope)
+        case plan.Deviation():
+            return _dispersion(output.name, DEVIATION, output.measure, scope)
+        case plan.Scouted() | plan.Limits():
+            raise _bounds_first(output.name)
+        case plan.Ranges() | plan.Nested():
+            raise _only_alone(output.name)
+        case plan.Median() | plan.Quantile():
             raise _not_covered("median", output.name)
         case plan.InterquartileRange():
             raise _not_covered("interquartile range", output.name)
+
+
+def _only_alone(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"ranges or a hierarchy {name!r} beside other outputs, or outside of a release",
+        because="they are a table of their own",
+        instead='session.release(table.ranges("age", ranges=[(21, 33)]), epsilon=0.5)',
+    )
+
+
+def _bounds_first(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{name!r} with bounds that are found first, in a question that is not only about them",
+        because="bounds are found from the rows of one column, whose sum, mean and count then follow",
+        instead='release = session.release(table.bounds("cost"), epsilon=0.1) first, '
+        'then bounds=(release.value("low"), release.value("high"))',
+    )
 
 
 def _not_covered(kind: str, name: str) -> UnsupportedError:
@@ -122,14 +158,44 @@ def _sum(name: str, measure: plan.Sum, scope: Bound) -> Recipe:
 
 
 def _mean(name: str, measure: plan.Mean, scope: Bound) -> Recipe:
-    steps = stepped("mean", measure, scope)
-    if steps.low == steps.high:
-        raise _no_width("mean", "both bounds are the same step of the grid, so the mean is known")
-    centre = (steps.low + steps.high) // 2
-    centred = pushdown.SumSteps(steps.operand, steps.grid, steps.low, steps.high, centre, steps.missing)
-    present = pushdown.CountRows(steps.operand if steps.missing is None else None)
+    centred, present = _centred("mean", stepped("mean", measure, scope))
     parts = (Part(centred, SHARE_OF_A_MEANS_SUM), Part(present, 1 - SHARE_OF_A_MEANS_SUM))
-    return Recipe(name, "mean", parts, grid=steps.grid, centre=centre * steps.grid, bounds=_bounds(steps))
+    return _around_centre(name, "mean", centred, parts)
+
+
+def _dispersion(name: str, kind: str, measure: plan.Variance | plan.Deviation, scope: Bound) -> Recipe:
+    verb = "std" if kind == DEVIATION else kind
+    centred, present = _centred(verb, _squarable(verb, measure, scope))
+    total, squares, count = SHARES_OF_A_VARIANCE
+    parts = (Part(centred, total), Part(replace(centred, power=2), squares), Part(present, count))
+    return _around_centre(name, kind, centred, parts)
+
+
+def _around_centre(name: str, kind: str, centred: pushdown.SumSteps, parts: tuple[Part, ...]) -> Recipe:
+    grid = centred.grid
+    return Recipe(name, kind, parts, grid=grid, centre=centred.centre * grid, bounds=_bounds(centred))
+
+
+def _centred(verb: str, steps: pushdown.SumSteps) -> tuple[pushdown.SumSteps, pushdown.CountRows]:
+    """The sum around the middle of its bounds, and the number of its rows."""
+    if steps.low == steps.high:
+        raise _no_width(verb, f"both bounds are the same step of the grid, so the {verb} is known")
+    present = pushdown.CountRows(steps.operand if steps.missing is None else None)
+    return replace(steps, centre=(steps.low + steps.high) // 2), present
+
+
+def _squarable(verb: str, measure: plan.Variance | plan.Deviation, scope: Bound) -> pushdown.SumSteps:
+    """Steps whose squares are exact on every engine; a default grid is made coarser until noise on them is too."""
+    steps = stepped(verb, measure, scope)
+    while measure.grid is None and steps.high - steps.low > 2 * EASILY_SQUARED:
+        steps = stepped(verb, replace(measure, grid=10 * steps.grid), scope)
+    if steps.high - steps.low > 2 * LARGEST_SQUARED:
+        raise ParameterError(
+            f"{verb} with bounds that are {steps.high - steps.low:,} steps of the grid apart",
+            because="squares beyond 2**53 cannot be told apart on every engine",
+            instead="tighter bounds, or a coarser grid",
+        )
+    return steps
 
 
 def stepped(verb: str, measure: plan.Bounded, scope: Bound) -> pushdown.SumSteps:
@@ -156,6 +222,30 @@ def stepped(verb: str, measure: plan.Bounded, scope: Bound) -> pushdown.SumSteps
         )
     grid = measure.grid or (column.grid if column and column.grid else _default_grid(term.type, bounds))
     return _clamped(verb, term, bounds, grid, column)
+
+
+def sought(operand: plan.Expression, grid: Fraction | None, scope: Bound) -> pushdown.SumSteps:
+    """A value whose bounds are to be found: its steps as a whole number, zero among them, as far as is declared."""
+    kind, column = scope.term(operand).type, _declared(operand, scope)
+    usual = Fraction(1) if kind is ColumnType.INTEGER else GRID_OF_A_SOUGHT_REAL
+    spacing = grid or (column.grid if column and column.grid else usual)
+    farthest = FARTHEST_SOUGHT * spacing
+    low, high = (column.bounds if column else None) or (-farthest, farthest)
+    known = plan.Sum(operand, (max(-farthest, min(high, low)), min(farthest, high)), spacing)
+    steps = stepped("sum", known, scope)
+    if steps.missing is not None:
+        raise UnsupportedError(
+            f"bounds of {_named(operand)}, whose missing values count as a number",
+            because="they would be taken for rows of that size",
+            instead="missing values that are skipped: where(table.cost.is_present()), and no `missing` in the catalog",
+        )
+    if min(0, steps.low) == max(0, steps.high):
+        raise _no_width("sum", "every value is clamped to zero")
+    steps = replace(steps, low=min(0, steps.low), high=max(0, steps.high))
+    if kind is ColumnType.INTEGER and spacing == 1:
+        return steps
+    in_steps = plan.Cast(plan.Combine("*", operand, plan.Literal(float(1 / spacing))), ColumnType.INTEGER)
+    return replace(steps, operand=scope.term(in_steps))
 
 
 def _clamped(

@@ -1,10 +1,17 @@
-"""Which analysis a question belongs to: the one list of kinds of questions whose answers are tables."""
+"""Which analysis a question belongs to: the one list of kinds of questions."""
 
 from discreet import plan
 from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
 from discreet.analysis.allocation import MechanismName
 from discreet.analysis.asked import TablePlan
+from discreet.analysis.discovering import analyze_discovery
+from discreet.analysis.nesting import analyze_nested, asks_for_a_hierarchy
+from discreet.analysis.ranging import analyze_ranges, asks_for_ranges
+from discreet.analysis.ranking import analyze_quantiles, asks_for_quantiles
+from discreet.analysis.scouting import analyze_scouting, asks_for_bounds
+from discreet.analysis.selecting import SelectionPlan, analyze_contest
+from discreet.analysis.topmost import TopKeysPlan, analyze_top_keys
 from discreet.catalog import Catalog
 from discreet.exact import Number
 
@@ -19,4 +26,28 @@ def planned(
     mechanism: MechanismName | None = None,
 ) -> TablePlan:
     """The private plan of a question, or its refusal; nothing here depends on the data."""
+    if query.grouping.discovery is not None:
+        return analyze_discovery(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_a_hierarchy(query):
+        return analyze_nested(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_ranges(query):
+        return analyze_ranges(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_quantiles(query):
+        return analyze_quantiles(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_bounds(query):
+        return analyze_scouting(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     return analyze(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+
+
+def contested(
+    contest: plan.Contest,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    top: int = 1,
+) -> SelectionPlan | TopKeysPlan:
+    """The private plan of a selection, among candidates that are public or to be found."""
+    analysis = analyze_contest if contest.discovery is None else analyze_top_keys
+    return analysis(contest, catalog, budget, epsilon=epsilon, rho=rho, top=top)

@@ -3,21 +3,22 @@
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from discreet import events
+from discreet import events, margins
 from discreet.accounting.filters import Cost, cost
-from discreet.analysis import margins
 from discreet.analysis.allocation import Spending
 from discreet.analysis.asked import Labels, PublicKeys
 from discreet.analysis.combining import terms
+from discreet.analysis.dispersing import KINDS, Box, Width
 from discreet.analysis.measures import Recipe
 from discreet.analysis.sensitivity import Drawn, Sensitivity
+from discreet.answers import Factors
 from discreet.explanation import ExplainedOutput
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.pushdown import Integers, Pushdown, canonical, digest
+from discreet.pushdown import Integers, Pushdown, SumSteps, canonical, digest
 from discreet.release import Figure, Measured, Output
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -36,7 +37,7 @@ class Noised:
     @property
     def grid(self) -> Fraction:
         """What one step of these integers stands for, before any factor."""
-        return max(getattr(measure, "grid", Fraction(0)) for _, measure in terms(self.measure)) or Fraction(1)
+        return max(_grid(measure) for _, measure in terms(self.measure)) or Fraction(1)
 
 
 class Reading(NamedTuple):
@@ -98,7 +99,8 @@ class PrivatePlan(PublicKeys):
     @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
-        return tuple(f"{made.name}: clamped to its bounds" for made in self.recipes if made.kind == "mean")
+        clamped = {"mean": "its bounds", **dict.fromkeys(KINDS, "what its bounds allow")}
+        return tuple(f"{m.name}: clamped to {clamped[m.kind]}" for m in self.recipes if m.kind in clamped)
 
     @property
     def rows_per_group(self) -> int | None:
@@ -113,7 +115,8 @@ class PrivatePlan(PublicKeys):
         """The name of this question: two calls that ask the same thing of the same version share it."""
         drawn = tuple(noised.measure for noised in self.noised)
         asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes, drawn)
-        return digest((circumstances, *asked, events.canonical(self.event)))
+        shown = (self.labels,) if self.labels else ()
+        return digest((circumstances, *asked, *shown, events.canonical(self.event)))
 
     def combined(self, exact: Steps) -> list[list[int]]:
         """The integers that get noise, from those of an engine."""
@@ -143,20 +146,43 @@ class PrivatePlan(PublicKeys):
     def outputs(self, noisy: Steps, confidence: Fraction) -> tuple[Output, ...]:
         """Values and margins, from the noisy integers alone."""
         columns = {noised.measure: column for noised, column in zip(self.noised, noisy, strict=True)}
-        return tuple(_output(made, self.read(made), columns, confidence) for made in self.recipes)
+        made = (_output(recipe, self.read(recipe), columns, confidence) for recipe in self.recipes)
+        return tuple(self._traced(output, recipe) for output, recipe in zip(made, self.recipes, strict=True))
 
     def margin(self, made: Recipe, confidence: Fraction, rows: int | None = None) -> Fraction | None:
         """The margin of an output as far as it is public in advance; of a mean, the most for groups of so many rows."""
         readings = self.read(made)
-        if made.kind != "mean":
+        if len(readings) == 1:
             return readings[0].margin(confidence) * made.grid
         if rows is None:
             return None
         return _widest(made, max(1, rows), _joint_margins(readings, confidence))
 
+    def relative_error(self, made: Recipe, rows: Fraction, answer: float | None = None) -> float | None:
+        """The root mean square of the noise over the answer, for a group of so many rows; None where it is not known.
+
+        The answer of a sum or a mean is taken to be that of values in the middle of their bounds, unless it is known.
+        """
+        readings, count = self.read(made), max(1.0, float(rows))
+        if made.kind == "mean":
+            return _error_of_a_mean(made, readings, count) / (abs(answer) if answer else _typical(made))
+        if len(readings) > 1:
+            return None
+        usual = count * (_typical(made) if made.bounds else 1.0)
+        return readings[0].deviation * float(made.grid) / (abs(answer) if answer else usual)
+
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance."""
         return tuple(_told(made, self, confidence) for made in self.recipes)
+
+    def _traced(self, output: Output, made: Recipe) -> Output:
+        """The output with how it is read off the measured columns, where it is a sum or a mean of them."""
+        factors = [self.readings[part.measure] for part in made.parts]
+        if made.kind != "mean":
+            parts = _factors((made.grid, factors[0])) if len(factors) == 1 else ()
+            return replace(output, parts=parts, bounds=made.bounds if parts else None)
+        total = _factors((made.grid, factors[0]), (made.centre, factors[1]))
+        return replace(output, parts=total, over=_factors((Fraction(1), factors[1])), bounds=made.bounds)
 
     def _reading(self, factors: tuple[Fraction, ...]) -> Reading:
         denominator = math.lcm(*(factor.denominator for factor in factors))
@@ -170,6 +196,13 @@ def _nearest(numerator: int, denominator: int) -> int:
     return above - 1 if rest == 0 and above % 2 else above
 
 
+def _factors(*sides: tuple[Fraction, Sequence[Fraction]]) -> Factors:
+    """So many times each reading, as factors of the measured columns."""
+    columns = zip(*(factors for _, factors in sides), strict=True)
+    added = [sum((times * f for (times, _), f in zip(sides, column, strict=True)), Fraction(0)) for column in columns]
+    return tuple((place, factor) for place, factor in enumerate(added) if factor)
+
+
 def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
     (factor, measure), *others = terms(drawn)
     column = [factor * steps for steps in columns[measure]]
@@ -181,12 +214,16 @@ def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[i
 def _output(
     made: Recipe, readings: list[Reading], columns: Mapping[Drawn, Sequence[int]], confidence: Fraction
 ) -> Output:
-    if made.kind != "mean":
+    if len(readings) == 1:
         (reading,) = readings
         values = tuple(_figure(step, made.grid) for step in reading.steps(columns))
         return Output(made.name, made.kind, values, (_figure(reading.margin(confidence), made.grid),) * len(values))
-    sums, counts = (reading.steps(columns) for reading in readings)
-    pairs = _around(made, sums, counts, _joint_margins(readings, confidence))
+    noisy, margins = [reading.steps(columns) for reading in readings], _joint_margins(readings, confidence)
+    if made.kind in KINDS:
+        boxes = (Box(total, squares, count, margins) for total, squares, count in zip(*noisy, strict=True))
+        pairs = [_width(made).answer(made.kind, box) for box in boxes]
+    else:
+        pairs = _around(made, *noisy, margins=margins)
     return Output(made.name, made.kind, tuple(value for value, _ in pairs), tuple(margin for _, margin in pairs))
 
 
@@ -197,25 +234,35 @@ def _figure(steps: int, grid: Fraction) -> Figure:
     return steps * grid.numerator / grid.denominator
 
 
-def _joint_margins(readings: Sequence[Reading], confidence: Fraction) -> tuple[int, int]:
-    """Margins of sum and count that hold together: each misses with half of what may be missed."""
-    each = 1 - (1 - confidence) / 2
-    total, present = (reading.margin(each) for reading in readings)
-    return total, present
+def _joint_margins(readings: Sequence[Reading], confidence: Fraction) -> tuple[int, ...]:
+    """Margins that hold together: each misses with an equal part of what may be missed."""
+    each = 1 - (1 - confidence) / len(readings)
+    return tuple(reading.margin(each) for reading in readings)
 
 
-def _widest(made: Recipe, count: int, margins: tuple[int, int]) -> Fraction:
+def _grid(measure: Integers) -> Fraction:
+    return measure.grid**measure.power if isinstance(measure, SumSteps) else Fraction(0)
+
+
+def _width(made: Recipe) -> Width:
+    low, high = made.bounds or (Fraction(0), Fraction(0))
+    return Width(int((high - low) / made.grid), made.grid)
+
+
+def _widest(made: Recipe, count: int, margins: tuple[int, ...]) -> Fraction:
     """The most that the margin of a mean over so many rows can be, wherever between its bounds the mean lies.
 
     With N rows that sum to T, a mean c = t/n in the box is |c (N - n) + (t - T)| / N away, and c lies in the bounds.
     """
+    if made.kind in KINDS:
+        return _width(made).widest(made.kind, count, margins)
     low, high = made.bounds or (Fraction(0), Fraction(0))
     reach = max(high - made.centre, made.centre - low)
     return min(high - low, (reach * margins[1] + made.grid * margins[0]) / count)
 
 
 def _around(
-    made: Recipe, totals: Sequence[int], counts: Sequence[int], margins: tuple[int, int]
+    made: Recipe, totals: Sequence[int], counts: Sequence[int], *, margins: tuple[int, ...]
 ) -> list[tuple[float, float]]:
     """Means and their margins: a mean is farthest at a corner of the box of sums and counts."""
     low, high = map(float, made.bounds or (0, 0))
@@ -234,13 +281,36 @@ def _around(
     return [with_margin(total, count) for total, count in zip(totals, counts, strict=True)]
 
 
+def _typical(made: Recipe) -> float:
+    """A value in the middle of the bounds, or half as far away as they are from each other where that is more."""
+    low, high = made.bounds or (Fraction(0), Fraction(0))
+    return float(max(abs(low + high), high - low) / 2)
+
+
+def _error_of_a_mean(made: Recipe, readings: Sequence[Reading], count: float) -> float:
+    """To first order, for the mean whose error is the largest; never more than the bounds are apart."""
+    low, high = made.bounds or (Fraction(0), Fraction(0))
+    total, present = (
+        {noised.measure: times / reading.denominator for times, noised in reading.parts} for reading in readings
+    )
+    variances = {n.measure: n.mechanism.variance for reading in readings for _, n in reading.parts}
+
+    def error(mean: Fraction) -> float:
+        grid, away = float(made.grid), float(mean - made.centre)
+        moved = ((grid * total.get(m, 0.0) - away * present.get(m, 0.0)) ** 2 * v for m, v in variances.items())
+        return math.sqrt(math.fsum(moved)) / count
+
+    return min(float(high - low), max(error(low), error(high)))
+
+
 def _told(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
     readings, rows = private.read(made), private.rows_per_group
     note = ""
-    if made.kind == "mean" and rows is not None:
+    if len(readings) > 1 and rows is not None:
         note = f"at most, for groups of {max(1, rows):,} rows (as declared)"
-    if made.kind == "mean":
-        parts = zip(("sum", "count"), readings, (made.grid, Fraction(1)), strict=True)
+    if len(readings) > 1:
+        sides = {"sum": made.grid, **({"squares": made.grid**2} if made.kind in KINDS else {}), "count": Fraction(1)}
+        parts = zip(sides, readings, sides.values(), strict=True)
         noise = ", ".join(f"{of} {_noise_of(reading, grid, brief=True)}" for of, reading, grid in parts)
     else:
         noise = _noise_of(readings[0], made.grid)

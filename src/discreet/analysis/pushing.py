@@ -2,6 +2,7 @@
 
 from discreet import pushdown
 from discreet.analysis.binding import Bound, reads
+from discreet.analysis.joining import pruned
 from discreet.analysis.slicing import within
 from discreet.unit import Caps
 
@@ -15,18 +16,28 @@ def pushed(
 ) -> pushdown.Pushdown:
     """The question of a resolved chain, over public keys, under caps, for measures; and for what else is read."""
     terms = [*public.columns, *also, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
-    part = within(scope.table)
+    origin = scope.origin
+    part = within(scope.table) if origin is None else None
     terms += [condition for condition in (scope.predicate, part) if condition is not None]
-    unit = [pushdown.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
+    unit = _unit(scope)
     used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
+    columns = tuple(sorted(used, key=lambda read: read.column))
     scan = pushdown.Scan(
         table=scope.name,
         version=scope.table.version,
-        columns=tuple(sorted(used, key=lambda read: read.column)),
-        unit=scope.table.unit.columns,
+        columns=columns,
+        unit=tuple(read.column for read in unit),
         missing_units=pushdown.MissingUnits(scope.table.missing_units),
-        max_rows=caps.max_rows,
+        max_rows=None if origin is not None and origin.has_one_row_each else caps.max_rows,
         portable=scope.table.sampling == "portable",
         within=part,
+        base=None if origin is None else pruned(origin.base, frozenset(read.column for read in columns)),
     )
     return pushdown.Pushdown(scan, scope.predicate, public, caps, measures)
+
+
+def _unit(scope: Bound) -> list[pushdown.Read]:
+    """The columns that say whose a row is; in a joined relation they may have names that nobody else can use."""
+    if scope.origin is None:
+        return [pushdown.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
+    return [pushdown.Read(name, scope.origin.types[name]) for name in scope.origin.labels]

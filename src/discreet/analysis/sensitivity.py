@@ -48,13 +48,20 @@ def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours,
         case CountValues(_, domain):
             return _moved(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
         case SumSteps():
-            up, down = max(0, measure.high - measure.centre), max(0, measure.centre - measure.low)
-            return _moved(spread(caps, groups, parts), up, down, neighbours)
+            return _moved(spread(caps, groups, parts), *_reach(measure), neighbours)
         case Offset():
             low, high = _worth(measure, spread(caps, groups).linf)
             up, down = max(0, high - measure.offset), max(0, measure.offset - low)
             counts = presence if isinstance(measure.carrier, CountUnits) else spread
             return _moved(counts(caps, groups), up, down, neighbours)
+
+
+def _reach(total: SumSteps) -> tuple[int, int]:
+    """SumSteps: the most that one row adds and takes away; an even power only adds."""
+    up, down = max(0, total.high - total.centre), max(0, total.centre - total.low)
+    if total.power % 2:
+        return up**total.power, down**total.power
+    return max(up, down) ** total.power, 0
 
 
 def _worth(offset: Offset, height: int) -> tuple[int, int]:
@@ -64,7 +71,7 @@ def _worth(offset: Offset, height: int) -> tuple[int, int]:
             return factor, factor * height
         case Offset(CountRows(), CountUnits(), factor):
             return 0, factor * height
-        case Offset(SumSteps(centre=0) as total, CountUnits() | CountRows(None) as carrier, factor):
+        case Offset(SumSteps(centre=0, power=1) as total, CountUnits() | CountRows(None) as carrier, factor):
             rows = height if isinstance(carrier, CountUnits) else 1
             return factor * rows * min(0, total.low), factor * rows * max(0, total.high)
     raise TypeError(type(offset.measure).__name__)

@@ -6,19 +6,20 @@ data like this, which stays private, and so does the size of the noise.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from discreet import events, plan, pushdown
 from discreet.accounting.filters import Budget
-from discreet.analysis import allocation, bounding, keys
+from discreet.analysis import allocation, bounding, keys, stepping
 from discreet.analysis.allocation import Spending
 from discreet.analysis.binding import Bound, bind
-from discreet.analysis.measures import recipe, stepped
+from discreet.analysis.measures import recipe
 from discreet.analysis.pushing import pushed
-from discreet.catalog import Catalog, ColumnType
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.analysis.stepping import STEP, few_steps
+from discreet.catalog import Catalog
+from discreet.errors import UnsupportedError
 from discreet.exact import Number, positive, shown
 from discreet.mechanisms.smooth import (
     BoundedMean,
@@ -36,7 +37,6 @@ from discreet.unit import Unit
 NoiseName = Literal["laplace", "pareto", "student_t", "laplace_log_normal"]
 Fitted = plan.Mean | plan.Median | plan.InterquartileRange
 
-STEP = "step of the grid"
 SHARE_OF_A_MEAN = Fraction(1, 10)
 _FINENESS = 10**6
 _MADE_BY = {
@@ -224,45 +224,13 @@ def _read(
         rows = bounding.spread(caps, 1).l1
         told = Reading(measure, total.grid, total.low, total.high, total.centre, rows, str(unit.neighbours))
         return told, scope, pushdown.Keys(), (total, present)
-    steps = _few_steps(measure, name, scope)
-    relation = plan.Derive(query.source, STEP, plan.Bin(measure.operand, _edges(measure, steps, scope)))
-    binned = bind(relation, catalog)
+    steps = few_steps(measure, name, scope)
+    binned = bind(stepping.binned(query.source, measure, steps, scope), catalog)
     listed = plan.Grouping((STEP,), (tuple(range(steps.high - steps.low + 1)),))
     public = keys.resolve(listed, binned)
     rows = bounding.spread(caps, len(public.rows)).l1
     told = Reading(measure, steps.grid, steps.low, steps.high, 0, rows, str(unit.neighbours))
     return told, binned, public, (pushdown.CountRows(),)
-
-
-def _few_steps(measure: plan.Median | plan.InterquartileRange, name: str, scope: Bound) -> pushdown.SumSteps:
-    """The steps between the bounds: few enough to count the rows at each; a default grid is made coarser."""
-    steps = stepped("median", measure, scope)
-    if measure.grid is None:
-        while steps.high - steps.low > plan.MOST_EDGES:
-            steps = stepped("median", replace(measure, grid=steps.grid * 10), scope)
-    if not 0 < steps.high - steps.low <= plan.MOST_EDGES:
-        raise ParameterError(
-            f"{name!r} over {steps.high - steps.low:,} steps of the grid",
-            because=f"the rows at each step are counted, at most {plan.MOST_EDGES:,} of them",
-            instead="tighter bounds=(lo, hi), or a coarser grid=...",
-        )
-    if steps.missing is not None:
-        raise UnsupportedError(
-            f"{name!r} of a column whose missing values count as a number",
-            because="they would stand in the middle of the others",
-            instead="missing values that are skipped: where(~table.age.is_missing()), and no `missing` in the catalog",
-        )
-    return steps
-
-
-def _edges(
-    measure: plan.Median | plan.InterquartileRange, steps: pushdown.SumSteps, scope: Bound
-) -> tuple[plan.Scalar, ...]:
-    """Where one step of the grid ends and the next begins: half-way, or at whole numbers where values are whole."""
-    numbers = range(steps.low + 1, steps.high + 1)
-    if scope.term(measure.operand).type is ColumnType.INTEGER and steps.grid == 1:
-        return tuple(numbers)
-    return tuple(float((number - Fraction(1, 2)) * steps.grid) for number in numbers)
 
 
 def _fine(span: tuple[Fraction, Fraction]) -> Fraction:

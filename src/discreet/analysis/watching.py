@@ -131,7 +131,19 @@ def analyze_watched(query: plan.Aggregate, catalog: Catalog, watch: WatchPlan) -
     moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
     _refuse_undeclared(made.name, moved, made.grid, part.measure, watch)
     asked = pushed(scope, public, bounding.enforced(unit, caps, len(public.rows)), (part.measure,))
+    _refuse_others(asked.scan, watch)
     return WatchedPlan(scope.name, asked, made.grid)
+
+
+def _refuse_others(scan: pushdown.Scan, watch: WatchPlan) -> None:
+    """A question that rests on protected tables which the watch was not charged to."""
+    others = [name for name, _ in scan.datasets if name != watch.dataset]
+    if others:
+        raise UnsupportedError(
+            f"a join with {others[0]!r} in a watch of {watch.dataset!r}",
+            because="a watch is charged to one dataset",
+            instead="session.release(query, epsilon=...), which charges all of them",
+        )
 
 
 def _refuse_undeclared(

@@ -145,7 +145,7 @@ class _Script:
         yield from self._refusals(session)
         for call, make in self.calls.items():
             yield call, partial(make, session)
-        for each in session.catalog.tables:
+        for each in session.catalog.protected:
             yield f"spend the rest of {each}", partial(self._spend, session, each)
         for number, query in enumerate(self.queries):
             yield f"stored {number}", partial(session.release, query, epsilon=self.epsilon)
@@ -181,7 +181,7 @@ class _Script:
 def _books(session: Session) -> Calls:
     yield "session spent", lambda: session
     yield "verify", session.ledger.verify
-    for each in session.catalog.tables:
+    for each in session.catalog.protected:
         yield f"remaining {each}", partial(session.remaining, each)
         yield f"history {each}", partial(session.history, each)
         yield f"ledger show {each}", partial(session.ledger.report, each)

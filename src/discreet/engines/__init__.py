@@ -3,7 +3,8 @@
 The contract, which one test suite holds every engine to:
 
 - `prepare` binds a question against declared types and known columns; it reads no row and may refuse.
-- `run` answers with whole numbers, one list per measure, in the order of the public keys; absent keys are zeros.
+- `run` answers with whole numbers, one list per measure, in the order of the public keys; absent keys are zeros. Where
+  keys are open it names those that enough units have, in the order of their own values, and no others.
 - The same question on the same rows with the same key gives the same integers, whatever the order of the rows.
 - NULL, NaN, infinities and cells that do not fit their declared type are missing; no cell can raise an error.
 - `chunks` gives rows in chunks of whole units; what is in a chunk, and its order, depends on those units alone.
@@ -22,7 +23,7 @@ from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.sql import Prepared, PreparedChunks, Registered
 from discreet.engines.workspace import Workspace
 from discreet.progress import Stage
-from discreet.pushdown import Pushdown, Term
+from discreet.pushdown import Found, Pushdown, Term
 
 __all__ = [
     "Chunk",
@@ -56,8 +57,8 @@ class Engine(Protocol):
     def prepare(self, question: Pushdown) -> Prepared:
         """Bind a question without reading a row."""
 
-    def run(self, prepared: Prepared) -> list[list[int]]:
-        """Answer a bound question in whole numbers."""
+    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+        """Answer a bound question in whole numbers, and in keys where those are open."""
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
         """Bind a split of a question's rows into chunks of whole units, without reading a row."""

@@ -33,9 +33,12 @@ class Place:
 
 
 def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
-    """The rows of a source that have a unit and are in the slice: only needed columns, each by a total read."""
+    """The rows of a source that have a unit and are in the slice: only needed columns, each by a total read.
+
+    The columns of a joined relation were read already, where its tables are.
+    """
     columns = ", ".join(
-        f"{dialect.reads[place.stored[read.column], read.type].format(name)} AS {name}"
+        name if scan.base else f"{dialect.reads[place.stored[read.column], read.type].format(name)} AS {name}"
         for read in _laid_out(scan, dialect)
         for name in (dialect.quoted(read.column),)
     )
@@ -156,15 +159,27 @@ def spelled(column: str, kind: ColumnType, dialect: Dialect) -> str:
     return f"coalesce({text}, {dialect.text('~')})"
 
 
-def within_groups(scan: Scan, caps: Caps, rows: str, key: int, dialect: Dialect, group: tuple[str, ...] = ()) -> str:
-    """Of each unit, at most so many groups and so many rows in each, chosen by keyed hashes of its own rows."""
-    unit = owner(scan, dialect)
+def within_groups(
+    scan: Scan,
+    caps: Caps,
+    rows: str,
+    key: int,
+    dialect: Dialect,
+    group: tuple[str, ...] = (),
+    types: Mapping[str, ColumnType] | None = None,
+) -> str:
+    """Of each unit, at most so many groups and so many rows in each, chosen by keyed hashes of its own rows.
+
+    A group is named by whole numbers, or by columns of any `types`, which may be missing.
+    """
+    unit, group = owner(scan, dialect), group or tuple(types or ())
     if caps.max_rows_per_group is not None:
         within = ", ".join((*unit, *group))
         rank = f"row_number() OVER (PARTITION BY {within}{_own_order(scan, key, dialect)})"
         rows = _ranked(rows, rank, ROW_RANK, caps.max_rows_per_group)
     if caps.max_groups is not None and group:
-        order = ", ".join((_group_hash(scan, unit, group, key, dialect), *group))
+        named = types or dict.fromkeys(group, ColumnType.INTEGER)
+        order = ", ".join((_group_hash(scan, unit, named, key, dialect), *(group if types is None else _last(group))))
         rank = f"dense_rank() OVER (PARTITION BY {', '.join(unit)} ORDER BY {order})"
         rows = _ranked(rows, rank, GROUP_RANK, caps.max_groups)
     return rows
@@ -175,7 +190,7 @@ def _ranked(rows: str, rank: str, name: str, most: int) -> str:
     return f"SELECT * FROM (SELECT *, {rank} AS {name} FROM ({rows}) AS joined) AS ranked WHERE {name} <= {most}"
 
 
-def _group_hash(scan: Scan, unit: tuple[str, ...], group: tuple[str, ...], key: int, dialect: Dialect) -> str:
+def _group_hash(scan: Scan, unit: tuple[str, ...], group: Mapping[str, ColumnType], key: int, dialect: Dialect) -> str:
     types = {read.column: read.type for read in scan.columns}
     columns = dict(zip(unit, (types[name] for name in scan.unit), strict=True))
-    return keyed(columns | dict.fromkeys(group, ColumnType.INTEGER), key, scan, dialect)
+    return keyed(columns | dict(group), key, scan, dialect)

@@ -129,15 +129,16 @@ class DuckDB(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, table: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connected(self, *tables: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of this thread's own; a frame is visible only where it is registered."""
         cursor = self._connection.cursor()
         try:
             for setting in ("enable_progress_bar_print = false", "enable_progress_bar = true"):
                 cursor.execute(f"SET {setting}")
-            frame = self._sources[table].source.frame
-            if frame is not None:
-                cursor.register(_frame_name(table), frame)
+            for table in tables:
+                frame = self._sources[table].source.frame
+                if frame is not None:
+                    cursor.register(_frame_name(table), frame)
             yield cursor
         finally:
             cursor.close()

@@ -146,13 +146,15 @@ def storable(question: Pushdown) -> dict[SumSteps, str]:
 
 
 def uncentred(node: SumSteps) -> SumSteps:
-    """The same steps, whatever centre they are summed around."""
-    return replace(node, centre=0)
+    """The same steps, whatever centre and power they are summed around and by."""
+    return replace(node, centre=0, power=1)
 
 
 def is_small(node: SumSteps) -> bool:
     """Whether no table can make the sum of such steps leave 64 bits."""
-    return max(-node.low, node.high) <= SMALL_STEPS
+    if node.power == 1:
+        return max(-node.low, node.high) <= SMALL_STEPS
+    return int(max(node.high - node.centre, node.centre - node.low) ** node.power) <= SMALL_STEPS
 
 
 def stored_steps(node: SumSteps, dialect: Dialect) -> str:

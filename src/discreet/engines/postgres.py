@@ -258,7 +258,7 @@ class PostgreSQL(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, table: str) -> Iterator["psycopg.Connection[Any]"]:  # noqa: ARG002 - all tables share one
+    def _connected(self, *tables: str) -> Iterator["psycopg.Connection[Any]"]:  # noqa: ARG002 - all tables share one
         """The one connection, for one question at a time; one that is not fit for another is forgotten."""
         with self._lock:
             connection = self._opened()

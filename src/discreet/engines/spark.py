@@ -8,7 +8,7 @@ depends on no setting either: times carry no zone, casts are TRY_CAST, and odd t
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ from discreet.engines.sources import Source, unwanted_table
 from discreet.engines.sql import Prepared, PreparedChunks, Registered, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.progress import Stage
-from discreet.pushdown import Pushdown, Term
+from discreet.pushdown import Found, Pushdown, Term
 
 KIND = "spark"
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
@@ -321,16 +321,17 @@ class Spark(SQLEngine):
 
     def progress(self) -> Stage | None:
         """How many of the stages that are known so far are done; Spark finds new ones as it goes."""
-        if not self._running or spark_jobs.is_remote(self._session):
+        running = self._running[-1:]  # looked at once: whoever runs may be done a moment later
+        if not running or spark_jobs.is_remote(self._session):
             return None
         tracker = self._session.sparkContext.statusTracker()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._running[-1])]
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(*running)]
         stages = {stage for job in jobs if job is not None for stage in job.stageIds}
         known = [info for info in map(tracker.getStageInfo, stages) if info is not None]
         done = sum(info.numCompletedTasks >= info.numTasks for info in known)
         return Stage(done, len(stages), "stages") if stages else None
 
-    def run(self, prepared: Prepared) -> list[list[int]]:
+    def run(self, prepared: Prepared) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
         return self._cancellable(lambda: super(Spark, self).run(prepared))
 
@@ -346,7 +347,7 @@ class Spark(SQLEngine):
         return prepared
 
     def _can_pack(self) -> bool:
-        with self._connected(""):
+        with self._connected():
             return spark_rows.can_pack(self._session)
 
     def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
@@ -363,7 +364,7 @@ class Spark(SQLEngine):
             return cancellable(marked, lambda: spark_jobs.cancel(self._session, mark))
 
     @contextmanager
-    def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
+    def _connected(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
         """Our session, with the mark of this question on what this thread runs in it."""
         mark = self._own.mark
         with spark_jobs.marked(self._session, mark):
@@ -411,6 +412,10 @@ class Spark(SQLEngine):
 
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         return list(connected.sql(sql).collect())
+
+    def _named_rows(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:  # noqa: ARG002
+        """Collected, since executors of a cluster may have no Python to pack rows with."""
+        return [tuple(row) for row in connected.sql(sql).collect()]
 
     def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         yield from spark_rows.streamed(connected, sql, schema, self._workspace.path)

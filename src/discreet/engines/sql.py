@@ -6,7 +6,7 @@ is asked of it is text from `lower` in its own dialect.
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import capping, lower, totals
+from discreet.engines import capping, finding, joining, lower, totals
 from discreet.engines.chunking import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.progress import Stage
-from discreet.pushdown import Keys, Pushdown, SumSteps, Term, digest
+from discreet.pushdown import Found, Keys, Pushdown, Scan, SumSteps, Term, digest
 from discreet.release import KEY_TYPES
 
 MOST_PREPARED = 16
@@ -102,13 +102,17 @@ class SQLEngine(ABC):
     def prepare(self, question: Pushdown) -> Prepared:
         """Bind a question without reading a row; what its SQL cannot say is refused here."""
         scan = question.scan
-        self.require(scan.table, {read.column: read.type for read in scan.columns})
-        materialised = scan.max_rows is not None or self._is_slow_to_read(self._sources[scan.table].source)
+        self._require_all(scan)
+        materialised = (
+            scan.max_rows is not None
+            or scan.base is not None
+            or self._is_slow_to_read(self._sources[scan.table].source)
+        )
         stored = self._storable(question) if materialised else {}
         prepared = Prepared(
             question,
             rows_name=self._named("rows", scan) if materialised else None,
-            rows_sql=capping.capped(scan, self._place(scan.table), self.dialect, stored),
+            rows_sql=capping.capped(scan, self._place_of(scan), self.dialect, stored),
             stored=stored,
             keys_name=self._named("keys", question.keys),
         )
@@ -122,14 +126,19 @@ class SQLEngine(ABC):
         question = prepared.question
         rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
         hash_key = self._sources[question.scan.table].hash_key
+        if question.keys.at_least is not None:
+            return finding.found_sql(question, rows, hash_key, self.dialect, stored)
         return totals.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
 
-    def run(self, prepared: Prepared) -> list[list[int]]:
-        """Answer a bound question in whole numbers."""
+    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+        """Answer a bound question in whole numbers, and in keys where those are open."""
         with (
-            self._connected(prepared.question.scan.table) as connected,
+            self._connected(*_tables_of(prepared)) as connected,
             self._tables(prepared, connected) as stored,
         ):
+            if prepared.question.keys.at_least is not None:
+                asked = self.answer_sql(prepared, stored)
+                return finding.found(prepared.question, self._named_rows(connected, asked, prepared.question))
             rows = self._fetch(connected, self.answer_sql(prepared, stored))
         if len(rows) != len(prepared.question.keys.rows):
             raise RuntimeError("the engine answered another number of keys")
@@ -156,7 +165,7 @@ class SQLEngine(ABC):
     def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
         rows = prepared.rows
         source = rows.rows_name or f"({rows.rows_sql}) AS rows"
-        with self._connected(rows.question.scan.table) as connected, self._tables(rows, connected):
+        with self._connected(*_tables_of(rows)) as connected, self._tables(rows, connected):
             for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.streamed):
                 spool.add(batch)
 
@@ -193,7 +202,7 @@ class SQLEngine(ABC):
             return prepared.stored
 
         with ExitStack() as needed:
-            if prepared.question.keys.columns:
+            if prepared.question.keys.columns and prepared.question.keys.at_least is None:
                 needed.enter_context(self._shelf.table(prepared.keys_name, create_keys, drop))
             if prepared.rows_name is None:
                 yield {}
@@ -205,6 +214,30 @@ class SQLEngine(ABC):
             relation, stored = self._described(table, self._sources[table].source)
             self._places[table] = capping.Place(relation, stored, self._sources[table].hash_key)
         return self._places[table]
+
+    def _require_all(self, scan: Scan) -> None:
+        """Refuse columns that a source does not have, and tables that this engine does not read."""
+        if scan.base is None:
+            self.require(scan.table, {read.column: read.type for read in scan.columns})
+            return
+        for table, columns in joining.columns_of(scan.base).items():
+            if table not in self._sources:
+                raise SourceError(
+                    f"a join of {scan.table!r} and {table!r}",
+                    because="their rows are in different places, and none of them travel to be joined",
+                    instead=f"{table!r} where {scan.table!r} is: in the same database, or on the same engine",
+                )
+            self.require(table, columns)
+
+    def _place_of(self, scan: Scan) -> capping.Place:
+        """Where the rows of a scan are read: a table, or a query over several."""
+        own = self._place(scan.table)
+        if scan.base is None:
+            return own
+        known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
+        places = {name: (place.relation, place.stored) for name, place in known.items()}
+        query = joining.relation(scan.base, places, self.dialect)
+        return replace(own, relation=f"({query}) AS related")
 
     def _named(self, kind: str, thing: object) -> str:
         return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
@@ -238,7 +271,7 @@ class SQLEngine(ABC):
         """The relation to read, and how it stores each column; no row is read."""
 
     @abstractmethod
-    def _connected(self, table: str) -> AbstractContextManager[Any]:
+    def _connected(self, *tables: str) -> AbstractContextManager[Any]:
         """Whatever the other hooks need to talk to the engine in this thread."""
 
     @abstractmethod
@@ -256,6 +289,10 @@ class SQLEngine(ABC):
     @abstractmethod
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         """The few rows of an answer, in order, as whole numbers or their text."""
+
+    def _named_rows(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:
+        """Keys in their own types and measures as digits, a row for each key that was found."""
+        return finding.rows_of(self._stream(connected, sql, finding.schema(question)))
 
     @abstractmethod
     def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -281,7 +318,7 @@ class OneConnection(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, table: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
+    def _connected(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
         with self._turn:
             yield self._connection
 
@@ -318,6 +355,11 @@ class OneConnection(SQLEngine):
     @abstractmethod
     def opened(address: str) -> Any:
         """A connection that can do nothing but read the source and keep tables of its own."""
+
+
+def _tables_of(prepared: Prepared) -> tuple[str, ...]:
+    """The tables that a question reads, each once."""
+    return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
 
 
 def _uncompiled(engine: str) -> UnsupportedError:

@@ -27,7 +27,7 @@ def aggregated(
     question: Pushdown, rows: str, keys: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
 ) -> str:
     """The table of integers: one row for each public key in order, zeros where a key has no rows."""
-    tally = ByUnit() if _is_told_by_unit(question, dialect) else Tally()
+    tally = ByUnit() if is_told_by_unit(question, dialect) else Tally()
     parts = [measure(m, question.scan, dialect, stored or {}, tally) for m in question.measures]
     measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
     names = [f"m{i}" for i in range(len(measures))]
@@ -76,7 +76,8 @@ def numbered(keys: Keys) -> tuple[str, ...]:
     return (ORDINAL, WHOLE) if keys.inner else (ORDINAL,)
 
 
-def _is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
+def is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
+    """Whether an engine is asked by way of one row for each unit and group."""
     caps, measures = question.caps, question.measures
     return (
         dialect.groups_by_unit
@@ -105,14 +106,21 @@ def measure(
             return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
         case SumSteps():
             whole = stored.get(lower.uncentred(node)) or lower.stored_steps(lower.uncentred(node), dialect)
-            total = (
-                f"coalesce({tally.summed(dialect.small_sum if lower.is_small(node) else dialect.large_sum, whole)}, 0)"
-            )
-            if not node.centre:
-                return total
-            centre = dialect.whole.format(node.centre)
-            return dialect.centred.format(dialect.whole.format(total), centre, tally.counted(whole))
+            return _summed(node, whole, dialect, tally)
     raise TypeError(type(node).__name__)
+
+
+def _summed(node: SumSteps, whole: str, dialect: Dialect, tally: Tally) -> str:
+    """The sum of steps less their centre, to their power: a sum of powers is that of a power of each."""
+    total = dialect.small_sum if lower.is_small(node) else dialect.large_sum
+    if node.power > 1:
+        from_centre = f"({dialect.bigint.format(whole)} - {lower.literal(node.centre, dialect)})"
+        return f"coalesce({tally.summed(total, '(' + ' * '.join([from_centre] * node.power) + ')')}, 0)"
+    summed = f"coalesce({tally.summed(total, whole)}, 0)"
+    if not node.centre:
+        return summed
+    centre = dialect.whole.format(node.centre)
+    return dialect.centred.format(dialect.whole.format(summed), centre, tally.counted(whole))
 
 
 def _present(operand: Term, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:

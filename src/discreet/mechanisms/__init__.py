@@ -15,8 +15,8 @@ Exactness, Not covered, References) say what is proved; the proof is at the same
 
 These add noise to numbers that a query has. Others have contracts of their own, stated by their families:
 `selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
-(AboveThreshold: which of many answers are above one), `smooth` (noise that fits the data) and `sampled` (any function,
-asked about chunks).
+(AboveThreshold: which of many answers are above one), `smooth` (noise that fits the data), `sampled` (any function,
+asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
 
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
@@ -25,7 +25,7 @@ from typing import Protocol, overload, runtime_checkable
 
 from discreet.events import Event
 from discreet.exact import Number
-from discreet.mechanisms import sampled, smooth
+from discreet.mechanisms import quantile, sampled, smooth
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import Scalar, Vector
@@ -41,6 +41,7 @@ __all__ = [
     "NoisyMax",
     "PermuteAndFlip",
     "TopK",
+    "quantile",
     "sampled",
     "smooth",
 ]

@@ -56,6 +56,12 @@ def delta_up(sigma: float, shift: int, epsilon: Fraction) -> Fraction:
     return min(Fraction(1), max(Fraction(0), numerator / _total_down(exact)))
 
 
+def tail_up(sigma: float, beyond: int) -> Fraction:
+    """A rational at least P[Y > beyond], for noise of exactly this sigma."""
+    exact = Fraction(sigma)
+    return min(Fraction(1), _mass(beyond + 1, exact, _UP) / _total_down(exact))
+
+
 @lru_cache(maxsize=1024)
 def least_sigma(shift: int, epsilon: Fraction, delta: Fraction, proven: float) -> float:
     """A sigma whose delta(epsilon) is within delta, while some sigma less than 1/10,000 below it is not.

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
+from discreet.analysis.planning import contested
 from discreet.analysis.sampling import AggregateName, analyze_sample
-from discreet.analysis.selecting import analyze_contest
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
 from discreet.analysis.watching import analyze_watch
 from discreet.catalog import Value
@@ -146,13 +146,13 @@ class Session(Releasing):
     ) -> Chosen:
         """Choose a candidate with a high score (or the `top` so many), for one price however many candidates there are.
 
-        candidates  public values, such as wards, prices or dates
+        candidates  public values, such as wards, prices or dates; dp.discover(delta=1e-9) where they are not known
         score       dp.score(dp.table("visits"), by="ward"), computed by the engine for all of them in one query
         """
         level = confidence_of(confidence)
         contest = scored(score).contest(candidates)
         budget = self._budget_of(contest.source)
-        asked = analyze_contest(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
+        asked = contested(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
         payload, repeated = self._asked(asked, request, fresh=fresh)
         return selecting.restored(payload, asked, level, repeated=repeated)
 
@@ -170,7 +170,7 @@ class Session(Releasing):
         """How far below the best score a selection would be, at most, with this probability; free."""
         contest = scored(score).contest(candidates)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "top": top}
-        asked = analyze_contest(contest, self._catalog, self._budget_of(contest.source), **price)
+        asked = contested(contest, self._catalog, self._budget_of(contest.source), **price)
         return float(asked.within(confidence_of(confidence)))
 
     @short_traceback
@@ -325,7 +325,7 @@ class Session(Releasing):
     def __str__(self) -> str:
         stamp = "" if self._is_private else "NOT PRIVATE "
         return "\n".join(
-            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self._catalog.tables)]
+            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self._catalog.protected)]
         )
 
     __repr__ = __str__

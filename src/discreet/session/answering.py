@@ -11,6 +11,7 @@ from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import SmoothPlan
+from discreet.analysis.topmost import TopKeysPlan
 from discreet.engines import Workspace
 from discreet.ledger import Receipt
 from discreet.release import Release
@@ -33,6 +34,9 @@ class Answering(Gate):
             case SelectionPlan():
                 places = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return selecting.body(places, receipt, is_private=self._is_private)
+            case TopKeysPlan():
+                found = self._noisy(asked, self._exact(asked.dataset, prepared))
+                return selecting.body_of_keys(found, receipt, is_private=self._is_private)
             case SmoothPlan():
                 value = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return estimating.body(asked, value, receipt, LEVEL, is_private=self._is_private)
@@ -46,9 +50,9 @@ class Answering(Gate):
         """Every question of a batch in turn; each release says what all of them reveal together."""
         said = guarantee(asked, f"all {len(asked.parts):,} releases of one batch from", asked.pushdown.scan.version)
         bodies = []
-        for part, ready in zip(asked.parts, prepared, strict=True):
+        for place, (part, ready) in enumerate(zip(asked.parts, prepared, strict=True)):
             noisy = self._noisy(part, self._exact(part.dataset, ready))
-            bodies.append(replace(self._made(part, noisy, receipt), guarantee=said).to_json())
+            bodies.append(replace(self._made(part, noisy, receipt), guarantee=said, place=place).to_json())
         return {BATCH: bodies}
 
     def _noisy(self, private: Any, exact: Any) -> Any:

@@ -16,18 +16,18 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
 from discreet import drafting, plan
-from discreet.accounting.filters import Budget
+from discreet.accounting.filters import Budget, Cost
 from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.watching import WatchPlan
 from discreet.catalog import Catalog, Table
 from discreet.engines import Engine, Prepared, PreparedChunks, Source, engines_of
-from discreet.errors import Failure, ParameterError, SourceError, short_traceback
+from discreet.errors import CatalogError, Failure, ParameterError, SourceError, short_traceback
 from discreet.events import Event
 from discreet.exact import whole
 from discreet.frame import Query
 from discreet.home import home
-from discreet.ledger import Ledger, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
+from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.progress import shown_while
 from discreet.pushdown import Pushdown, canonical
@@ -97,7 +97,7 @@ class Gate(ABC):
         self._end = weakref.finalize(self, _ended, self._engines, self._process)
         try:
             for name, table in self._catalog.tables.items():
-                self._register(name, table, opened[name])
+                self._admit(name, table) if table.public else self._register(name, table, opened[name])
         except BaseException:
             self.close()
             raise
@@ -135,6 +135,16 @@ class Gate(ABC):
             log.warning("the budget is kept in memory, and is forgotten when this session ends")
         return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
+    def _admit(self, name: str, table: Table) -> None:
+        """Take in a public table: it has no promise, unless somebody made one before."""
+        if self.ledger.registered(name) is not None:
+            raise CatalogError(
+                f"the public table {name!r}",
+                because="the ledger keeps a promise to protect the rows of a table of that name",
+                instead="another name for the public table",
+            )
+        self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
+
     def _register(self, name: str, table: Table, source: Source) -> None:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
         known = self.ledger.registered(name, table.version)
@@ -149,24 +159,28 @@ class Gate(ABC):
             for other in kept.same_source:
                 log.warning("%r and %r are promises over the same source, and add up", name, other)
 
-    def _circumstances(self, name: str) -> str:
+    def _circumstances(self, *names: str) -> str:
         """What two askings must share, beside the question, for the answer of one to be that of the other."""
         noise = "with noise" if self._is_private else "without noise"
-        return f"{__version__}, registered {self._registrations[name]}, {noise}"
+        registered = " and ".join(str(self._registrations[name]) for name in names)
+        return f"{__version__}, registered {registered}, {noise}"
 
     def _budget_of(self, relation: plan.Relation) -> Budget:
         """The promise of the table at the bottom of a chain, read once from the ledger."""
-        name = bottom(relation)
-        self._catalog.table(name)
-        return self.ledger.budget(name)
+        return self.ledger.budget(self._the_table(bottom(relation)))
 
     def _asked(self, asked: Asked, request: str | None, *, fresh: bool, prepared: Any = None) -> tuple[bytes, bool]:
         """Prepare, then charge and answer: the stored bytes, and whether they were there before."""
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         ready = self._prepared(asked) if prepared is None else prepared
-        question = asked.question(self._circumstances(asked.dataset))
+        question = asked.question(self._circumstances(*(name for name, _ in datasets(asked))))
         return self._answered(asked, ready, question, request, fresh=fresh)
+
+    def _fits_others(self, asked: Asked, cost: Cost) -> bool:
+        """Whether the other tables that an answer would be charged to have room for it."""
+        others = [name for name, _ in datasets(asked) if name != asked.dataset]
+        return all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
 
     def _prepared(self, private: Asked) -> Prepared:
         self._refuse_gone()
@@ -189,15 +203,15 @@ class Gate(ABC):
     ) -> tuple[bytes, bool]:
         """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
         while True:
-            turn = self.ledger.charge(
-                private.dataset,
-                version=private.pushdown.scan.version,
+            turn = self.ledger.charge_together(
+                [
+                    Part(name=name, version=version, event=private.event, registration=self._registrations[name])
+                    for name, version in datasets(private)
+                ],
                 analyst=self.analyst,
-                event=private.event,
                 question=question,
                 request=request,
                 description=_description(private),
-                registration=self._registrations[private.dataset],
                 fresh=fresh,
             )
             if turn.payload is not None:
@@ -216,7 +230,8 @@ class Gate(ABC):
     def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
         """Read and add noise; whatever fails from here on says one sentence."""
         try:
-            return json.dumps(self._body(private, prepared, turn.receipt), ensure_ascii=False).encode()
+            receipt = _own_receipt(private, turn)
+            return json.dumps(self._body(private, prepared, receipt), ensure_ascii=False).encode()
         except BaseException as error:
             code = type(error).__name__
             self._forfeit(turn, code)
@@ -224,8 +239,8 @@ class Gate(ABC):
                 raise KeyboardInterrupt(f"stopped; its charge stands, receipt {turn.receipt.id}") from None
             if not isinstance(error, Exception):
                 raise
-        receipt = turn.receipt.id
-        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], receipt)
+        known = turn.receipt.id
+        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
     def _opened(self, asked: WatchPlan) -> Turn:
@@ -250,7 +265,7 @@ class Gate(ABC):
     def _body(self, asked: Asked, prepared: Prepared | Sampling, receipt: Receipt) -> dict[str, Any]:
         """The answer as plain data: what is stored, and read back."""
 
-    def _exact(self, name: str, prepared: Prepared) -> list[list[int]]:
+    def _exact(self, name: str, prepared: Prepared) -> Any:
         """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
         engine = self._engines[name]
         return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
@@ -263,14 +278,19 @@ class Gate(ABC):
 
     def _the_table(self, table: str | None) -> str:
         if table is None:
-            if len(self._catalog.tables) != 1:
+            if len(self._catalog.protected) != 1:
                 raise ParameterError(
                     "a table left open",
                     because="the session has several",
-                    instead=f'remaining("{next(iter(self._catalog.tables))}")',
+                    instead=f'remaining("{next(iter(self._catalog.protected), "visits")}")',
                 )
-            return next(iter(self._catalog.tables))
-        self._catalog.table(table)
+            return next(iter(self._catalog.protected))
+        if self._catalog.table(table).public:
+            raise ParameterError(
+                f"the public table {table!r}",
+                because="it protects nobody, so nothing is ever spent of it",
+                instead="a table that has a budget",
+            )
         return table
 
 
@@ -282,6 +302,17 @@ def _description(asked: Asked) -> str:
 def table_name(query: Query) -> str:
     """The name of the table at the bottom of a query."""
     return bottom(query.plan.source)
+
+
+def datasets(asked: Asked) -> tuple[tuple[str, int], ...]:
+    """The protected tables that an answer rests on, each once with its version: all of them are charged, or none."""
+    parts = asked.parts if isinstance(asked, BatchPlan) else (asked,)
+    return tuple(dict.fromkeys(each for part in parts for each in part.pushdown.scan.datasets))
+
+
+def _own_receipt(asked: Asked, turn: Turn) -> Receipt:
+    """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
+    return next((receipt for receipt in turn.receipts if receipt.dataset == asked.dataset), turn.receipt)
 
 
 def bottom(relation: plan.Relation) -> str:

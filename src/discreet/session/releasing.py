@@ -1,15 +1,19 @@
 """The verbs whose answers are tables: explain, release, epsilon_for; for one question, or for several at once."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
 from discreet.analysis import MechanismName
+from discreet.analysis.asked import TablePlan
 from discreet.analysis.batching import analyze_batch
+from discreet.analysis.errors import Sizes, errors_by_group
 from discreet.analysis.explaining import explained, explained_batch, least_epsilon
 from discreet.analysis.planning import planned
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive
+from discreet.expected import ErrorsByEpsilon
 from discreet.explanation import BatchExplanation, Explanation
 from discreet.frame import Query
 from discreet.release import Release
@@ -30,6 +34,12 @@ class Price(TypedDict, total=False):
     confidence: Number
 
 
+class Planned(Price, total=False):
+    """The same for an explanation: with public sizes of groups, it says how wrong each is expected to be."""
+
+    sizes: Sizes | None
+
+
 class Once(Price, total=False):
     """The same for an answer: whether it is new, and the key of a retry."""
 
@@ -41,7 +51,7 @@ class Releasing(Answering):
     """The gate with the verbs that answer with tables."""
 
     @overload
-    def explain(self, query: Query, **price: Unpack[Price]) -> Explanation: ...
+    def explain(self, query: Query, **price: Unpack[Planned]) -> Explanation: ...
 
     @overload
     def explain(self, query: Sequence[Query], **price: Unpack[Price]) -> BatchExplanation: ...
@@ -57,8 +67,13 @@ class Releasing(Answering):
         mechanism: MechanismName | None = None,
         weights: Sequence[Number] | None = None,
         confidence: Number = CONFIDENCE,
+        sizes: Sizes | None = None,
     ) -> Explanation | BatchExplanation:
-        """What the query would cost and how wrong it would be; free, because nothing is read."""
+        """What the query would cost and how wrong it would be; free, because nothing is read.
+
+        sizes  how large groups are, from public knowledge or from an earlier release of counts: each group is then
+               shown with its expected relative error, the smallest marked; {"A": 500, "B": 40}, or rows in all
+        """
         level = confidence_of(confidence)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "mechanism": mechanism}
         if is_batch(query, weights=weights, delta=delta):
@@ -72,7 +87,8 @@ class Releasing(Answering):
         budget = self._budget_of(asked.source)
         private = planned(asked, self._catalog, budget, **price)
         self._prepared(private)
-        return explained(private, budget, self.ledger.spent(private.dataset), level)
+        told = explained(private, budget, self.ledger.spent(private.dataset), level, sizes)
+        return replace(told, fits=told.fits and self._fits_others(private, private.cost))
 
     @overload
     def release(self, query: Query, **price: Unpack[Once]) -> Release: ...
@@ -115,6 +131,28 @@ class Releasing(Answering):
         private = planned(asked, self._catalog, self._budget_of(asked.source), **price)
         payload, repeated = self._asked(private, request, fresh=fresh)
         return restored(payload, private, level, repeated=repeated)
+
+    @short_traceback
+    def errors(
+        self,
+        query: Query,
+        *,
+        epsilons: Sequence[Number],
+        sizes: Sizes | None = None,
+        output: str | None = None,
+        mechanism: MechanismName | None = None,
+    ) -> ErrorsByEpsilon:
+        """The expected relative error of an output in every group, for several epsilons side by side; free.
+
+        sizes  as for explain: from public knowledge or an earlier release; the declared rows, spread evenly, otherwise
+        """
+        asked = asked_query(query).plan
+        budget = self._budget_of(asked.source)
+
+        def planned_at(epsilon: Fraction) -> TablePlan:
+            return planned(asked, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
+
+        return errors_by_group(planned_at, epsilons, sizes, output)
 
     @short_traceback
     def epsilon_for(

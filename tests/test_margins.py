@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.signal import fftconvolve
 from scipy.stats import binom
 
-from discreet.analysis.margins import margin
+from discreet.margins import crowded, margin
 from discreet.mechanisms import Gaussian, Laplace
 
 LEVELS = (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000))
@@ -86,9 +86,63 @@ def test_sizes_far_apart_and_beyond_64_bits_have_margins():
     assert margin([(1, _gaussian(0.001)), (7, _gaussian(0.001))], LEVELS[1]) == 0
 
 
-def test_confidence_next_to_certainty_adds_margins_up():
+def test_confidence_next_to_certainty_has_chernoffs_margin_and_never_more_than_all_added_up():
     level = 1 - Fraction(1, 10**40)
     mixture = [(1, _laplace(10.0)), (5, _laplace(2.0))]
-    assert margin(mixture, level) >= margin(mixture, LEVELS[2])
     half = 1 - (1 - level) / 2
-    assert margin(mixture, level) == sum(times * noise.margin(half) for times, noise in mixture)
+    assert margin(mixture, LEVELS[2]) < margin(mixture, level)
+    assert margin(mixture, level) <= sum(times * noise.margin(half) for times, noise in mixture)
+    masses = _written_out([(1, _laplace(10.0)), (5, _laplace(2.0))])
+    small = 1 - Fraction(1, 10**8)
+    assert _within(masses, margin(mixture, small)) >= float(small) - 1e-10
+
+
+@pytest.mark.guarantee("margins")
+@pytest.mark.parametrize("size", [2, 7, 60, 1_000])
+@pytest.mark.parametrize("make", [_gaussian, _laplace])
+def test_a_crowd_has_the_least_margin_of_its_sum_written_out(make, size):
+    """The distribution of the sum is the power of that of one, by transforms of twice the length."""
+    noise, reach = make(4.0), 160
+    one = np.zeros(2**16)
+    one[: reach + 1] = [noise.pmf(y) for y in range(reach + 1)]
+    one[-reach:] = [noise.pmf(y) for y in range(reach, 0, -1)]
+    masses = np.fft.irfft(np.fft.rfft(one) ** size, 2**16)
+    for level in LEVELS:
+        found = crowded({(1, noise): size}, level)
+        within = [masses[0] + 2 * masses[1 : most + 1].sum() for most in (found, found - 1)]
+        assert within[0] >= float(level) - 1e-9
+        assert within[1] < float(level) + 1e-6
+
+
+@pytest.mark.guarantee("margins")
+@pytest.mark.parametrize("make", [_gaussian, _laplace])
+def test_a_crowd_of_wide_noises_is_in_cells_and_still_covers(make):
+    """2,000 sums of 40 draws of two sizes. False alarms: 1e-6 on each side of each band."""
+    wide, narrow = make(2.0e6), make(900.0)
+    sizes = {(1, wide): 30, (1_000, narrow): 10}
+    drawn = np.array(wide.release([0] * 60_000), dtype=object).reshape(2_000, 30).sum(axis=1)
+    drawn = drawn + 1_000 * np.array(narrow.release([0] * 20_000), dtype=object).reshape(2_000, 10).sum(axis=1)
+    for level in LEVELS:
+        inside = int((np.abs(drawn) <= crowded(sizes, level)).sum())
+        assert binom.ppf(FALSE_ALARM, 2_000, float(level)) <= inside
+        assert inside <= binom.isf(FALSE_ALARM, 2_000, min(1, float(level) + 0.005))
+
+
+@pytest.mark.parametrize("size", [100, 10_000, 100_000])
+def test_of_many_wide_noises_the_margin_is_at_most_three_percent_above_that_of_a_normal_sum(size):
+    noise = _gaussian(3.0e7)
+    normal = 1.959964 * 3.0e7 * size**0.5
+    assert normal * 0.999 < crowded({(1, noise): size}, LEVELS[1]) < normal * 1.03
+
+
+def test_a_factor_that_all_share_is_taken_out():
+    sizes = {(6, _gaussian(5.0)): 3, (10, _laplace(2.0)): 2}
+    halved = {(3, _gaussian(5.0)): 3, (5, _laplace(2.0)): 2}
+    assert crowded(sizes, LEVELS[1]) == 2 * crowded(halved, LEVELS[1])
+    assert crowded({}, LEVELS[1]) == crowded({(0, _gaussian(5.0)): 9}, LEVELS[1]) == 0
+
+
+def test_very_many_kinds_of_noise_have_a_margin_too():
+    sizes = {(times, _gaussian(5.0)): 1 for times in range(1, 200)}
+    deviation = 5.0 * sum(times**2 for times in range(1, 200)) ** 0.5
+    assert 1.96 * deviation < crowded(sizes, LEVELS[1]) < 2.75 * deviation

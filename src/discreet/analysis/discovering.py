@@ -1,0 +1,320 @@
+"""Answers for keys that are not known: which keys may be named, what that costs, and the answers for those alone.
+
+A part of the spending selects keys by how many units each has; the rest pays for the answers, whose noise covers a unit
+wherever its keys are, so it does not matter how many keys there are. A threshold adds noise to the numbers of units,
+and where those are asked for they are the same: one price for both.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet import events, plan, pushdown
+from discreet.accounting.filters import Budget, Cost, cost
+from discreet.analysis import allocation, balancing, bounding, combining, keys, refuse_ambiguous_names, shares_of
+from discreet.analysis.allocation import MechanismName, Spending
+from discreet.analysis.binding import Bound, bind
+from discreet.analysis.measures import Recipe, recipe
+from discreet.analysis.private import Noised, PrivatePlan
+from discreet.analysis.pushing import pushed
+from discreet.catalog import Catalog
+from discreet.errors import BudgetError, ParameterError, UnboundedError
+from discreet.exact import Number, shown
+from discreet.explanation import ExplainedOutput
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
+from discreet.pushdown import CountUnits, Found, Pushdown, digest
+from discreet.release import Key, Measured, Output, Release
+from discreet.slice import Slice
+from discreet.unit import Caps, Unit
+
+MANY = 10**15
+"""More groups than any table has: what one unit can do is then what its caps allow."""
+
+KeyRule = Optimal | LaplaceThreshold | GaussianThreshold
+
+_WORDS: dict[type, str] = {
+    Optimal: "the optimal rule, which shows names alone",
+    LaplaceThreshold: "a threshold on numbers of units with Laplace noise",
+    GaussianThreshold: "a threshold on numbers of units with Gaussian noise",
+}
+_OFTEN = Fraction(19, 20)
+
+
+@dataclass(frozen=True)
+class DiscoveryPlan:
+    """Everything that is public about answers for keys that are to be found."""
+
+    answers: PrivatePlan
+    rule: KeyRule
+    share: Fraction
+    spending: Spending
+    delta: Fraction
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that is charged."""
+        return self.answers.dataset
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects."""
+        return self.answers.unit
+
+    @property
+    def slice(self) -> Slice | None:
+        """The part of a table that the promise is for, or None for a whole one."""
+        return self.answers.slice
+
+    @property
+    def pushdown(self) -> Pushdown:
+        """What the engine is asked."""
+        return self.answers.pushdown
+
+    @property
+    def caps(self) -> Caps:
+        """What one unit may contribute."""
+        return self.answers.caps
+
+    @property
+    def noise(self) -> str:
+        """The kind of noise, in words."""
+        return self.answers.noise
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does: a selection of keys, and noise on everything that is told of them."""
+        others = [noised for noised in self.answers.noised if not self._is_shared(noised)]
+        return events.ComposedEvent((self.rule.event(), *(noised.mechanism.event() for noised in others)))
+
+    @property
+    def cost(self) -> Cost:
+        """The price under both filters."""
+        return cost(self.event)
+
+    @property
+    def post_processing(self) -> tuple[str, ...]:
+        """What is done to noisy integers before they are shown, in words."""
+        return (*self.answers.post_processing, "keys: only those that were selected, in their own order")
+
+    @property
+    def found(self) -> str:
+        """How keys are found, in words."""
+        often, half = self.rule.needed(_OFTEN), self.rule.needed(Fraction(1, 2))
+        price = f"{shown(100 * self.share, 3)}% of the price and delta {shown(self.rule.delta)}"
+        least = f", and one of fewer than {self.rule.at_least:,} never" if self.rule.at_least > 1 else ""
+        return (
+            f"not known; kept by {_WORDS[type(self.rule)]}, for {price}: a key of {half:,} units "
+            f"is kept half of the time, one of {often:,} in 95%{least}"
+        )
+
+    def question(self, circumstances: str) -> str:
+        """The name of this question: two calls that ask the same thing of the same version share it."""
+        asked = self.answers.question(circumstances)
+        return digest((asked, type(self.rule).__name__, events.canonical(self.event)))
+
+    def randomize(self, exact: Found) -> Found:
+        """The keys that are kept, with fresh noise on their integers."""
+        units = exact.columns[self.pushdown.measures.index(CountUnits())]
+        if isinstance(self.rule, Optimal):
+            chosen = exact.at(self.rule.release(units))
+            return Found(chosen.keys, self.answers.randomize(chosen.columns))
+        passed = self.rule.release(units)
+        chosen = exact.at([one.place for one in passed])
+        return Found(chosen.keys, list(self._beside(chosen, [one.units for one in passed])))
+
+    def combined(self, exact: Found) -> Found:
+        """The keys that are kept more often than not, without noise."""
+        units = exact.columns[self.pushdown.measures.index(CountUnits())]
+        enough = self.rule.needed(Fraction(1, 2))
+        chosen = exact.at([place for place, count in enumerate(units) if count >= enough])
+        return Found(chosen.keys, self.answers.combined(chosen.columns))
+
+    def keys(self, noisy: Found) -> tuple[Key, ...]:
+        """The keys that were found, one column for each of the grouping."""
+        columns = zip(self.answers.group_columns, self.pushdown.keys.columns, strict=True)
+        return tuple(
+            Key(name, term.type, tuple(row[i] for row in noisy.keys)) for i, (name, term) in enumerate(columns)
+        )
+
+    def measured(self, noisy: Found) -> tuple[Measured, ...]:
+        """The raw noisy integers, with what a reader needs to reuse them."""
+        return self.answers.measured(noisy.columns)
+
+    def outputs(self, noisy: Found, confidence: Fraction) -> tuple[Output, ...]:
+        """Values and margins, from the noisy integers alone."""
+        return self.answers.outputs(noisy.columns, confidence)
+
+    def stored(self, release: Release) -> Found:
+        """What is noisy, as a stored release holds it."""
+        rows = tuple(zip(*(key.values for key in release.keys), strict=True))
+        return Found(rows, [list(measured.steps) for measured in release.measured])
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """Each output in words, with its margin where it is public in advance."""
+        return self.answers.explained(confidence)
+
+    def _is_shared(self, noised: Noised) -> bool:
+        """Whether the noise of the threshold is the noise of this measure."""
+        return not isinstance(self.rule, Optimal) and noised.measure == CountUnits()
+
+    def _beside(self, chosen: Found, units: list[int]) -> Iterator[list[int]]:
+        """Fresh noise on everything but the numbers of units, which have the noise that they passed with."""
+        combined = self.answers.combined(chosen.columns)
+        for noised, column in zip(self.answers.noised, combined, strict=True):
+            yield units if self._is_shared(noised) else list(map(int, noised.mechanism.release(column)))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is the same for every rule: resolved columns, recipes, caps."""
+
+    query: plan.Aggregate
+    discovery: plan.Discovery
+    scope: Bound
+    recipes: tuple[Recipe, ...]
+    caps: Caps
+    shares: dict[pushdown.Integers, Fraction]
+
+    @property
+    def groups(self) -> int:
+        """How many keys one unit can be in."""
+        return bounding.presence(self.caps, MANY).l0
+
+    def noised(
+        self, spent: Spending, shares: dict[pushdown.Integers, Fraction]
+    ) -> tuple[combining.Basis, tuple[balancing.Noise, ...]]:
+        """The integers that get noise for a spending, and the noise."""
+        ways = combining.bases(tuple(shares), self.caps, MANY, self.scope.table.unit.neighbours)
+        errors = [error for made in self.recipes for error in made.errors]
+        errors += [{CountUnits(): 1}] if CountUnits() in shares else []
+        _, basis, noises = balancing.narrowest((spent,), ways, shares, errors)
+        return basis, noises
+
+    def answers(
+        self, spent: Spending, basis: combining.Basis, noises: Sequence[balancing.Noise], delta: Fraction
+    ) -> PrivatePlan:
+        """The plan of the answers, over keys that are open."""
+        table = self.scope.table
+        scope, found = keys.opened(self.query.grouping, self.scope)
+        asked = tuple(dict.fromkeys((*basis.asked, CountUnits())))
+        return PrivatePlan(
+            dataset=scope.name,
+            unit=table.unit,
+            caps=self.caps,
+            pushdown=pushed(scope, found, bounding.enforced(table.unit, self.caps, MANY), asked),
+            group_columns=self.query.grouping.columns,
+            recipes=self.recipes,
+            noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
+            readings=basis.readings,
+            spending=spent,
+            delta=delta,
+            declared_rows=None,
+            slice=table.part,
+        )
+
+
+def analyze_discovery(
+    query: plan.Aggregate,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    mechanism: MechanismName | None = None,
+) -> DiscoveryPlan:
+    """Resolve, bound and price a question whose keys are to be found, or refuse it."""
+    refuse_ambiguous_names(query)
+    asked = _asked(query, bind(query.source, catalog))
+    refuse_unreserved(asked.discovery.delta, budget)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    plans, refusal = [], None
+    for spent in spendings:
+        for name in _rules(asked.discovery.rule, spent):
+            delta = budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)
+            try:
+                plans.append(_plan(asked, name, spent, delta))
+            except ParameterError as error:
+                refusal = error
+    if not plans:
+        raise refusal or _no_rule(asked.discovery.rule)
+    return min(plans, key=lambda made: made.rule.needed(Fraction(1, 2)))
+
+
+def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
+    """Refuse a delta that the promise has not reserved: it could never be charged."""
+    if delta > budget.reserved_delta:
+        has = f"reserves {shown(budget.reserved_delta)} of its delta" if budget.reserved_delta else "reserves no delta"
+        raise BudgetError(
+            f"keys that are discovered at delta {shown(delta)}",
+            because=f"a key that is found shows with that probability that one unit is there, and the promise {has}",
+            instead=f"budget=dp.Budget(epsilon=2, delta={shown(max(2 * delta, budget.delta))}, "
+            f"reserved_delta={shown(delta)}) when the dataset is registered, or a smaller delta",
+        )
+
+
+def refuse_uncapped(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
+    """Refuse keys where nothing limits how many of them one unit has."""
+    if caps.max_groups is None and caps.max_rows is None:
+        named = ", ".join(map(repr, columns))
+        raise UnboundedError(
+            f"keys of {named} that are discovered",
+            because=f"nothing limits how many keys one {' and '.join(unit.columns)} has, "
+            "so one of them could show any number of keys",
+            instead=f"group_by({named}, keys=dp.discover(...), max_groups=3), or max_groups in the catalog",
+        )
+
+
+def _asked(query: plan.Aggregate, scope: Bound) -> _Asked:
+    grouping, unit = query.grouping, scope.table.unit
+    assert grouping.discovery is not None  # noqa: S101 - planning sees to it
+    caps = bounding.effective(unit, scope.table.caps, grouping.max_groups, grouping.max_rows_per_group)
+    refuse_uncapped(grouping.discovery.columns, unit, caps)
+    recipes = tuple(recipe(output, scope) for output in query.outputs)
+    return _Asked(query, grouping.discovery, scope, recipes, caps, shares_of(query, recipes, unit, caps))
+
+
+def _rules(wanted: plan.KeyRule | None, spent: Spending) -> list[plan.KeyRule]:
+    """The rules that a spending can pay for: thresholds have the noise of the answers."""
+    payable: list[plan.KeyRule] = ["optimal", spent.mechanism]
+    return [name for name in payable if wanted in (None, name)]
+
+
+def _plan(asked: _Asked, name: plan.KeyRule, spent: Spending, delta: Fraction) -> DiscoveryPlan:
+    discovery, unit = asked.discovery, asked.scope.table.unit
+    whole = sum(asked.shares.values(), discovery.weight)
+    if name == "optimal":
+        share = discovery.weight / whole
+        rest = replace(spent, amount=spent.amount * (1 - share))
+        basis, noises = asked.noised(rest, asked.shares)
+        part = allocation.pure_epsilon(replace(spent, amount=spent.amount * share))
+    else:
+        shares = asked.shares | {CountUnits(): asked.shares.get(CountUnits(), Fraction(0)) + discovery.weight}
+        share = shares[CountUnits()] / whole
+        rest = spent
+        basis, noises = asked.noised(rest, shares)
+        part = _price(noises[basis.drawn.index(CountUnits())])
+    rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
+    answers = asked.answers(rest, basis, noises, delta)
+    return DiscoveryPlan(answers, rule, share, spent, delta + discovery.delta)
+
+
+def _price(noise: balancing.Noise) -> Fraction:
+    return noise.epsilon if isinstance(noise, Laplace) else noise.rho
+
+
+def _rule(name: plan.KeyRule, price: Fraction, discovery: plan.Discovery, groups: int, neighbours: str) -> KeyRule:
+    told = {"delta": discovery.delta, "groups": groups, "neighbours": neighbours, "at_least": discovery.at_least}
+    if name == "gaussian":
+        return GaussianThreshold(rho=price, **told)  # type: ignore[arg-type]
+    kind = Optimal if name == "optimal" else LaplaceThreshold
+    return kind(epsilon=price, **told)  # type: ignore[arg-type]
+
+
+def _no_rule(wanted: plan.KeyRule | None) -> ParameterError:
+    other = "mechanism='laplace'" if wanted == "laplace" else "a promise whose delta is not all reserved"
+    return ParameterError(
+        f"rule={wanted!r} beside answers with another noise",
+        because="a threshold has the noise of the answers, and what the query asks for buys the other kind",
+        instead=f"rule='optimal', or {other}",
+    )

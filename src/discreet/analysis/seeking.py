@@ -1,0 +1,159 @@
+"""Two ways to find bounds on a public scale from the rows in each of its bins.
+
+By counts: each bin's count gets noise, and bounds are chosen from the noisy counts alone. By growth: a bound moves away
+from zero, one candidate after the other, until the sum of clamped steps hardly grows; growth is counted in rows, by how
+many rows it would take that are all beyond the next candidate, and above-threshold tells where it ends.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from discreet import events
+from discreet.analysis.allocation import Spending, mechanisms
+from discreet.analysis.bounding import spread
+from discreet.analysis.logscale import Bounds, Scale
+from discreet.analysis.sensitivity import Sensitivity, sensitivity
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.threshold import AboveThreshold, Stream
+from discreet.pushdown import CountRows
+from discreet.release import Measured
+from discreet.unit import Caps, Neighbours
+
+OVERLOOKED = Fraction(1, 5_000)
+"""How often some noise on empty bins is so far from zero, on either side, that it is taken for rows."""
+BEYOND = Fraction(3, 8), Fraction(2, 3)
+"""The same of one bin beyond the others, and by how much less with each bin that it is farther: it costs more."""
+OVERSHOT = Fraction(1, 100)
+"""Twice how often noise on a threshold is so far above it that bounds are widened where nothing grows."""
+BOUNDS = "lower and upper bound"
+
+Cost = Callable[[Bounds], float]
+
+
+class Found(NamedTuple):
+    """Bounds in steps, and the noisy counts that they were chosen from, where there are any."""
+
+    bounds: Bounds
+    counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ByCounts:
+    """Noise on the count of each bin, and what counts must be above for a bin to be taken as filled."""
+
+    scale: Scale
+    mechanism: Laplace | Gaussian
+    moved: Sensitivity
+
+    @cached_property
+    def thresholds(self) -> tuple[int, ...]:
+        """Of any bin, and of those that are so far beyond the outermost that are above it."""
+        sure = int(self.mechanism.simultaneous_margin(len(self.scale.bins), 1 - OVERLOOKED))
+        found, distance, (chance, less) = [sure], 1, BEYOND
+        while (near := int(self.mechanism.margin(1 - chance * less**distance / distance**2))) < sure:
+            found.append(near)
+            distance += 1
+        return tuple(found)
+
+    def event(self) -> events.Event:
+        """What finding does, for the accountants."""
+        return self.mechanism.event()
+
+    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
+        """Bounds from noisy counts: those of the least cost, or of all that is filled where there is none."""
+        noisy = [int(count) for count in self.mechanism.release(list(counts))]
+        if cost is None:
+            return Found(self.scale.spanned(self.scale.filled(noisy, self.thresholds)), tuple(noisy))
+        return Found(self.scale.chosen(noisy, self.thresholds, cost), tuple(noisy))
+
+    def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
+        """What was noisy on the way, and the bounds that came of it."""
+        is_laplace = isinstance(self.mechanism, Laplace)
+        noise = "discrete Laplace" if is_laplace else "discrete Gaussian"
+        width = self.mechanism.scale if isinstance(self.mechanism, Laplace) else self.mechanism.sigma
+        norms = width, self.moved.l1, self.moved.l2_squared
+        return (
+            Measured("rows by size", noise, *norms, Fraction(1), found.counts, "bins of sizes"),
+            Measured("bounds", "chosen from the noisy counts", *norms, grid, found.bounds, BOUNDS),
+        )
+
+    @property
+    def told(self) -> str:
+        """In words, with its noise."""
+        return (
+            f"noisy counts of {len(self.scale.bins)} bins of sizes; {self.thresholds[0]:,} rows in one are surely seen"
+        )
+
+
+@dataclass(frozen=True)
+class ByGrowth:
+    """One above-threshold for both sides of zero, which ends once on each side that the scale has."""
+
+    scale: Scale
+    mechanism: AboveThreshold
+
+    def event(self) -> events.Event:
+        """What finding does, for the accountants."""
+        return self.mechanism.event()
+
+    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
+        """Bounds at which the sum hardly grows."""
+        above = [self.scale.clamped(counts, sums, (0, end)) for end in self.scale.above]
+        below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
+        stream = self.mechanism.open()
+        high = _reached(stream, self.scale.above, above)
+        low = -_reached(stream, self.scale.below, below)
+        return Found((low, high) if low < high else self.scale.narrowest)
+
+    def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
+        """The bounds, with the noise of the comparisons."""
+        size, moved = self.mechanism.scales.comparison, int(self.mechanism.sensitivity)
+        return (Measured("bounds", "above threshold", size, moved, moved**2, grid, found.bounds, BOUNDS),)
+
+    @property
+    def told(self) -> str:
+        """In words, with its noise."""
+        return f"bounds that are widened until the sum grows as by fewer than {-int(self.mechanism.threshold):,} rows"
+
+
+Seeker = ByCounts | ByGrowth
+
+
+def by_counts(scale: Scale, spent: Spending, caps: Caps, groups: int, neighbours: Neighbours) -> ByCounts:
+    """All groups are counted together: one unit has as many rows there as in all groups at most."""
+    together = Caps(spread(caps, groups).l1)
+    moved = sensitivity(CountRows(), together, 1, neighbours, len(scale.bins))
+    (noise,) = mechanisms(spent, (Fraction(1),), (moved,))
+    return ByCounts(scale, noise, moved)
+
+
+def by_growth(scale: Scale, epsilon: Fraction, caps: Caps, groups: int, neighbours: Neighbours) -> ByGrowth:
+    """Under add_remove, rows only make sums grow on both sides."""
+    words: dict[str, Any] = {
+        "epsilon": epsilon,
+        "sensitivity": spread(caps, groups).l1,
+        "answers": bool(scale.below) + bool(scale.above),
+        "monotone": neighbours is Neighbours.ADD_REMOVE,
+    }
+    scales = AboveThreshold(threshold=0, **words).scales
+    # noise on the threshold is drawn once, and where it is too high, bounds are widened without any growth
+    least = math.ceil(scales.threshold * -math.log(OVERSHOT) + scales.comparison)
+    return ByGrowth(scale, AboveThreshold(threshold=-least, **words))
+
+
+def _reached(stream: Stream, ends: Sequence[int], totals: Sequence[int]) -> int:
+    """The last candidate before which the total still grew.
+
+    From one candidate to the next, a row adds at most their distance, so the growth over it, rounded down, is moved by
+    a unit by at most its number of rows.
+    """
+    reached = before = 0
+    for end, total in zip(ends, totals, strict=True):
+        if stream.ask(-((total - before) // (end - reached))).is_above:
+            break
+        reached, before = end, total
+    return reached

@@ -1,0 +1,175 @@
+"""Public facts about one column: its type and, where they are public, its bounds, grid, keys and missing values.
+
+Numbers are exact: `0.1` in a catalog is 1/10. Cells that do not fit the type of their column are missing.
+"""
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+
+from discreet.errors import ParameterError
+from discreet.exact import rational
+
+Value = str | int | bool | dt.date | dt.datetime | None
+
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
+_PLAIN = frozenset({str, int, bool, float, dt.date, dt.datetime, type(None)})
+_RATIO = re.compile(r"-?[0-9]{1,400}/[1-9][0-9]{0,400}")
+
+
+class ColumnType(StrEnum):
+    """What a column holds; cells that do not fit are missing, never an error."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    DOCUMENT = "document"
+    BINARY = "binary"
+
+
+NUMERIC = (ColumnType.INTEGER, ColumnType.REAL)
+UNSTRUCTURED = (ColumnType.DOCUMENT, ColumnType.BINARY)
+
+
+def python_value(value: Any) -> object:
+    """A value as plain Python has it: scalars of numpy and pandas, and subclasses of text and numbers, converted."""
+    kind = type(value)
+    if kind in _PLAIN or kind.__name__ in ("NaTType", "NAType"):
+        return value if kind in _PLAIN else None
+    if kind.__module__ == "numpy" and value.shape == ():
+        fine = kind.__name__ == "datetime64" and "[D]" not in str(value.dtype)
+        item = (value.astype("datetime64[us]") if fine else value).item()
+        return item if type(item) is kind else python_value(item)
+    match value:
+        case str():
+            return str.__str__(value)
+        case int():
+            return int(value)
+        case float():
+            return float(value)
+        case dt.datetime():
+            return dt.datetime.combine(value.date(), value.timetz())
+        case dt.date():
+            return dt.date(value.year, value.month, value.day)
+    return value
+
+
+def _exact(value: object) -> Fraction:
+    read = Fraction(value) if isinstance(value, str) and _RATIO.fullmatch(value) else value
+    try:
+        return rational(read, "it")
+    except ParameterError as refusal:
+        raise ValueError(refusal.because) from None
+
+
+def listed(value: object) -> object:
+    """A list as the tuple that frozen facts hold."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _keys(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    keys = tuple(python_value(key) for key in value)
+    for key in keys:
+        if key is not None and not isinstance(key, str | int | dt.date):
+            raise ValueError(f"{key} is no text, whole number, boolean, date or timestamp")
+    return keys
+
+
+def _text_of(value: Fraction) -> int | str:
+    return value.numerator if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+
+
+Exact = Annotated[Fraction, BeforeValidator(_exact), PlainSerializer(_text_of, when_used="json")]
+
+
+def member(kind: type[StrEnum]) -> BeforeValidator:
+    """What reads a member of an enumeration by its text."""
+
+    def read(value: object) -> StrEnum:
+        if not isinstance(value, str) or value not in tuple(kind):
+            raise ValueError(f"it must be one of {', '.join(kind)}")
+        return kind(value)
+
+    return BeforeValidator(read)
+
+
+class Fact(BaseModel):
+    """A strict, frozen piece of a catalog."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def _dated(data: Any) -> Any:
+    """Keys of date columns may be written as ISO text."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("keys"), list | tuple):
+        return data
+    parse = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}.get(str(data.get("type")), str)
+    try:
+        return dict(data) | {"keys": tuple(parse(k) if isinstance(k, str) else k for k in data["keys"])}
+    except ValueError:
+        raise ValueError(f"keys: a {data['type']} is written in ISO form, such as 2026-01-31") from None
+
+
+class Column(Fact):
+    """One column: its type and, where they are public, its bounds, grid, keys and policy for missing values."""
+
+    type: Annotated[ColumnType, member(ColumnType)]
+    bounds: Annotated[tuple[Exact, Exact] | None, BeforeValidator(listed)] = None
+    grid: Exact | None = None
+    keys: Annotated[tuple[Value, ...] | None, BeforeValidator(_keys)] = None
+    missing: Annotated[Literal["skip"] | Exact, BeforeValidator(lambda v: v if v == "skip" else _exact(v))] = "skip"
+    provenance: str | None = None
+
+    _dates = model_validator(mode="before")(_dated)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Column":
+        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
+            raise ValueError("bounds: the lower one is above the upper one")
+        for field, value in (("bounds", self.bounds), ("grid", self.grid), ("missing", self.missing)):
+            if self.type not in NUMERIC and value not in (None, "skip"):
+                raise ValueError(f"{field}: a column of type {self.type} has none")
+        if self.grid is not None and self.grid <= 0:
+            raise ValueError("grid: it must be above zero")
+        if self.keys is not None:
+            _check_keys(self.keys, self.type)
+        return self
+
+
+def _check_keys(keys: tuple[Value, ...], kind: ColumnType) -> None:
+    if kind in (ColumnType.REAL, *UNSTRUCTURED):
+        raise ValueError(f"keys: a column of type {kind} has no list of keys")
+    if len({(type(key), key) for key in keys}) != len(keys):
+        raise ValueError("keys: a key appears twice")
+    for key in keys:
+        if key is not None and not is_of_type(key, kind):
+            raise ValueError(f"keys: {key!r} is not of type {kind}")
+
+
+def is_of_type(value: object, kind: ColumnType) -> bool:
+    """Whether a Python value can stand for a cell of the type."""
+    match kind:
+        case ColumnType.INTEGER:
+            return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        case ColumnType.REAL:
+            return is_of_type(value, ColumnType.INTEGER) or (isinstance(value, float) and math.isfinite(value))
+        case ColumnType.TEXT:
+            return isinstance(value, str) and not _UNSTORABLE.search(value)
+        case ColumnType.BOOLEAN:
+            return isinstance(value, bool)
+        case ColumnType.DATE:
+            return isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+        case ColumnType.TIMESTAMP:
+            return isinstance(value, dt.datetime)
+    return False

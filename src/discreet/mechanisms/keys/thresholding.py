@@ -1,0 +1,39 @@
+"""Noise and a threshold on numbers of units: the least threshold for a tail, and which keys pass it."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.keys.rule import Kept, Units, counts_of
+from discreet.mechanisms.laplace import Laplace
+
+
+def least_threshold(tail: Callable[[int], Fraction], allowed: Fraction) -> int:
+    """The least integer t >= 0 with tail(t) <= allowed; the tail, P[Y > t] rounded up, falls to zero."""
+    short, enough = -1, 0
+    while tail(enough) > allowed:
+        short, enough = enough, 2 * enough + 1
+    while enough - short > 1:
+        middle = (short + enough) // 2
+        short, enough = (middle, enough) if tail(middle) > allowed else (short, middle)
+    return enough
+
+
+def above(units: Units, noise: Laplace | Gaussian, at_least: int, threshold: int) -> list[Kept]:
+    """Keys of at least so many units whose number, less at_least - 1, is above the threshold with its noise."""
+    counts = counts_of(units)
+    places = [place for place, count in enumerate(counts) if count >= at_least]
+    noisy = noise.release([counts[place] for place in places])
+    return [
+        Kept(place, int(value))
+        for place, value in zip(places, noisy, strict=True)
+        if value - (at_least - 1) > threshold
+    ]
+
+
+def passing(noise: Laplace | Gaussian, considered: int, threshold: int) -> float:
+    """P[considered + Y > threshold], and zero for a key that is not considered."""
+    beyond = threshold - considered
+    if considered < 1:
+        return 0.0
+    return noise.tail(beyond) / 2 if beyond >= 0 else 1 - noise.tail(-beyond - 1) / 2

@@ -1,0 +1,110 @@
+"""Quantiles from noisy counts at every level of a tree over the steps of a public grid: all of them at one price.
+
+Definition
+    The leaves of a tree are the steps 0, ..., K-1 of a public grid, with how many rows are at each, in every group.
+    Each level that is measured gets independent discrete Laplace or discrete Gaussian noise. From the noisy counts
+    follow estimates E_i of how many rows are below step i, by least squares with the variances 2 scale^2, or sigma^2.
+    The quantile q is found by bisection: of the steps that are left, in the middle, it goes up if E_i < q E_K.
+
+Guarantee
+    A release costs what its levels cost, each by its own sensitivity over all groups: prices add up. Estimates and
+    quantiles follow from it and cost nothing. Let v be at least the sum, over all nodes, of the square of how much the
+    node's noise counts in E_i - q E_K times its variance, for each i. With a probability of at least 1 - beta the step
+    is within `reach` ranks of q n: the least t for which 2 D times the tail bound of a noise of variance v is at most
+    beta, D being how often K steps can be halved. Proof: docs/proofs/mechanisms/quantile/tree.md.
+
+Exactness
+    Noisy counts are exact draws on exact integers. Estimates, v and the tail bound are floats, which no guarantee of
+    privacy rests on; margins are rounded up to whole ranks.
+
+Not covered
+    Whether the sensitivities are true of the counts. What a rank is worth in the values. Whether quantiles of one group
+    are in order where E_K is negative; elsewhere a lower quantile is never at a higher step.
+
+References
+    Hay, Rastogi, Miklau and Suciu, Boosting the Accuracy of Differentially Private Histograms Through Consistency, VLDB
+    2010, Theorem 3; Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020,
+    Lemma 17 (sub-Gaussian); Boucheron, Lugosi and Massart, Concentration Inequalities, 2013, Section 2.4.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import short_traceback
+from discreet.events import ComposedEvent
+from discreet.exact import Number
+from discreet.mechanisms import lattice
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.laplace import Laplace
+
+_ROUNDING = 1 + 1e-9
+_HALVINGS = 100
+
+
+@dataclass(frozen=True)
+class NoisyTree:
+    """Noise for each level of a tree, leaves first; None for a level that is not measured."""
+
+    levels: tuple[Laplace | Gaussian | None, ...]
+
+    def event(self) -> ComposedEvent:
+        """What a release of all levels does."""
+        return ComposedEvent(tuple(noise.event() for noise in self.levels if noise is not None))
+
+    @short_traceback
+    def release(self, counts: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The counts of the levels that are measured, all groups of a level in one list, with fresh noise."""
+        measured = [noise for noise in self.levels if noise is not None]
+        return [list(map(int, noise.release(level))) for noise, level in zip(measured, counts, strict=True)]
+
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """What the noise of each level varies by, at most; infinite where a level is not measured."""
+        return tuple(math.inf if noise is None else _variance(noise) for noise in self.levels)
+
+    def reach(self, variance: float, steps: int, confidence: Number = 0.95) -> int:
+        """The ranks that a quantile of one group is off by, at most, with at least this probability."""
+        outside = float(1 - lattice.confidence_of(confidence)) / max(1, math.ceil(math.log2(steps)))
+        scales = [noise.scale for noise in self.levels if isinstance(noise, Laplace)]
+        if not scales:
+            return math.ceil(math.sqrt(2 * variance * math.log(2 / outside)) * _ROUNDING)
+        return math.ceil(_laplace_reach(variance / 2, max(scales), math.log(2 / outside)) * _ROUNDING)
+
+
+def bisected(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
+    """The step that a quantile is at, from estimates of how many rows are below each step, and at last of all rows."""
+    target = float(share) * below[-1]
+    slack = 1e-9 * (1 + abs(target))
+    low, high = 0, len(below) - 2
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if below[middle] < target - slack else (low, middle - 1)
+    return low
+
+
+def _variance(noise: Laplace | Gaussian) -> float:
+    return 2 * noise.scale**2 if isinstance(noise, Laplace) else noise.sigma**2
+
+
+def _laplace_reach(spread: float, largest: float, wanted: float) -> float:
+    """The least t at which the exponent of the tail bound is at least the wanted one.
+
+    `spread` is the sum of squares of the scales, `largest` at least the largest of them.
+    """
+    widest = min(largest, math.sqrt(spread))
+    low, high = 0.0, 2 * math.sqrt(spread * wanted) + 2 * widest * wanted
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _exponent(middle, spread, widest) >= wanted else (middle, high)
+    return high
+
+
+def _exponent(t: float, spread: float, widest: float) -> float:
+    """The largest s t + (spread/widest^2) ln(1 - s^2 widest^2), which minus ln P[noise > t] is at least."""
+    s = t / (spread + math.sqrt(spread**2 + (t * widest) ** 2))
+    return s * t + spread / widest**2 * math.log1p(-((s * widest) ** 2))

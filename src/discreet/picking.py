@@ -1,0 +1,161 @@
+"""Which rows of a release go together, and the quantities that its outputs are in the noisy integers of those rows."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.answers import Factors, Key, Measured, Output
+from discreet.catalog import Value
+from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
+from discreet.margins import Noise
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.quantities import Atom, Linear, Quotient
+
+Where = Mapping[str, Value | Sequence[Value]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The noisy integers of one release, with what tells them apart from those of every other release."""
+
+    name: str
+    measured: tuple[Measured, ...]
+    noises: tuple[Noise | None, ...]
+
+    def linear(self, factors: Factors, rows: Sequence[int]) -> Linear:
+        """The sum over rows of so many times the steps of each measured column."""
+        found: dict[Atom, Fraction] = {}
+        for place, factor in factors:
+            for row in rows:
+                found[self._atom(place, row)] = factor
+        return Linear(found)
+
+    def _atom(self, place: int, row: int) -> Atom:
+        noise = self.noises[place]
+        if noise is None:
+            raise _unknown_noise(self.measured[place].mechanism)
+        return Atom(self.name, place, row, self.measured[place].steps[row], noise)
+
+
+def source_of(receipt: Mapping[str, Any], keys: tuple[Key, ...], measured: tuple[Measured, ...]) -> Source:
+    """The same release read twice is the same source: its noise cancels where it is subtracted from itself."""
+    told = [json.dumps(receipt, sort_keys=True, default=str), repr(keys), repr(measured)]
+    name = hashlib.sha256("\n".join(told).encode()).hexdigest()
+    return Source(name, measured, tuple(noise_of(one) for one in measured))
+
+
+def noise_of(measured: Measured) -> Noise | None:
+    """The noise on measured integers that stand one in each row; None where they have another kind of noise."""
+    if measured.places:
+        return None
+    match measured.mechanism:
+        case "discrete Laplace":
+            return Laplace.with_scale(scale=measured.scale, sensitivity=measured.l1)
+        case "discrete Gaussian":
+            return Gaussian.with_sigma(sigma=measured.scale, squared_sensitivity=measured.l2_squared)
+    return None
+
+
+def total_of(output: Output, source: Source, rows: Sequence[int]) -> Linear:
+    """The total of an output over rows; refused where it does not add up."""
+    if output.over:
+        raise UnsupportedError(
+            f"a total of {output.kind} {output.name!r}",
+            because="means do not add up",
+            instead=f"release.mean({output.name!r}), which weighs each group by its noisy count",
+        )
+    require_parts(output)
+    return source.linear(output.parts, rows)
+
+
+def mean_of(output: Output, source: Source, rows: Sequence[int]) -> Quotient:
+    """The mean over rows: all sums over all counts; refused where the output is no mean."""
+    if not output.over:
+        raise UnsupportedError(
+            f"a mean of {output.kind} {output.name!r}",
+            because="it was not released as a mean, so how many rows it is over is not known",
+            instead=f'release.ratio({output.name!r}, "n") by an output that counts, or dp.mean(...) in the query',
+        )
+    require_parts(output)
+    return Quotient(source.linear(output.parts, rows), source.linear(output.over, rows), output.bounds)
+
+
+def is_certain(output: Output) -> bool:
+    """Whether an output has no noise of its own, like bounds that were found first and are then known."""
+    return not output.parts and not output.margin_of and not any(output.margins)
+
+
+def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
+    """What an output is in one row."""
+    if is_certain(output):
+        return Linear({}, Fraction(output.values[row]))
+    return mean_of(output, source, [row]) if output.over else total_of(output, source, [row])
+
+
+def chosen_rows(keys: tuple[Key, ...], count: int, where: Where | None) -> list[int]:
+    """The rows whose keys are the ones asked for; a key or a value that is not there is refused."""
+    wanted = {name: _values(key_named(keys, name), asked) for name, asked in (where or {}).items()}
+    columns = {key.name: key.values for key in keys}
+    return [row for row in range(count) if all(columns[name][row] in values for name, values in wanted.items())]
+
+
+def grouped(
+    keys: tuple[Key, ...], rows: Sequence[int], by: str | Sequence[str] | None
+) -> tuple[tuple[Key, ...], list[list[int]]]:
+    """The coarser keys, each once and in the order of the release, and the rows that belong to each."""
+    names = [] if by is None else [by] if isinstance(by, str) else list(by)
+    chosen = [key_named(keys, name) for name in names]
+    members: dict[tuple[Value, ...], list[int]] = {} if names else {(): []}
+    for row in rows:
+        members.setdefault(tuple(key.values[row] for key in chosen), []).append(row)
+    coarse = tuple(
+        Key(key.name, key.type, tuple(values[place] for values in members)) for place, key in enumerate(chosen)
+    )
+    return coarse, list(members.values())
+
+
+def key_named(keys: tuple[Key, ...], name: str) -> Key:
+    """The key column of that name."""
+    for key in keys:
+        if key.name == name:
+            return key
+    known = [key.name for key in keys]
+    raise NameNotFoundError(
+        f"key {name!r}",
+        because="the release is not grouped by it" if known else "the release has no groups",
+        instead=suggestion(str(name), known) if known else 'release.total("n") without keys',
+    )
+
+
+def _values(key: Key, asked: Value | Sequence[Value]) -> set[Value]:
+    values: set[Any] = set(asked) if isinstance(asked, list | tuple | set | frozenset) else {asked}
+    for value in values:
+        if value not in key.values:
+            known = list(dict.fromkeys(key.values))
+            raise ParameterError(
+                f"{key.name}={value!r}",
+                because="the release has no row with that key",
+                instead=f"one of {', '.join(map(repr, known[:5]))}" + (", ..." if len(known) > 5 else ""),
+            )
+    return values
+
+
+def require_parts(output: Output) -> None:
+    """Refuse an output that is not read off what was measured by adding."""
+    if not output.parts:
+        raise UnsupportedError(
+            f"a value derived from {output.kind} {output.name!r}",
+            because="it does not add up over groups: it is not a sum of what was measured",
+            instead="counts, sums and means, which do; or a query of its own for the coarser groups",
+        )
+
+
+def _unknown_noise(mechanism: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"a margin of noise from {mechanism!r}",
+        because="only sums of discrete Laplace and Gaussian noise have proved margins here",
+        instead="outputs that are read off such noise, or a query of its own",
+    )

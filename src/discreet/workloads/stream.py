@@ -1,0 +1,167 @@
+"""Questions without end about one histogram: answered from a public one, which is corrected only where it is wrong.
+
+Definition
+    Counts x of bins are secret; a public histogram h starts even and adds up to a public total. A question is a range
+    of bins. Its exact count is held against that of h, first from above and then from below, by one above-threshold
+    watch. Where the watch tells below, the answer is that of h. Where it tells above, it shows the difference under
+    fresh noise; h is rescaled inside and outside of the range to meet it, and the answer is the corrected one. After
+    the last correction the stream is closed.
+
+Guarantee
+    If one unit moves the count of any set of bins by at most `rows`, all answers together, of any number of questions
+    that may depend on earlier answers, are epsilon-DP, with the epsilon of the watch. Proof:
+    docs/proofs/workloads/stream.md.
+
+Exactness
+    Counts, differences and thresholds are whole numbers, and the noise is that of the watch. The public histogram is
+    floats; what is compared is its count of the range, rounded to a whole number.
+
+Not covered
+    Whether the total is public: under "add_remove" the number of rows is not, and a noisy one is to be given. How good
+    answers are once the stream is closed. The time that an answer takes, which tells whether it was a correction, as
+    the answer does.
+
+References
+    Hardt and Rothblum, A Multiplicative Weights Mechanism for Privacy-Preserving Data Analysis, FOCS 2010; Dwork and
+    Roth, The Algorithmic Foundations of Differential Privacy, 2014, Section 4.2 (online query release).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, short_traceback
+from discreet.events import PureEvent
+from discreet.exact import Number, whole
+from discreet.mechanisms.threshold import AboveThreshold
+
+_EXAMPLE = "Online(bins=100, total=30_000, threshold=500, epsilon=1, corrections=20)"
+
+
+@dataclass(frozen=True)
+class Told:
+    """The answer to one question, and whether the public histogram was corrected for it."""
+
+    value: int
+    corrected: bool
+
+
+@dataclass(frozen=True, init=False)
+class Online:
+    """The price and the noise of a stream of ranges, fixed before it opens."""
+
+    bins: int
+    total: int
+    watch: AboveThreshold
+
+    @short_traceback
+    def __init__(
+        self, *, bins: int, total: int, threshold: Number, epsilon: Number, corrections: int = 10, rows: int = 1
+    ) -> None:
+        object.__setattr__(self, "bins", whole(bins, "bins"))
+        object.__setattr__(self, "total", whole(total, "total"))
+        watch = AboveThreshold(
+            threshold=threshold,
+            epsilon=epsilon,
+            sensitivity=whole(rows, "rows"),
+            answers=whole(corrections, "corrections"),
+            with_answers=True,
+        )
+        object.__setattr__(self, "watch", watch)
+
+    def event(self) -> PureEvent:
+        """What opening a stream does, with all that is ever asked of it."""
+        return self.watch.event()
+
+    @short_traceback
+    def open(self, counts: Sequence[int]) -> "OnlineStream":
+        """A stream of questions about exact counts of the bins; charge the event before."""
+        return OnlineStream(self, counts)
+
+
+class OnlineStream:
+    """An open stream: `ask` until the last correction; made by Online.open()."""
+
+    __slots__ = ("_counts", "_histogram", "_total", "_watch")
+
+    def __init__(self, online: Online, counts: Sequence[int]) -> None:
+        if len(counts) != online.bins:
+            raise ParameterError(
+                "counts for another number of bins", because="there is one for each bin", instead=_EXAMPLE
+            )
+        self._total = online.total
+        self._counts = [0, *np.cumsum(np.array(counts, dtype=object))]
+        self._histogram = np.full(online.bins, online.total / online.bins)
+        self._watch = online.watch.open()
+
+    def __repr__(self) -> str:
+        return f"a stream with {self.left} corrections left"
+
+    @property
+    def left(self) -> int:
+        """How many corrections are left before the stream is closed."""
+        return self._watch.left
+
+    @property
+    def histogram(self) -> NDArray[np.float64]:
+        """The public histogram: free to read, also after the stream is closed."""
+        return self._histogram.copy()
+
+    def public(self, lo: int, hi: int) -> int:
+        """The count of bins lo to hi - 1 in the public histogram, rounded: free."""
+        self._refuse_unfit(lo, hi)
+        return round(math.fsum(self._histogram[lo:hi]))
+
+    @short_traceback
+    def ask(self, lo: int, hi: int) -> Told:
+        """How many there are in bins lo to hi - 1."""
+        expected = self.public(lo, hi)
+        difference = int(self._counts[hi] - self._counts[lo]) - expected
+        for sign in (1, -1):
+            answer = self._watch.ask(sign * difference)
+            if answer.answer is not None:
+                return self._corrected(lo, hi, expected + sign * int(answer.answer))
+            if self._watch.is_closed:
+                break
+        return Told(expected, corrected=False)
+
+    def close(self) -> None:
+        """End the stream; what it cost stays spent."""
+        self._watch.close()
+
+    def _corrected(self, lo: int, hi: int, value: int) -> Told:
+        """Rescale inside and outside of a range, so that both add up to what was told of them."""
+        inside = np.zeros(len(self._histogram), bool)
+        inside[lo:hi] = True
+        share = min(max(value, 0), self._total) if hi - lo < len(inside) else self._total
+        for part, wanted in ((inside, share), (~inside, self._total - share)):
+            self._histogram[part] = _scaled(self._histogram[part], wanted)
+        return Told(value, corrected=True)
+
+    def _refuse_unfit(self, lo: int, hi: int) -> None:
+        if not 0 <= lo < hi <= len(self._histogram):
+            raise ParameterError(
+                f"the bins from {lo!r} up to {hi!r}",
+                because=f"a range has at least one of {len(self._histogram):,} bins",
+                instead=f"ask(0, {len(self._histogram)})",
+            )
+
+
+def corrections_enough(bins: int, total: int, error: int) -> int:
+    """So many corrections, each of an error of at least this, bring an even histogram to any other of that total.
+
+    A correction that meets the truth lowers the relative entropy, which starts at most at ln(bins), by at least
+    2 (error/total)^2 (Pinsker). With noisy corrections it is a guide.
+    """
+    return math.ceil(math.log(bins) * total**2 / (2 * error**2)) if bins > 1 else 1
+
+
+def _scaled(part: NDArray[np.float64], wanted: int) -> NDArray[np.float64]:
+    whole_part = part.sum()
+    if whole_part <= 0:
+        return np.full(len(part), wanted / max(1, len(part)))
+    result: NDArray[np.float64] = part * (wanted / whole_part)
+    return result

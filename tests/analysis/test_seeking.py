@@ -1,0 +1,112 @@
+"""Bounds from noisy counts and from growth: prices, thresholds, and what is found where the noise is small."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet import events
+from discreet.accounting.filters import cost
+from discreet.analysis.allocation import Spending
+from discreet.analysis.logscale import Scale
+from discreet.analysis.seeking import BOUNDS, OVERLOOKED, by_counts, by_growth
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.unit import Caps, Neighbours
+
+SCALE = Scale.between(-1000, 1000)
+ONE = Caps(1, 1, 1)
+BOTH = list(Neighbours)
+
+
+def _spent(amount, kind="laplace") -> Spending:
+    return Spending(kind, Fraction(amount), Fraction(amount), "")
+
+
+def _bins(values) -> tuple[list[int], list[int]]:
+    places = [sum(edge <= value for edge in SCALE.edges) for value in values]
+    counts = [places.count(i) for i in range(len(SCALE.bins))]
+    return counts, [sum(v for v, p in zip(values, places, strict=True) if p == i) for i in range(len(SCALE.bins))]
+
+
+@pytest.mark.guarantee("analysis.scouting")
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("caps", [ONE, Caps(3), Caps(5, 2, 3), Caps(None, 2, 2)])
+def test_counts_of_all_groups_together_move_by_all_rows_of_a_unit(caps, neighbours):
+    seeker = by_counts(SCALE, _spent(1), caps, 4, neighbours)
+    rows = {ONE: 1, Caps(3): 3, Caps(5, 2, 3): 5, Caps(None, 2, 2): 4}[caps]
+    twice = 2 if neighbours is Neighbours.REPLACE_ONE else 1
+    assert seeker.moved.l1 == twice * rows
+    assert seeker.moved.l2_squared == twice * rows**2
+    assert seeker.mechanism == Laplace(sensitivity=twice * rows, epsilon=1)
+
+
+@pytest.mark.parametrize("amount", ["1", "1/7", "1/100"])
+def test_a_search_costs_what_it_may_spend(amount):
+    pure = by_counts(SCALE, _spent(amount), ONE, 1, BOTH[0])
+    assert cost(pure.event()).epsilon <= cost(events.PureEvent(Fraction(amount))).epsilon
+    gaussian = by_counts(SCALE, _spent(amount, "gaussian"), ONE, 1, BOTH[0])
+    assert isinstance(gaussian.mechanism, Gaussian)
+    assert gaussian.mechanism.rho <= Fraction(amount)
+    growth = by_growth(SCALE, Fraction(amount), ONE, 1, BOTH[0])
+    assert growth.mechanism.epsilon <= Fraction(amount)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_noise_on_empty_bins_is_above_the_first_threshold_as_seldom_as_is_said(kind):
+    seeker = by_counts(SCALE, _spent("1/4", kind), ONE, 1, BOTH[0])
+    sure, *near = seeker.thresholds
+    one_bin = seeker.mechanism.tail(sure) / 2
+    assert len(SCALE.bins) * one_bin <= float(OVERLOOKED) * 0.51
+    assert near == sorted(near)
+    assert near[-1] < sure
+
+
+@pytest.mark.parametrize("neighbours", BOTH)
+def test_growth_is_monotone_only_where_units_are_added_or_removed(neighbours):
+    seeker = by_growth(SCALE, Fraction(1), Caps(3), 2, neighbours)
+    assert seeker.mechanism.sensitivity == 3
+    assert seeker.mechanism.monotone is (neighbours is Neighbours.ADD_REMOVE)
+
+
+def test_a_stream_ends_once_on_each_side_that_a_scale_has():
+    assert by_growth(SCALE, Fraction(1), ONE, 1, BOTH[0]).mechanism.answers == 2
+    one = by_growth(Scale.between(0, 100), Fraction(1), ONE, 1, BOTH[0])
+    assert one.mechanism.answers == 1
+    assert one.event() == one.mechanism.event()
+    assert Fraction(99, 100) < one.mechanism.epsilon <= 1
+
+
+@pytest.mark.parametrize("values", [[60] * 500 + [130] * 400, [-60] * 500 + [130] * 400, [6] * 300])
+def test_with_hardly_any_noise_both_ways_find_the_bounds_of_the_values(values):
+    """At epsilon 100 some noise is as large as one row with probability 1e-20."""
+    counts, sums = _bins(values)
+    low, high = SCALE.filled(counts, (0,))
+    by_size = by_counts(SCALE, _spent(100), ONE, 1, BOTH[0]).find(counts, sums, None)
+    assert by_size.bounds == (low, high)
+    assert list(by_size.counts) == counts
+    grown = by_growth(SCALE, Fraction(100), ONE, 1, BOTH[0]).find(counts, sums, None)
+    assert grown.bounds == (min(0, low), high)
+    assert grown.counts == ()
+
+
+def test_where_there_are_no_rows_the_narrowest_bounds_are_left():
+    """At epsilon 100 some noise is as large as one row with probability 1e-20."""
+    counts, sums = _bins([])
+    assert by_counts(SCALE, _spent(100), ONE, 1, BOTH[0]).find(counts, sums, lambda _: 1.0).bounds == (0, 1)
+    assert by_growth(SCALE, Fraction(100), ONE, 1, BOTH[0]).find(counts, sums, None).bounds == (0, 1)
+
+
+def test_what_was_noisy_is_kept_with_the_bounds_that_came_of_it():
+    counts, sums = _bins([60] * 500)
+    seeker = by_counts(SCALE, _spent(1), ONE, 1, BOTH[0])
+    found = seeker.find(counts, sums, None)
+    noisy, bounds = seeker.measured(found, Fraction(1, 2))
+    assert noisy.steps == found.counts
+    assert (bounds.steps, bounds.places, bounds.grid) == (found.bounds, BOUNDS, Fraction(1, 2))
+    growth = by_growth(SCALE, Fraction(1), Caps(3), 1, BOTH[0])
+    (bounds,) = growth.measured(growth.find(counts, sums, None), Fraction(1))
+    assert (bounds.mechanism, bounds.l1, bounds.places) == ("above threshold", 3, BOUNDS)
+
+
+def test_both_ways_are_told_in_words():
+    assert "bins of sizes" in by_counts(SCALE, _spent(1), ONE, 1, BOTH[0]).told
+    assert "grows as by fewer than" in by_growth(SCALE, Fraction(1), ONE, 1, BOTH[0]).told

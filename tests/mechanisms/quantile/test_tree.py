@@ -1,0 +1,150 @@
+"""Quantiles by bisection over noisy counts: what is found, how often it is off, and why the bound on that holds."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.accounting.prices import total
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.quantile import NoisyTree, bisected
+from discreet.mechanisms.quantile.tree import _exponent, _laplace_reach
+from discreet.workloads.tree import Tree
+
+SHARES = [Fraction(1, 2), Fraction(1, 10), Fraction(2, 3)]
+
+
+def below(counts):
+    return np.concatenate([[0], np.cumsum(counts)]).astype(float)
+
+
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_without_noise_the_lowest_step_with_the_quantile_among_its_ranks_is_found(share):
+    for counts in itertools.product(range(4), repeat=4):
+        lowest = next((step for step in range(4) if sum(counts[: step + 1]) >= share * sum(counts)), 3)
+        assert bisected(below(counts), share) == (lowest if sum(counts) else 0)
+
+
+def test_of_the_same_estimates_a_lower_quantile_is_never_at_a_higher_step():
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        estimates = below(random.normal(3, 10, 30))
+        if estimates[-1] >= 0:
+            found = [bisected(estimates, Fraction(part, 20)) for part in range(1, 20)]
+            assert found == sorted(found)
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_a_step_is_farther_off_than_t_only_where_one_of_few_estimates_is(share):
+    """Those are the boundaries outside of the band that bisection asks on its way to a step inside: 2 D at most."""
+    random = np.random.default_rng(2)
+    for _ in range(2_000):
+        steps, reach = int(random.integers(2, 40)), float(random.uniform(1, 20))
+        exact = below(random.poisson(random.exponential(4, steps)))
+        noisy = exact + np.concatenate([[0], random.normal(0, reach, steps)])
+        noisy[0] = 0
+        target = float(share) * exact[-1]
+        found = bisected(noisy, share)
+        errors = (noisy - float(share) * noisy[-1]) - (exact - target)
+        off = max(0.0, exact[found] - target, target - exact[found + 1])
+        asked = critical(exact - target, reach)
+        assert len(asked) <= 2 * math.ceil(math.log2(steps))
+        wrong = [i for i in asked if (errors[i] < -reach if exact[i] > target else errors[i] > reach)]
+        assert off <= reach + 1e-6 or wrong
+
+
+def critical(beyond, reach):
+    """Boundaries outside of the band that can be asked before any of them is decided wrongly."""
+    found, waiting = set(), [(0, len(beyond) - 2)]
+    while waiting:
+        low, high = waiting.pop()
+        if low == high:
+            continue
+        middle = (low + high + 1) // 2
+        if abs(beyond[middle]) > reach:
+            found.add(middle)
+        if beyond[middle] <= reach:
+            waiting.append((middle, high))
+        if beyond[middle] >= -reach:
+            waiting.append((low, middle - 1))
+    return found
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+def test_no_node_counts_more_than_once_in_an_estimate():
+    """The lemma behind the bound for Laplace noise: coefficients of (rows below) - q (all rows) are within -1 and 1."""
+    random = np.random.default_rng(3)
+    for leaves, branching in itertools.product((2, 3, 5, 9, 17, 30), (2, 3, 5, 30)):
+        tree = Tree(leaves, branching)
+        for share in (0.01, 0.3, 0.5, 0.99):
+            variances = random.uniform(0.1, 50, len(tree.widths))
+            variances[1:][random.random(len(variances) - 1) < 0.2] = math.inf
+            contrasts = np.tril(np.ones((leaves, leaves))) - share
+            weights = tree.weights(contrasts, variances.tolist())
+            assert all(np.abs(level).max() <= 1 + 1e-9 for level in weights)
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+def test_the_moments_of_discrete_laplace_noise_are_below_those_of_the_continuous_one():
+    for scale, part in itertools.product((0.05, 0.3, 1.0, 7.0, 500.0), np.linspace(0.001, 0.999, 50)):
+        s, x = part / scale, 1 / scale
+        if x < 700:
+            discrete = (math.cosh(x) - 1) / (math.cosh(x) - math.cosh(s))
+            assert discrete <= 1 / (1 - (s * scale) ** 2) * (1 + 1e-12)
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+def test_the_exponent_of_the_tail_bound_is_the_largest_over_all_its_parameters():
+    for t, spread, widest in itertools.product((0.5, 3, 40.0), (1.0, 30.0), (0.2, 1.0)):
+        tried = [
+            s * t + spread / widest**2 * math.log1p(-((s * widest) ** 2)) for s in np.linspace(0, 1 / widest, 4001)[:-1]
+        ]
+        assert max(tried) <= _exponent(t, spread, widest) + 1e-12 <= max(tried) + 1e-3
+    reach = _laplace_reach(30.0, 1.0, 5.0)
+    assert _exponent(reach, 30.0, 1.0) == pytest.approx(5.0)
+    assert _laplace_reach(1.0, 50.0, 5.0) == _laplace_reach(1.0, 1.0, 5.0)
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_quantiles_are_within_their_reach_as_often_as_it_says(kind):
+    """400 noisy trees: the bound of 1/2 fails in a tenth of them or less; a false alarm has a chance below 1e-9."""
+    tree, counts = Tree(40, 4), [3, 0, 8, 1] * 10
+    levels = tuple(
+        Laplace(sensitivity=1, epsilon=Fraction(1, 6))
+        if kind == "laplace"
+        else Gaussian(sensitivity=1, rho=Fraction(1, 90))
+        for _ in tree.widths
+    )
+    noise = NoisyTree(levels)
+    variance = max(_contrast_variance(tree, noise.variances, 0.25, i) for i in range(1, 40))
+    reach, exact, missed = noise.reach(variance, 40, 0.5), below(counts), 0
+    for _ in range(400):
+        leaves = tree.consistent(noise.release(tree.sums(counts)), noise.variances)
+        found = bisected(below(leaves), Fraction(1, 4))
+        missed += max(exact[found] - exact[-1] / 4, exact[-1] / 4 - exact[found + 1]) > reach
+    assert missed <= 40
+
+
+def _contrast_variance(tree, variances, share, boundary):
+    contrast = (np.arange(tree.leaves) < boundary) - share
+    weights = tree.weights(contrast.astype(float), list(variances))
+    return sum(variance * (level**2).sum() for variance, level in zip(variances, weights, strict=True))
+
+
+@pytest.mark.guarantee("mechanisms.quantile.tree")
+def test_a_tree_costs_the_sum_of_its_levels_and_levels_that_are_not_measured_cost_nothing():
+    noise = NoisyTree(
+        (Laplace(sensitivity=2, epsilon=Fraction(1, 4)), None, Laplace(sensitivity=2, epsilon=Fraction(1, 2)))
+    )
+    assert total(noise.event()).epsilon == Fraction(3, 4)
+    assert noise.variances == (2 * 8.0**2, math.inf, 2 * 4.0**2)
+    assert [len(level) for level in noise.release([[1, 2, 3, 4], [10]])] == [4, 1]
+
+
+def test_a_tree_of_two_steps_needs_one_decision():
+    noise = NoisyTree((Gaussian(sensitivity=1, rho=Fraction(1, 2)), None))
+    assert noise.reach(1.0, 2, 0.95) == math.ceil(math.sqrt(2 * math.log(40)))

@@ -1,0 +1,91 @@
+"""Rounding, clamping and consistency keep the margins that they say they keep."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from discreet.adjusting import clamped, rounded
+from discreet.answers import Output
+from discreet.errors import ParameterError
+from released import NOISES, noisy, release
+
+FALSE_ALARM = 1e-6
+TRUTH = (12, 30, 45, 13)
+
+
+def _output(value, margin, **changes) -> Output:
+    return Output("n", "count", (value,), (margin,), **changes)
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(0, 1000), st.integers(-1000, 1000), st.integers(1, 1000))
+def test_a_rounded_whole_number_is_within_its_margin_of_every_truth_that_the_raw_one_was(value, margin, away, step):
+    truth = value + max(-margin, min(margin, away))
+    made = rounded(_output(value, margin), Fraction(step))
+    assert made.values[0] % step == 0
+    assert abs(made.values[0] - truth) <= made.margins[0] <= margin + step / 2
+
+
+@given(st.floats(-1e6, 1e6), st.floats(0, 1e3), st.fractions(Fraction(1, 1000), 10, max_denominator=1000))
+def test_a_rounded_double_is_within_its_margin(value, margin, step):
+    made = rounded(_output(value, margin), step)
+    assert abs(Fraction(made.values[0]) - Fraction(value)) <= step / 2 + Fraction(1, 10**9)
+    assert made.margins[0] >= margin + float(step) / 2
+
+
+def test_margins_in_ranks_are_not_widened_by_a_step_of_values():
+    assert rounded(_output(37.3, 5, margin_of="ranks"), Fraction(1)).margins == (5,)
+
+
+@given(st.integers(-50, 50), st.integers(0, 40), st.integers(0, 40))
+def test_clamping_never_moves_away_from_a_truth_that_is_possible(value, margin, truth):
+    made = clamped(_output(value, margin), Fraction(0), Fraction(40))
+    assert abs(made.values[0] - truth) <= abs(value - truth)
+    assert made.margins == (margin,)
+
+
+def test_groups_add_up_to_the_total_and_stay_whole():
+    made = release([10, 33, 41, 20]).consistent(total=release([100], receipt="b", names=()))
+    assert sum(made["n"]) == 100
+    assert all(isinstance(value, int) for value in made["n"])
+    assert made["n"] == (9, 32, 40, 19)
+    uneven = release([10, 33, 41, 20]).consistent(total=release([101], receipt="b", names=()))
+    assert sum(uneven["n"]) == 101
+
+
+def test_groups_add_up_to_totals_by_a_coarser_key_in_any_order():
+    totals = release([65, 40], rows=(("B",), ("A",)), names=("ward",), receipt="b")
+    made = release([10, 33, 41, 20]).consistent(total=totals)
+    assert (sum(made["n"][:2]), sum(made["n"][2:])) == (40, 65)
+
+
+@pytest.mark.parametrize("mechanism", NOISES)
+def test_a_total_that_is_known_well_narrows_the_margins(mechanism):
+    exact = release(TRUTH, mechanism=mechanism)
+    wide = exact.total("n", by=["ward", "sex"]).margins[0]
+    assert exact.consistent(total=sum(TRUTH)).margin("n")[0] < wide
+
+
+@pytest.mark.parametrize("mechanism", NOISES)
+def test_one_group_of_a_consistent_table_is_covered_as_often_as_its_margin_says(mechanism):
+    """1,000 tables, one group of each. False alarms: 1e-6 in each band of two."""
+    inside = 0
+    drawn = np.array(noisy([*TRUTH, sum(TRUTH)] * 1_000, mechanism)).reshape(1_000, 5)
+    for *groups, total in drawn.tolist():
+        apart = release([total], receipt="b", names=(), mechanism=mechanism)
+        made = release(groups, mechanism=mechanism).consistent(total=apart)
+        inside += abs(made["n"][0] - TRUTH[0]) <= made.margin("n")[0]
+    assert inside >= binom.ppf(FALSE_ALARM, 1_000, 0.95)
+
+
+def test_a_total_of_other_rows_is_refused_because_no_noise_explains_it():
+    with pytest.raises(ParameterError, match="noise explains at most"):
+        release([10, 33, 41, 20]).consistent(total=5_000)
+
+
+def test_totals_of_other_groups_are_refused():
+    with pytest.raises(ParameterError, match="each group must have its total"):
+        release([1, 2, 3, 4]).consistent(total=release([3], rows=(("A",),), names=("ward",), receipt="b"))

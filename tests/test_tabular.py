@@ -1,0 +1,54 @@
+"""Tables and notes, as text that lines up and as HTML in which nothing is markup but ours."""
+
+import pytest
+
+from discreet import tabular
+
+HOSTILE = "<script>alert('x')</script>&\"\n\x1b[31m"
+
+
+def test_words_stand_to_the_left_and_numbers_to_the_right():
+    lines = tabular.text_table(["ward", "n"], [["A", "1,000"], ["Bcdef", "7"]], 1)
+    assert lines == ["ward       n", "A      1,000", "Bcdef      7"]
+
+
+def test_html_escapes_heads_cells_stamps_and_notes():
+    text = tabular.card([HOSTILE], tabular.html_table([HOSTILE], [[HOSTILE, HOSTILE]], 1), [HOSTILE])
+    assert "<script>" not in text
+    assert text.count("&lt;script&gt;") == 5
+    assert '<th scope="row">' in text
+
+
+def test_only_answers_without_noise_are_stamped():
+    assert tabular.stamp("exact answers", private=True) == []
+    assert tabular.stamp("exact answers", private=False) == [
+        "NOT PRIVATE: exact answers from dp.testing, for tests only"
+    ]
+
+
+def test_what_was_spent_is_said_with_the_receipt():
+    assert tabular.spent("epsilon 1", {"hash": "ab" * 32}, repeated=True) == [
+        "spent    epsilon 1",
+        "repeat   this question was answered before; the stored answer is free",
+        "receipt  abababababab",
+    ]
+    assert tabular.spent("epsilon 1", {}) == ["spent    epsilon 1"]
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "(missing)"), ("a", "a"), ("a\nb\x1b", "a\\nb\\x1b"), (3, "3")])
+def test_a_key_is_one_line(value, text):
+    assert tabular.cell(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "text"),
+    [
+        (1234, 5, "1,234"),
+        (1234.567, 20.0, "1,235"),
+        (0.12345, 0.02, "0.123"),
+        (2.5, 0.0, "2.5"),
+        (3.0, float("inf"), "3"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_margin_makes_meaningful(value, margin, text):
+    assert tabular.figure(value, margin) == text
