@@ -10,6 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.filters import Budget
+from discreet.analysis import discovering
 from discreet.analysis.discovering import MANY, analyze_discovery
 from discreet.analysis.planning import planned
 from discreet.analysis.sensitivity import sensitivity
@@ -17,7 +18,7 @@ from discreet.catalog import Catalog
 from discreet.errors import BudgetError, KeysError, ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.pushdown import CountUnits, Found
-from discreet.release import Release, schema
+from discreet.release import Output, Release, schema
 from discreet.unit import Neighbours
 
 V = dp.table("visits")
@@ -263,3 +264,24 @@ class TestRefusals:
 
 def test_the_plan_is_made_by_planning_alone():
     assert analyze_discovery.__module__ == "discreet.analysis.discovering"
+
+
+@pytest.mark.guarantee("mechanisms.keys.laplace")
+@pytest.mark.parametrize("epsilon", [0.2, 1, 6])
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("at_least", [1, 5])
+def test_numbers_that_passed_a_threshold_have_margins_that_hold_for_those(kind, epsilon, at_least):
+    """By the exact probabilities of the noise, given that a key is shown, for keys of any number of units."""
+    words = {"delta": 1e-6, "groups": 2, "at_least": at_least}
+    rule = LaplaceThreshold(epsilon=epsilon, **words) if kind == "laplace" else GaussianThreshold(rho=epsilon, **words)
+    limit, reach = rule.threshold + at_least - 1, 12 * int(rule.noise.margin(0.99)) + 50
+    values = tuple(range(limit + 1, limit + 2 * reach))
+    margins = discovering._passed(
+        Output("u", "count of units", values, (0,) * len(values)), rule, Fraction(19, 20)
+    ).margins
+    for units in (*range(at_least, at_least + 5), limit - 1, limit, limit + 1, limit + 3, limit + reach // 2):
+        if units < at_least:
+            continue
+        chances = [rule.noise.pmf(value - units) for value in values]
+        held = sum(p for p, value, m in zip(chances, values, margins, strict=True) if abs(value - units) <= m)
+        assert held >= 0.95 * sum(chances) * (1 - 1e-9)

@@ -17,7 +17,7 @@ from discreet import frame
 from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
 from discreet.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Workspace, duckdb, lower, source_of
+from discreet.engines import DuckDB, Registered, Workspace, capping, duckdb, source_of
 from discreet.pushdown import Pushdown
 
 KEY = 4_711
@@ -147,7 +147,7 @@ def test_rows_whose_hashes_collide_are_still_in_a_total_order(caps, tmp_path):
 @pytest.mark.pitfall("A15")
 def test_an_order_by_position_would_be_caught(tmp_path):
     """The known mistake: without an order of their own, rows that tie are kept as they come."""
-    with _with_hash(lambda *_: "0::UBIGINT"), mock.patch.object(lower, "_own_order", return_value=""):
+    with _with_hash(lambda *_: "0::UBIGINT"), mock.patch.object(capping, "_own_order", return_value=""):
         first, *others = _orders({"max_rows": 3}, tmp_path)
     assert any(other != first for other in others)
 

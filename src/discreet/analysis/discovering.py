@@ -38,7 +38,10 @@ _WORDS: dict[type, str] = {
     LaplaceThreshold: "a threshold on numbers of units with Laplace noise",
     GaussianThreshold: "a threshold on numbers of units with Gaussian noise",
 }
+_LEAST_CHANCE = Fraction(1, 10**12)
 _OFTEN = Fraction(19, 20)
+ABOVE = " above a threshold"
+"""What the noise of a number that had to pass a threshold is called: given that it passed, it is not even."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +142,22 @@ class DiscoveryPlan:
 
     def measured(self, noisy: Found) -> tuple[Measured, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
-        return self.answers.measured(noisy.columns)
+        made = zip(self.answers.noised, self.answers.measured(noisy.columns), strict=True)
+        return tuple(
+            replace(each, mechanism=f"{each.mechanism}{ABOVE}") if self._is_shared(noised) else each
+            for noised, each in made
+        )
 
     def outputs(self, noisy: Found, confidence: Fraction) -> tuple[Output, ...]:
         """Values and margins, from the noisy integers alone."""
-        return self.answers.outputs(noisy.columns, confidence)
+        outputs = self.answers.outputs(noisy.columns, confidence)
+        if isinstance(self.rule, Optimal):
+            return outputs
+        made = zip(outputs, self.answers.recipes, strict=True)
+        return tuple(
+            _passed(output, self.rule, confidence) if recipe.parts[0].measure == CountUnits() else output
+            for output, recipe in made
+        )
 
     def stored(self, release: Release) -> Found:
         """What is noisy, as a stored release holds it."""
@@ -186,6 +200,8 @@ class _Asked:
     ) -> tuple[combining.Basis, tuple[balancing.Noise, ...]]:
         """The integers that get noise for a spending, and the noise."""
         ways = combining.bases(tuple(shares), self.caps, MANY, self.scope.table.unit.neighbours)
+        if CountUnits() in shares and shares is not self.shares:  # what passed a threshold carries nothing else
+            ways = ways[:1]
         errors = [error for made in self.recipes for error in made.errors]
         errors += [{CountUnits(): 1}] if CountUnits() in shares else []
         _, basis, noises = balancing.narrowest((spent,), ways, shares, errors)
@@ -297,6 +313,21 @@ def _plan(asked: _Asked, name: plan.KeyRule, spent: Spending, delta: Fraction) -
     rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
     answers = asked.answers(rest, basis, noises, delta)
     return DiscoveryPlan(answers, rule, share, spent, delta + discovery.delta)
+
+
+def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> Output:
+    """Numbers that passed a threshold with the noise that they are shown with, and margins that hold for those.
+
+    Farther above the threshold than the margin, few units are ruled out; nearer to it, any number of them from the
+    least on may be there. Proof: docs/proofs/mechanisms/keys/laplace.md.
+    """
+    above_zero = Fraction(rule.noise.tail(0)) / 2
+    wide = int(rule.noise.margin(1 - (1 - confidence) * max(above_zero, _LEAST_CHANCE)))
+    threshold = rule.threshold + rule.at_least - 1
+    margins = tuple(
+        wide if value - threshold > wide else max(wide, int(value) - rule.at_least) for value in output.values
+    )
+    return replace(output, margins=margins, parts=())
 
 
 def _price(noise: balancing.Noise) -> Fraction:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from discreet.auditing import claims
 from discreet.auditing.claims import Claim
-from discreet.mechanisms import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip, TopK, sampled, smooth
+from discreet.mechanisms import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip, TopK, keys, sampled, smooth
+from discreet.mechanisms.quantile import RankSelection
 
 EPSILON, DELTA, RHO = 1, Fraction(1, 1000), Fraction(1, 2)
 THRESHOLD = 5
@@ -42,8 +43,29 @@ def families() -> Mapping[str, Audited]:
         "above threshold": Audited(_watched(1), [4] * 6 + [6], [5] * 6 + [5], pure),
         "above threshold, twice, with gaps": Audited(_watched(2, gap=True), [4, 6, 4, 6], [5, 5, 5, 5], pure),
         "above threshold, with answers": Audited(_watched(1, with_answers=True), [4, 4, 6], [5, 5, 5], pure),
+        "quantile by ranks": Audited(_ranked(), [[2, 0, 1, 0]], [[2, 0, 1, 1]], pure),
+        **_found(),
         **_fitted(),
         **_sampled(),
+    }
+
+
+def _ranked() -> Callable[[Any], object]:
+    return RankSelection(probability=Fraction(1, 2), l1=1, epsilon=EPSILON).release
+
+
+def _found() -> dict[str, Audited]:
+    """Keys of which one has a unit more, and one that only this unit has."""
+    units = ([3, 2, 0], [3, 3, 0])
+    alone = ([3, 2, 0], [3, 2, 1])
+    words: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA}
+    claim = claims.claim(epsilon=EPSILON, delta=float(DELTA))
+    return {
+        "keys, optimal rule": Audited(keys.Optimal(**words).release, *units, claim),
+        "keys, optimal rule, one that nobody else has": Audited(keys.Optimal(**words).release, *alone, claim),
+        "keys, Laplace threshold": Audited(keys.LaplaceThreshold(**words).release, *units, claim),
+        "keys, one that nobody else has": Audited(keys.LaplaceThreshold(**words).release, *alone, claim),
+        "best keys of an unknown domain": Audited(keys.TopKeys(k=2, limit=4, **words).release, *units, claim),
     }
 
 

@@ -56,6 +56,7 @@ AGGREGATES: Mapping[str, Callable[[], dict[str, Aggregation]]] = {
     "count_distinct": lambda: {"tags": frame.count_distinct("tag", domain=TAGS)},
     "sum": lambda: {"s": frame.sum("x")},
     "mean": lambda: {"m": frame.mean("x")},
+    "variance": lambda: {"v": frame.variance("x")},
     ALL: lambda: {name: made for other in list(AGGREGATES)[:-1] for name, made in AGGREGATES[other]().items()},
 }
 

@@ -17,6 +17,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis.planning import contested
 from discreet.analysis.sampling import AggregateName, analyze_sample
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
+from discreet.analysis.streaming import analyze_stream
 from discreet.analysis.watching import analyze_watch
 from discreet.catalog import Value
 from discreet.chosen import Chosen
@@ -34,6 +35,7 @@ from discreet.session.answering import LEVEL
 from discreet.session.checking import asked_query, confidence_of, framed, scored
 from discreet.session.gate import OWNER, Sampling, bottom, table_name
 from discreet.session.releasing import Releasing
+from discreet.session.streaming import Ranges
 from discreet.session.watching import Watch
 from discreet.slice import Slice
 from discreet.unit import Row
@@ -213,6 +215,33 @@ class Session(Releasing):
         }
         budget = self.ledger.budget(name)
         return Watch(self, analyze_watch(name, self._catalog, budget, words, epsilon=epsilon, rho=rho))
+
+    @short_traceback
+    def stream(
+        self,
+        table: Frame,
+        column: str,
+        *,
+        edges: Sequence[Any],
+        total: int,
+        threshold: Number,
+        corrections: int = 10,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+    ) -> Ranges:
+        """Any number of ranges of a column, asked one after another, for one price: `with session.stream(...) as s`.
+
+        table        dp.table("visits"), with any where and derive
+        edges        public values that ranges may end at, smallest first
+        total        how many rows there are, roughly: a public number, or one that was released
+        threshold    how wrong an answer may be before it is corrected
+        corrections  how many there may be before the stream ends
+        """
+        source = relation_of(framed(table))
+        words: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
+        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho}
+        budget = self._budget_of(source)
+        return Ranges(self, analyze_stream(source, column, tuple(edges), self._catalog, budget, **words, **price))
 
     @short_traceback
     def smooth(

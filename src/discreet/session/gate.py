@@ -19,6 +19,7 @@ from discreet import drafting, plan
 from discreet.accounting.filters import Budget, Cost
 from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
+from discreet.analysis.streaming import StreamPlan
 from discreet.analysis.watching import WatchPlan
 from discreet.catalog import Catalog, Table
 from discreet.engines import Engine, Prepared, PreparedChunks, Source, engines_of
@@ -243,8 +244,8 @@ class Gate(ABC):
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
-    def _opened(self, asked: WatchPlan) -> Turn:
-        """Charge a watch as a whole; every opening is a charge of its own."""
+    def _opened(self, asked: WatchPlan | StreamPlan) -> Turn:
+        """Charge a watch or a stream as a whole; every opening is a charge of its own."""
         self._refuse_gone()
         return self.ledger.charge(
             asked.dataset,

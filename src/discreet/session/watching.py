@@ -9,29 +9,21 @@ What a watch tells is kept by its noise on the threshold, which dies with the pr
 cannot be gone on with, and what it cost stays spent.
 """
 
-import json
-import logging
 from collections.abc import Mapping
-from contextlib import ExitStack
 from fractions import Fraction
-from threading import Lock
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.analysis.asked import guarantee
 from discreet.analysis.watching import WatchedPlan, WatchPlan, analyze_watched
 from discreet.catalog import Value
-from discreet.errors import BudgetError, Failure, ParameterError, UnsupportedError, short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.frame import Query
-from discreet.ledger import Receipt, SupersededError, Turn
 from discreet.mechanisms.threshold import Above, Below
+from discreet.session.opening import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.session.gate import Gate
-
-log = logging.getLogger("discreet")
 
 Reply = Above | Below
 Scalar = int | Fraction
@@ -51,14 +43,12 @@ class Stream(Protocol):
         """Forget the noise."""
 
 
-class Watch:
+class Watch(Opening):
     """A threshold that questions are held against; `with session.watch(...) as watch`. Threads may share it."""
 
     def __init__(self, gate: "Gate", asked: WatchPlan) -> None:
-        self._gate, self._plan = gate, asked
-        self._lock, self._stack = Lock(), ExitStack()
-        self._turn: Turn | None = None
-        self._stream: Stream | None = None
+        super().__init__(gate, asked)
+        self._plan = asked
         self._asked = 0
         self._above: list[int] = []
 
@@ -72,16 +62,6 @@ class Watch:
         """How many questions were answered."""
         return self._asked
 
-    @property
-    def guarantee(self) -> str:
-        """What all answers of this watch together reveal, in words."""
-        return guarantee(self._plan, "this watch of", self._plan.version, rest=", however many questions it is asked")
-
-    @property
-    def receipt(self) -> Receipt | None:
-        """The receipt of the charge, once the watch is open."""
-        return None if self._turn is None else self._turn.receipt
-
     def accuracy(self, questions: int, confidence: float = 0.95) -> Scalar:
         """How far from the threshold an answer may be and still be told wrong, over so many questions together."""
         return self._plan.mechanism.accuracy(questions, 1 - Fraction(str(confidence)))
@@ -89,24 +69,6 @@ class Watch:
     def margin(self, confidence: float = 0.95) -> Scalar:
         """How far the noise goes in an answer that is shown, `with_answers`."""
         return self._plan.mechanism.margin(confidence)
-
-    @short_traceback
-    def __enter__(self) -> Self:
-        if self._turn is not None:
-            raise _not_open("a watch that was opened before")
-        self._turn = self._gate._opened(self._plan)  # noqa: SLF001 - the gate's own verb
-        try:
-            self._stack.enter_context(self._gate.ledger.holding(self._turn))
-            self._stream = self._gate._stream(self._plan.mechanism)  # noqa: SLF001
-        except BaseException as error:
-            self._fail(type(error).__name__)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @short_traceback
     def check(self, query: Query) -> None:
@@ -117,7 +79,7 @@ class Watch:
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
         """Whether the answer is above the threshold, with noise; by groups, for each key until the watch ends."""
         with self._lock:
-            stream = self._still_open()
+            stream: Stream = self._still_open()
             asked = self._analyzed(query)
             replies = self._replies(asked, stream)
             if not self.left:
@@ -126,23 +88,14 @@ class Watch:
             return replies[0]
         return dict(zip(map(_key, asked.pushdown.keys.rows), replies, strict=False))
 
-    def close(self) -> None:
-        """End the watch; what it cost stays spent."""
-        with self._lock:
-            self._end()
-
     def __repr__(self) -> str:
         state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
         said = f"{self._asked:,} asked, {len(self._above):,} above, {self.left:,} left"
         stamp = "" if self._gate._is_private else "NOT PRIVATE "  # noqa: SLF001
         return f"{stamp}watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
-    def __reduce__(self) -> NoReturn:
-        raise UnsupportedError(
-            "a copy of a watch",
-            because="a copy with the same secret noise would tell more than was charged for",
-            instead="with session.watch(...) as another, which is charged on its own",
-        )
+    def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
+        return self._gate._stream(self._plan.mechanism)  # noqa: SLF001
 
     def _analyzed(self, query: object) -> WatchedPlan:
         if not isinstance(query, Query):
@@ -155,61 +108,26 @@ class Watch:
 
     def _still_open(self) -> Stream:
         if self._stream is None:
-            raise _not_open("a watch that is not open" if self.left else "a watch that has given all its answers")
-        return self._stream
+            raise self._not_open("a watch that is not open" if self.left else "a watch that has given all its answers")
+        stream: Stream = self._stream
+        return stream
 
     def _replies(self, asked: WatchedPlan, stream: Stream) -> list[Reply]:
-        """Read and compare; whatever fails from here on says one sentence and ends the watch."""
+        """Read and compare."""
         prepared = self._gate._prepared(asked)  # noqa: SLF001
-        try:
+
+        def compared() -> list[Reply]:
             (steps,) = self._gate._exact(asked.dataset, prepared)  # noqa: SLF001
-            replies = stream.ask_many([step * asked.grid for step in steps])
-        except BaseException as error:
-            self._fail(type(error).__name__)
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt("stopped; the charge of the watch stands") from None
-            if not isinstance(error, Exception):
-                raise
-        else:
-            self._above += [self._asked + place for place, reply in enumerate(replies) if reply]
-            self._asked += len(replies)
-            return replies
-        raise Failure
+            return stream.ask_many([step * asked.grid for step in steps])
 
-    def _fail(self, code: str) -> None:
-        turn = self._turn
-        self._forget()
-        if turn is not None:
-            self._gate._forfeit(turn, code)  # noqa: SLF001
-            log.error("a watch failed after its charge: class %s, receipt %s", code, turn.receipt.id)
-
-    def _end(self) -> None:
-        """Keep in the ledger which questions were above: what was told, and nothing else."""
-        if self._stream is None or self._turn is None:
-            return
-        self._forget()
-        try:
-            self._gate.ledger.answer(self._turn, json.dumps(self._told()).encode())
-        except SupersededError:  # its lease ran out while the process slept: the charge stands, what was told is told
-            log.warning("what a watch told could not be recorded, receipt %s", self._turn.receipt.id)
+        replies = self._read(compared)
+        self._above += [self._asked + place for place, reply in enumerate(replies) if reply]
+        self._asked += len(replies)
+        return replies
 
     def _told(self) -> Mapping[str, Any]:
         return {"asked": self._asked, "above": self._above, "guarantee": self.guarantee}
 
-    def _forget(self) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-        self._stack.close()
-
 
 def _key(row: tuple[Value, ...]) -> Value | tuple[Value, ...]:
     return row[0] if len(row) == 1 else row
-
-
-def _not_open(what: str) -> BudgetError:
-    return BudgetError(
-        what,
-        because="it is charged when it is opened, and answers until so many were above",
-        instead="with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch: ..., which is charged anew",
-    )

@@ -29,6 +29,7 @@ References
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,9 +37,23 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import PureEvent
 from discreet.exact import Number, whole
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 
 _EXAMPLE = "Online(bins=100, total=30_000, threshold=500, epsilon=1, corrections=20)"
+
+
+class Watching(Protocol):
+    """What holds differences against the threshold."""
+
+    @property
+    def left(self) -> int:
+        """How many more may be above."""
+
+    def ask_many(self, values: Sequence[int]) -> list[Above | Below]:
+        """Whether each is above, until the last that may be."""
+
+    def close(self) -> None:
+        """Forget the noise."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +102,7 @@ class OnlineStream:
 
     __slots__ = ("_counts", "_histogram", "_total", "_watch")
 
-    def __init__(self, online: Online, counts: Sequence[int]) -> None:
+    def __init__(self, online: Online, counts: Sequence[int], watch: Watching | None = None) -> None:
         if len(counts) != online.bins:
             raise ParameterError(
                 "counts for another number of bins", because="there is one for each bin", instead=_EXAMPLE
@@ -95,7 +110,7 @@ class OnlineStream:
         self._total = online.total
         self._counts = [0, *np.cumsum(np.array(counts, dtype=object))]
         self._histogram = np.full(online.bins, online.total / online.bins)
-        self._watch = online.watch.open()
+        self._watch = watch or online.watch.open()
 
     def __repr__(self) -> str:
         return f"a stream with {self.left} corrections left"
@@ -121,11 +136,9 @@ class OnlineStream:
         expected = self.public(lo, hi)
         difference = int(self._counts[hi] - self._counts[lo]) - expected
         for sign in (1, -1):
-            answer = self._watch.ask(sign * difference)
+            (answer,) = self._watch.ask_many([sign * difference])
             if answer.answer is not None:
                 return self._corrected(lo, hi, expected + sign * int(answer.answer))
-            if self._watch.is_closed:
-                break
         return Told(expected, corrected=False)
 
     def close(self) -> None:
