@@ -79,6 +79,8 @@ class Reckoning:
                 because="it widens the margins of what was released",
                 instead="release.raw.simultaneous().rounded(to=10)",
             )
+        if not self._rows:
+            return self
         rows = Derived("", (), tuple(self._quantities()), self.confidence).simultaneous()
         outputs = []
         for place, output in enumerate(self.raw.outputs):

@@ -38,6 +38,7 @@ _WORDS: dict[type, str] = {
     LaplaceThreshold: "a threshold on numbers of units with Laplace noise",
     GaussianThreshold: "a threshold on numbers of units with Gaussian noise",
 }
+_NEAR = "depends on how near to the threshold a key is"
 _LEAST_CHANCE = Fraction(1, 10**12)
 _OFTEN = Fraction(19, 20)
 ABOVE = " above a threshold"
@@ -165,8 +166,13 @@ class DiscoveryPlan:
         return Found(rows, [list(measured.steps) for measured in release.measured])
 
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
-        """Each output in words, with its margin where it is public in advance."""
-        return self.answers.explained(confidence)
+        """Each output in words, with its margin where it is public in advance: not where it had to pass a threshold."""
+        told = zip(self.answers.explained(confidence), self.answers.recipes, strict=True)
+        is_shared = not isinstance(self.rule, Optimal)
+        return tuple(
+            replace(each, margin=None, note=_NEAR) if is_shared and recipe.parts[0].measure == CountUnits() else each
+            for each, recipe in told
+        )
 
     def _is_shared(self, noised: Noised) -> bool:
         """Whether the noise of the threshold is the noise of this measure."""

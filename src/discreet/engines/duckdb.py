@@ -103,6 +103,10 @@ _DRAFTED = {
     "VARCHAR": ColumnType.TEXT,
     "ENUM": ColumnType.TEXT,
 }
+_IN_MICROSECONDS = {
+    "TIMESTAMP_NS": "TRY_CAST({0} AS TIMESTAMP)",
+    "TIMESTAMPTZ_NS": "TRY_CAST({0} AS TIMESTAMPTZ)",
+}
 _TIMES_OF_DAY = ("TIME", "TIMETZ", "TIME_NS", "INTERVAL")
 _STORED = {
     "BOOLEAN": Stored.BOOLEAN,
@@ -148,12 +152,13 @@ class DuckDB(SQLEngine):
         relation = _relation(table, source)
         try:
             with self._connected(table) as cursor:
+                if source.kind == "duckdb":
+                    _refuse_computed(cursor, table, source)
                 described = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         except duckdb.Error:
             raise _unreadable() from None
-        stored = {row[0]: _stored(str(row[1])) for row in described}
-        texts = [row[0] for row in described if stored[row[0]] is Stored.TEXT and str(row[1]) != "VARCHAR"]
-        return _as_text(relation, texts), stored
+        kinds = {row[0]: str(row[1]) for row in described}
+        return _read_plainly(relation, kinds, source), {column: _stored(kind) for column, kind in kinds.items()}
 
     def _named(self, kind: str, thing: object) -> str:
         return f"{PREPARED}.{super()._named(kind, thing)}"
@@ -252,18 +257,48 @@ def _stored(kind: str) -> Stored:
     if kind.endswith("]") or name in ("STRUCT", "MAP", "UNION", "BLOB", "BIT", *_TIMES_OF_DAY):
         return Stored.OTHER
     if name.startswith("TIMESTAMP"):
-        return Stored.ZONED if "TIME ZONE" in kind else Stored.TIMESTAMP
-    if name in ("UBIGINT", "HUGEINT", "UHUGEINT", "BIGNUM"):
+        return Stored.ZONED if "TIME ZONE" in kind or name.startswith("TIMESTAMPTZ") else Stored.TIMESTAMP
+    if name in ("UBIGINT", "HUGEINT", "UHUGEINT"):
         return Stored.WIDE
     return _STORED.get(name, Stored.INTEGER if name.endswith(("INT", "INTEGER")) else Stored.TEXT)
 
 
-def _as_text(relation: str, columns: Sequence[str]) -> str:
-    """A relation whose columns of ids, categories and the like are text."""
-    if not columns:
-        return relation
-    casts = ", ".join(f"CAST({_quoted(column)} AS VARCHAR) AS {_quoted(column)}" for column in columns)
-    return f"(SELECT * REPLACE ({casts}) FROM {relation})"
+def _read_plainly(relation: str, kinds: Mapping[str, str], source: Source) -> str:
+    """A relation whose columns compare by what they hold, in types that no constant of ours overflows.
+
+    Ids, categories and the like are text. Text of a file may have a collation, which would make a row count under every
+    spelling of a key; moments in nanoseconds end in the year 2262, and comparing them with a later one is an error.
+    """
+    plain = {column: _plain(kind, source) for column, kind in kinds.items()}
+    casts = ", ".join(f"{form.format(_quoted(each))} AS {_quoted(each)}" for each, form in plain.items() if form)
+    return f"(SELECT * REPLACE ({casts}) FROM {relation})" if casts else relation
+
+
+def _plain(kind: str, source: Source) -> str:
+    """How a column of a type is read where it is not read as it is."""
+    if kind == "VARCHAR":
+        return '({0} COLLATE "C")' if source.kind == "duckdb" else ""
+    if _stored(kind) is Stored.TEXT:
+        return "CAST({0} AS VARCHAR)"
+    return _IN_MICROSECONDS.get(_type_name(kind), "")
+
+
+def _refuse_computed(cursor: duckdb.DuckDBPyConnection, name: str, source: Source) -> None:
+    """Refuse a view, and a table with a column that is computed as it is read: one cell could make it fail."""
+    *schema, table = (source.table or "").split(".")
+    where = "database_name = ? AND schema_name = ? AND table_name = ?"
+    place = ["source_" + name, schema[-1] if schema else "main", table]
+    tables = cursor.execute(f"SELECT count(*) FROM duckdb_tables() WHERE {where}", place).fetchall()
+    views = cursor.execute(
+        f"SELECT count(*) FROM duckdb_views() WHERE {where.replace('table', 'view')}", place
+    ).fetchall()
+    computed = cursor.execute(f"SELECT count(*) FROM duckdb_columns() WHERE is_generated AND {where}", place).fetchall()
+    if (tables, views) == ([(0,)], [(1,)]) or computed != [(0,)]:
+        raise SourceError(
+            f"{source.table!r}, which is a view or has a generated column",
+            because="what it computes could fail on a single cell",
+            instead="the table that it reads, or a table of its own: CREATE TABLE ... AS SELECT ...",
+        )
 
 
 def _locked_down(
