@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Picture
 
+_TOGETHER = "hold together"
 _SHOWN_ROWS = 20
 _HUNDRED = Fraction(100)
 
@@ -94,15 +95,16 @@ class Derived:
 
     def at(self, confidence: Number) -> "Derived":
         """The same with intervals that hold this often."""
-        return replace(self, confidence=probability(confidence, "confidence", example="0.95"))
+        level = probability(confidence, "confidence", example="0.95")
+        return replace(self, confidence=level, notes=_each_alone(self.notes))
 
     def simultaneous(self) -> "Derived":
         """The same with intervals that hold all at once as often as one did: wider, by a union over the rows."""
         each = 1 - (1 - self.confidence) / len(self)
         if _independent(self.quantities):
             each = at_once(len(self), self.confidence)
-        together = f"all {len(self):,} hold together {shown(100 * self.confidence)}% of the time"
-        return replace(self, confidence=each, notes=(*self.notes, together))
+        together = f"all {len(self):,} {_TOGETHER} {shown(100 * self.confidence)}% of the time"
+        return replace(self, confidence=each, notes=(*_each_alone(self.notes), together))
 
     def __add__(self, other: "Derived | Number") -> "Derived":
         return self._with(other, "+", lambda a, b: added(a, b, Fraction(1)))
@@ -199,8 +201,13 @@ class Derived:
             quantities=tuple(make(a, b) for a, b in pairs),
             confidence=max(self.confidence, second.confidence),
             private=self.private and second.private,
-            notes=tuple(dict.fromkeys((*self.notes, *second.notes))),
+            notes=tuple(dict.fromkeys(_each_alone((*self.notes, *second.notes)))),
         )
+
+
+def _each_alone(notes: Sequence[str]) -> tuple[str, ...]:
+    """Notes without what was said of all rows together: it holds no longer."""
+    return tuple(note for note in notes if _TOGETHER not in note)
 
 
 def _constant(value: object, beside: Derived) -> Derived:

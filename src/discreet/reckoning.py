@@ -176,7 +176,8 @@ class Reckoning:
         counts = self._raw_output(self.outputs[0].name if output is None else output)
         ends = rational(bounds[0], "a bound"), rational(bounds[1], "a bound")
         key = picking.key_named(self.keys, self.keys[-1].name if self.keys else "bins")
-        rows, source, ranges = picking.chosen_rows(self.keys, self._rows, where), self._source, ranges_of(key)
+        source, ranges = self._source, ranges_of(key)
+        rows = [row for row in picking.chosen_rows(self.keys, self._rows, where) if key.values[row] is not None]
         counted = [picking.total_of(counts, source, [row]) for row in rows]
         far = (None if end is None else rational(end, "an end") for end in (lowest, highest))
         bins = Bins([ranges[row] for row in rows], counted, *far)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet import drafting
+from discreet.analysis.slicing import within
 from discreet.catalog import Catalog, ColumnType, Table, Through
 from discreet.engines import Engine, engines_of
 from discreet.errors import short_traceback
@@ -102,7 +103,8 @@ def _way(name: str, table: Table, way: Through, catalog: Catalog, engine: Engine
 
 
 def _rows(name: str, table: Table, names: Mapping[str, str]) -> Rows:
-    return Rows(name, table.version, tuple(Named(to, Read(c, table.column(c).type)) for c, to in names.items()))
+    columns = tuple(Named(to, Read(c, table.column(c).type)) for c, to in names.items())
+    return Rows(name, table.version, columns, within(table))
 
 
 def _counted(name: str, version: int, base: Base, predicate: Term, engine: Engine) -> int:

@@ -130,8 +130,9 @@ def guarantee(asked: Priced, span: str, version: int, *, rest: str = "") -> str:
 
 def _beside(asked: Priced) -> str:
     """The other protected tables that an answer rests on; the promise of each covers it."""
-    question: Pushdown | None = getattr(asked, "pushdown", None)
-    others = () if question is None else question.scan.datasets[1:]
+    questions = [part.pushdown for part in getattr(asked, "parts", (asked,)) if hasattr(part, "pushdown")]
+    read = dict.fromkeys(each for question in questions for each in question.scan.datasets)
+    others = [(name, version) for name, version in read if name != asked.dataset]
     return "".join(f", and {name!r}, version {version}" for name, version in others)
 
 

@@ -85,6 +85,7 @@ def joined(
     else:
         made = _per_unit_pairs(left, step, keys, catalog)
     _refuse_taken(step, [name for name in made.table.columns if name not in left.table.columns], derived)
+    _refuse_alike(made.base, f"a join of {left.name!r} and {step.table!r}")
     if step.max_rows is None:
         return made
     return replace(made, table=made.table.model_copy(update={"max_rows": step.max_rows}))
@@ -104,11 +105,13 @@ def per_unit(of: Origin, predicate: Term | None, features: tuple[Feature, ...]) 
     for feature in features:
         _check_name(feature.name, shown, f"per_unit({feature.name}=...)", f"per_unit({feature.name}_of_unit=...)")
     policy = MissingUnits(of.table.missing_units)
+    gathered = PerUnit(of.base, predicate, of.labels, policy, features)
+    _refuse_alike(gathered, "per_unit(...)")
     alone = {"max_rows": 1, "max_groups": None, "max_rows_per_group": None, "rows": of.table.population}
     return Origin(
         of.name,
         of.table.model_copy(update={"columns": columns, **alone}),
-        PerUnit(of.base, predicate, of.labels, policy, features),
+        gathered,
         of.labels,
         has_one_row_each=True,
     )
@@ -160,13 +163,19 @@ def _opened(name: str, catalog: Catalog, names: Mapping[str, str], first: int) -
         for label, column in zip(labels, unit, strict=True)
         if not label.startswith(_HIDDEN) and label not in visible
     }
+    _refuse_alike(base, f"the way from {name!r} to its unit")
     return Origin(name, table.model_copy(update={"columns": visible}), base, labels, tuple(links))
 
 
 def _free(unit: Sequence[str], names: Mapping[str, str], taken: Collection[str]) -> dict[str, str]:
     """The columns of a unit that may keep their names, because no column of the table that leads to it has them."""
     wanted = {column: names.get(column, column) for column in unit}
-    return {column: name for column, name in wanted.items() if column not in taken and name not in taken}
+    folded = {name.casefold() for name in taken}
+    return {
+        column: name
+        for column, name in wanted.items()
+        if column.casefold() not in folded and name.casefold() not in folded
+    }
 
 
 def _rows(name: str, table: Table, names: Mapping[str, str]) -> Rows:
@@ -340,6 +349,34 @@ def _refuse_taken(step: plan.Join, more: Sequence[str], taken: Collection[str]) 
         old = original.get(name, name)
         rename = f'.join(dp.table("{step.table}"), ..., names={{"{old}": "{step.table}_{old}"}})'
         _check_name(name, taken, f"column {name!r} of {step.table!r} in a join", rename)
+
+
+def _refuse_alike(base: Base, what: str) -> None:
+    """Every column of a relation has a name of its own, also for engines that do not tell capitals from small letters.
+
+    Otherwise an engine could read one column where another is meant: another unit's label, or text as a number.
+    """
+    names = columns_of(base)
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.setdefault(name.casefold(), name)) is not name:
+            raise ParameterError(
+                f"{what} with columns {other!r} and {name!r}",
+                because="engines take names that differ only in case for one, and could read one for the other",
+                instead=f'names={{...: "{name}_2"}}, or another name for one of them',
+            )
+
+
+def columns_of(base: Base) -> list[str]:
+    """The names of all columns of a relation, hidden ones included; refused where a part of it has one twice."""
+    match base:
+        case Rows():
+            return [each.name for each in base.columns]
+        case Joined():
+            return [*columns_of(base.left), *columns_of(base.right)]
+        case PerUnit():
+            _refuse_alike(base.source, "per_unit(...)")
+            return [*base.unit, *(feature.name for feature in base.features)]
 
 
 def _check_name(name: str, taken: Collection[str], what: str, instead: str) -> None:

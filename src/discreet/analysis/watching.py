@@ -13,6 +13,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import allocation, bounding, keys
 from discreet.analysis.allocation import Spending
 from discreet.analysis.binding import bind
+from discreet.analysis.joining import origin
 from discreet.analysis.measures import recipe
 from discreet.analysis.pushing import pushed
 from discreet.analysis.sensitivity import sensitivity
@@ -20,7 +21,7 @@ from discreet.catalog import Catalog
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
 from discreet.mechanisms.threshold import AboveThreshold
-from discreet.pushdown import Pushdown, canonical, digest
+from discreet.pushdown import Pushdown, canonical, digest, leaves
 from discreet.slice import Slice
 from discreet.unit import Neighbours, Unit
 
@@ -88,6 +89,12 @@ def analyze_watch(
             f"monotone=True for {name!r}",
             because="a unit that is replaced may raise one answer and lower another",
             instead="monotone=False",
+        )
+    if len({leaf.table for leaf in leaves(origin(name, catalog).base) if not leaf.is_public}) > 1:
+        raise UnsupportedError(
+            f"a watch of {name!r}, whose unit is in another table",
+            because="every question would read both, and a watch is charged to one dataset",
+            instead="session.release(query, epsilon=...), which charges both",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
     return WatchPlan(

@@ -21,7 +21,7 @@ from discreet.engines.carrying import carried
 from discreet.engines.chunking import BATCH
 from discreet.engines.dialect import Dialect, Stored, finite
 from discreet.engines.sources import Source
-from discreet.engines.sql import Registered, SQLEngine
+from discreet.engines.sql import Prepared, Registered, SQLEngine
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError
 from discreet.progress import Stage
@@ -159,6 +159,18 @@ class DuckDB(SQLEngine):
             raise _unreadable() from None
         kinds = {row[0]: str(row[1]) for row in described}
         return _read_plainly(relation, kinds, source), {column: _stored(kind) for column, kind in kinds.items()}
+
+    def _can_compile(self, prepared: Prepared) -> bool:
+        """Rows of joined tables by EXPLAIN, which reads none of them; those of one table always compile."""
+        scan = prepared.question.scan
+        if scan.base is None:
+            return True
+        try:
+            with self._connected(*(leaf.table for leaf in scan.leaves)) as cursor:
+                cursor.execute(f"EXPLAIN {prepared.rows_sql}").fetchall()
+        except duckdb.Error:
+            return False
+        return True
 
     def _named(self, kind: str, thing: object) -> str:
         return f"{PREPARED}.{super()._named(kind, thing)}"

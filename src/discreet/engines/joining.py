@@ -28,6 +28,8 @@ from discreet.pushdown import (
     leaves,
 )
 
+EXACT = 2**53
+
 Places = Mapping[str, tuple[str, Mapping[str, Stored]]]
 """By table: the relation to read, and how it stores its columns."""
 
@@ -116,12 +118,13 @@ def _feature(feature: Feature, dialect: Dialect) -> str:
             return f"{'max' if is_largest else 'min'}({lower.term(operand, dialect)})"
         case SumSteps() as steps:
             total = f"coalesce({_total(steps, dialect)}, 0)"
-            return (
-                dialect.bigint.format(total) if feature.type is ColumnType.INTEGER else _in_units(total, steps, dialect)
-            )
+            if feature.type is ColumnType.INTEGER:
+                return dialect.bigint.format(total)
+            return lower.limited(_in_units(total, steps, dialect), dialect)
         case Average(steps):
             present = f"NULLIF(count({lower.stored_steps(steps, dialect)}), 0)"
-            return f"({_in_units(_total(steps, dialect), steps, dialect)} / {_real(present, dialect)})"
+            mean = f"({_in_units(_total(steps, dialect), steps, dialect)} / {_real(present, dialect)})"
+            return lower.limited(mean, dialect)
 
 
 def _total(steps: SumSteps, dialect: Dialect) -> str:
@@ -130,9 +133,16 @@ def _total(steps: SumSteps, dialect: Dialect) -> str:
 
 
 def _in_units(total: str, steps: SumSteps, dialect: Dialect) -> str:
-    """A whole number of steps as the double nearest to what it stands for, by one product and one quotient."""
+    """A whole number of steps as the double nearest to what it stands for, by one product and one quotient.
+
+    Where these are so large that a product could leave what a double holds, by one factor, no larger than reals may be:
+    a whole number of 64 bits times that is far from the end.
+    """
     grid = Fraction(steps.grid)
     scaled = _real(total, dialect)
+    if max(grid.numerator, grid.denominator) > EXACT:
+        lower.steps(steps, dialect)
+        return f"({scaled} * {dialect.real(float(grid))})"
     if grid.numerator != 1:
         scaled = f"({scaled} * {dialect.real(float(grid.numerator))})"
     return scaled if grid.denominator == 1 else f"({scaled} / {dialect.real(float(grid.denominator))})"

@@ -68,10 +68,11 @@ def _factor(node: Term, dialect: Dialect) -> str:
     raw = _raw(node, dialect)
     if not isinstance(node, Apply) or node.operator == "to_real":
         return raw
-    return _limited(raw, dialect)
+    return limited(raw, dialect)
 
 
-def _limited(raw: str, dialect: Dialect) -> str:
+def limited(raw: str, dialect: Dialect) -> str:
+    """A real within the limits of reals; what is beyond them is missing, and what is tiny is zero."""
     largest, flushing = dialect.real(reading.LARGEST_REAL), dialect.real(reading.FLUSHING)
     return dialect.limited.format(f"({raw} + {flushing} - {flushing})", largest)
 

@@ -31,7 +31,7 @@ from discreet.home import home
 from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.progress import shown_while
-from discreet.pushdown import Pushdown, canonical
+from discreet.pushdown import Pushdown, Scan, canonical
 from discreet.sandbox import Sandbox
 from discreet.session.watching import Stream
 from discreet.version import __version__
@@ -95,6 +95,7 @@ class Gate(ABC):
         self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
         self._registrations: dict[str, int] = {}
+        self._public = {name: opened[name].state() for name, table in self._catalog.tables.items() if table.public}
         self._end = weakref.finalize(self, _ended, self._engines, self._process)
         try:
             for name, table in self._catalog.tables.items():
@@ -175,7 +176,8 @@ class Gate(ABC):
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         ready = self._prepared(asked) if prepared is None else prepared
-        question = asked.question(self._circumstances(*(name for name, _ in datasets(asked))))
+        beside = "".join(f", {name!r} {self._public[name]}" for name in public_tables(asked))
+        question = asked.question(self._circumstances(*(name for name, _ in datasets(asked))) + beside)
         return self._answered(asked, ready, question, request, fresh=fresh)
 
     def _fits_others(self, asked: Asked, cost: Cost) -> bool:
@@ -307,8 +309,17 @@ def table_name(query: Query) -> str:
 
 def datasets(asked: Asked) -> tuple[tuple[str, int], ...]:
     """The protected tables that an answer rests on, each once with its version: all of them are charged, or none."""
+    return tuple(dict.fromkeys(each for scan in _scans(asked) for each in scan.datasets))
+
+
+def public_tables(asked: Asked) -> tuple[str, ...]:
+    """The public tables that an answer rests on: where one of them changes, the same question has another answer."""
+    return tuple(dict.fromkeys(leaf.table for scan in _scans(asked) for leaf in scan.leaves if leaf.is_public))
+
+
+def _scans(asked: Asked) -> list[Scan]:
     parts = asked.parts if isinstance(asked, BatchPlan) else (asked,)
-    return tuple(dict.fromkeys(each for part in parts for each in part.pushdown.scan.datasets))
+    return [part.pushdown.scan for part in parts]
 
 
 def _own_receipt(asked: Asked, turn: Turn) -> Receipt:

@@ -82,7 +82,8 @@ class Releasing(Answering):
             batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=weights)
             for part in batch.parts:
                 self._prepared(part)
-            return explained_batch(batch, budget, self.ledger.spent(batch.dataset), level)
+            together = explained_batch(batch, budget, self.ledger.spent(batch.dataset), level)
+            return replace(together, fits=together.fits and self._fits_others(batch, batch.cost))
         asked = asked_query(query).plan
         budget = self._budget_of(asked.source)
         private = planned(asked, self._catalog, budget, **price)
