@@ -170,11 +170,13 @@ def test_a_join_that_fails_after_its_charge_is_charged_to_all_tables_and_says_on
 
 
 def test_a_watch_is_charged_to_one_table_and_takes_no_question_that_reads_another(joined):
+    with pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"):
+        joined.watch("notes", threshold=10, epsilon=0.125, sensitivity=2)
     with (
-        joined.watch("notes", threshold=10, epsilon=0.125, sensitivity=2) as watch,
+        joined.watch("visits", threshold=10, epsilon=0.125, sensitivity=2) as watch,
         pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"),
     ):
-        watch.ask(NOTES.agg(n=dp.count()))
+        watch.ask(NOTES.join(VISITS, on="v").agg(n=dp.count()))
     with joined.watch("visits", threshold=10**6, epsilon=0.125, sensitivity=2) as watch:
         assert not watch.ask(VISITS.join(WARDS, on="w").agg(n=dp.count())).is_above
 
