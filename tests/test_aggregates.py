@@ -99,10 +99,35 @@ class TestAggregates:
             dp.sum("cost", bounds=(5, 1))
         assert caught.value.instead == "bounds=(1, 5)"
 
-    @pytest.mark.parametrize("bounds", [(1,), (1, 2, 3), 5, "ab", {1, 2}, iter((1, 2))])
+    @pytest.mark.parametrize("bounds", [(1,), (1, 2, 3), 5, {1, 2}, iter((1, 2))])
     def test_bounds_are_a_pair(self, bounds):
         with pytest.raises(ParameterError, match="pair"):
             dp.sum("cost", bounds=bounds)
+
+    @pytest.mark.parametrize("verb", [dp.sum, dp.mean])
+    def test_another_word_for_bounds_that_are_found_is_answered_with_ours(self, verb):
+        with pytest.raises(ParameterError) as caught:
+            verb("cost", bounds="automatic")
+        assert caught.value.instead.startswith('bounds="auto"')
+
+    @pytest.mark.parametrize("verb", [dp.median, dp.std, dp.variance])
+    def test_where_bounds_cannot_be_found_in_the_same_query_a_word_is_answered_with_two(self, verb):
+        with pytest.raises(ParameterError) as caught:
+            verb("cost", bounds="automatic")
+        assert "table.bounds" in caught.value.instead
+
+    def test_a_quantile_without_its_place_is_refused_with_one(self):
+        with pytest.raises(ParameterError) as caught:
+            dp.quantile("cost")
+        assert caught.value.instead == "dp.quantile('cost', 0.5, bounds=(0, 100))"
+        with pytest.raises(ParameterError, match="not a list"):
+            dp.quantiles("cost")
+
+    @pytest.mark.parametrize("column", [["cost"], 5, None])
+    def test_bounds_are_found_for_one_column(self, column):
+        with pytest.raises(TypeMismatchError, match="bounds of type") as caught:
+            dp.table("t").bounds(column)
+        assert caught.value.instead.startswith('bounds("cost")')
 
     @pytest.mark.parametrize("domain", ["AB", 5, {"A", "B"}])
     def test_a_domain_is_a_list(self, domain):

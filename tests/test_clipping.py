@@ -86,3 +86,9 @@ def test_it_is_said_as_what_clamping_does_to_the_numbers():
     assert "about -1,250" in text
     assert "to 0" in text
     assert "<div>" in _histogram([0, 1, 1, 1, 0]).clipping(bounds=(0, 15), lowest=0, highest=30)._repr_html_()
+
+
+@pytest.mark.parametrize("bounds", [(15, 0), 15, (0, 5, 15), "ab"])
+def test_bounds_are_a_lower_and_an_upper_end(bounds):
+    with pytest.raises(ParameterError, match=r"bounds="):
+        _histogram([1, 2, 3, 4, 5]).clipping(bounds=bounds, lowest=-10, highest=60)

@@ -1,6 +1,7 @@
 """Derived values add, subtract and divide row by row, and say what they are."""
 
 import math
+import operator
 from fractions import Fraction
 
 import pyarrow as pa
@@ -135,3 +136,27 @@ def test_what_a_testing_session_gave_stays_stamped():
     assert str(made.total("n")).startswith("NOT PRIVATE")
     assert str(RELEASE.total("n") - made.total("n")).startswith("NOT PRIVATE")
     assert isinstance(made.total("n"), Derived)
+
+
+def test_numbers_stand_on_either_side():
+    part, total = RELEASE.total("n", where={"ward": "A"}), RELEASE.total("n")
+    rest = 1 - part / total
+    assert rest.value == pytest.approx(0.7)
+    assert rest.margin == pytest.approx((part / total).margin)
+    assert ((-part).value, (-part).low, (-part).name) == (-3000, -part.high, "-n (ward A)")
+    assert sum([part, part]).value == 6000
+    assert (2 + part).value == 3002
+    assert (1 / part).value == pytest.approx(1 / 3000)
+    assert float(part) == 3000.0
+
+
+def test_one_number_is_asked_of_one_value_only():
+    with pytest.raises(ParameterError, match="each row has its own"):
+        float(RELEASE.total("n", by="ward"))
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_noisy_values_are_not_put_in_order(compare):
+    for other in (5, RELEASE.total("n")):
+        with pytest.raises(ParameterError, match=r"\(a - b\)\.low > 0"):
+            compare(RELEASE.total("n"), other)

@@ -106,7 +106,7 @@ class TestOperators:
     def test_a_verb_of_another_library_is_answered_with_ours(self, verb):
         with pytest.raises(UnsupportedError) as caught:
             getattr(visits, verb)("ward")
-        assert caught.value.instead.startswith("table.")
+        assert caught.value.instead.startswith(("table.", "table["))
 
     def test_expressions_can_be_kept_in_sets_and_dicts(self):
         expression = visits.age + 1

@@ -59,3 +59,24 @@ def test_python_can_still_ask_whether_a_name_is_there(thing):
     assert getattr(thing, "nothing_of_the_kind", None) is None
     with pytest.raises(Refusal, match="has no attribute"):
         _ = thing.nothing_of_the_kind
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"),
+    [
+        ("hist", "histogram("),
+        ("histogramm", "histogram("),
+        ("merge", "join("),
+        ("value_counts", "group_by("),
+        ("median", "agg(cost=dp.median("),
+        ("hierachy", "hierarchy("),
+    ],
+)
+def test_a_word_called_on_a_table_is_answered_with_the_verb_that_does_it(word, ours):
+    assert hints.verb(word).startswith(f"table.{ours}")
+
+
+def test_every_verb_that_is_listed_is_one_of_a_table():
+    methods = {name for name in vars(dp.frame.Frame) if not name.startswith("_")}
+    assert set(hints.TABLE_VERBS) == methods
+    assert all(name in hints.LISTED_VERBS for name in methods)

@@ -157,3 +157,61 @@ def test_labels_do_not_change_what_is_asked_of_an_engine():
     assert cut.source == plan.Derive(plan.Table("t"), "age", plan.Bin(plan.Column("age"), (20, 30)))
     assert cut.grouping.labels == (("below 20", "[20, 30)", "30 and above"),)
     assert cut.grouping.values == ((0, 1, 2),)
+
+
+@pytest.mark.parametrize("source", [T, T.group_by("sex", keys={"sex": ["f", "m"]})])
+def test_a_histogram_without_bins_is_refused_with_some(source):
+    with pytest.raises(ParameterError) as caught:
+        source.histogram("age")
+    assert caught.value.instead == 'histogram("age", bins=range(0, 101, 10))'
+    with pytest.raises(ParameterError, match="without a width"):
+        dp.bins(0, 100)
+
+
+@pytest.mark.parametrize("bins", ["10", {"age": [1]}, {1, 2}, [], [40, 10], range(20_000), T.age])
+def test_bins_that_are_not_increasing_edges_are_refused_as_bins_of_a_histogram(bins):
+    with pytest.raises(ParameterError) as caught:
+        T.histogram("age", bins=bins)
+    assert "bins" in caught.value.what
+    assert caught.value.instead.startswith("bins=")
+
+
+def test_a_cap_of_a_histogram_within_groups_is_that_of_its_cells():
+    grouped = {"keys": {"sex": ["f", "m"]}}
+    capped = T.group_by("sex", **grouped).histogram("age", bins=[40], max_rows_per_group=1)
+    assert capped == T.group_by("sex", **grouped, max_rows_per_group=1).histogram("age", bins=[40])
+    with pytest.raises(ParameterError, match="the same cells"):
+        T.group_by("sex", **grouped, max_rows_per_group=2).histogram("age", bins=[40], max_rows_per_group=1)
+
+
+def test_bins_are_not_searched_for():
+    with pytest.raises(Refusal, match="discovered") as caught:
+        T.group_by("sex", keys=dp.discover(delta=1e-9)).histogram("age", bins=[40])
+    assert 'group_by("sex", keys={"sex": ["A", "B"]})' in caught.value.instead
+    for keys in (dp.discover(delta=1e-9), {"sex": dp.discover(delta=1e-9)}):
+        with pytest.raises(Refusal, match="discovered"):
+            T.contingency("sex", keys=keys)
+    with pytest.raises(ParameterError, match="keys of type list"):
+        T.contingency("sex", keys=["f", "m"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "bins", "instead"),
+    [
+        (("sex", "age"), [18, 40], 'bins={"age": [18, 40]}'),
+        ((["sex", "age"],), None, 'contingency("sex", "age")'),
+        (("sex", "sex", "age"), None, 'contingency("sex", "age")'),
+        ((), None, 'contingency("sex", "race")'),
+    ],
+)
+def test_what_is_wrong_with_a_contingency_table_is_said_one_by_one(columns, bins, instead):
+    with pytest.raises(ParameterError) as caught:
+        T.contingency(*columns, bins=bins)
+    assert caught.value.instead == instead
+
+
+def test_counts_named_like_a_column_are_refused_with_another_name():
+    with pytest.raises(ParameterError) as caught:
+        T.per_unit(n=dp.count()).histogram("n", bins=[1, 2])
+    assert caught.value.instead == 'name="rows"'
+    T.per_unit(n=dp.count()).histogram("n", bins=[1, 2], name="rows")

@@ -62,8 +62,19 @@ def test_features_of_nothing_or_of_other_things_are_refused():
 
 
 def test_a_feature_that_only_units_have_is_refused_in_a_release():
-    with pytest.raises(TypeMismatchError, match="only aggregates leave a table"):
+    with pytest.raises(TypeMismatchError, match="feature of each unit") as caught:
         VISITS.agg(oldest=dp.largest("age"))
+    assert caught.value.instead.startswith('agg(oldest=dp.quantile("age", 0.99, bounds=(0, 100)))')
+    with pytest.raises(TypeMismatchError) as caught:
+        VISITS.agg(youngest=dp.smallest(VISITS.age))
+    assert "0.01" in caught.value.instead
+    assert 'per_unit(youngest=dp.smallest("age"))' in caught.value.instead
+
+
+def test_a_join_without_on_is_refused_with_what_to_type():
+    with pytest.raises(ParameterError) as caught:
+        VISITS.join(WARDS)
+    assert caught.value.instead.startswith('on="ward"')
 
 
 def test_a_frame_tells_what_it_was_joined_with():

@@ -80,7 +80,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
     def test_a_public_table_without_the_column_is_refused(self, make):
-        with pytest.raises(NameNotFoundError, match="'wards' renamed to 'ward'"):
+        with pytest.raises(NameNotFoundError, match='"wards" instead of "ward"'):
             visits.group_by("ward", keys=make({"wards": ["A"]}))
 
     @pytest.mark.parametrize(
@@ -136,3 +136,23 @@ class TestDiscover:
     def test_words_that_mean_nothing_are_refused(self, words):
         with pytest.raises(ParameterError):
             keylists.discover(**({"delta": 1e-9} | words))
+
+
+class TestWordsForDiscovery:
+    @pytest.mark.parametrize("keys", [dp.discover, "auto", {"ward": dp.discover}, {"ward": "auto"}])
+    def test_discovery_that_was_not_called_is_answered_with_its_call(self, keys):
+        with pytest.raises(Refusal) as caught:
+            visits.group_by("ward", keys=keys)
+        assert caught.value.instead == 'group_by("ward", keys=dp.discover(delta=1e-9))'
+
+    @pytest.mark.parametrize(
+        ("delta", "told"), [("1e-10", "1e-10"), ("small", "1e-9"), (0, "1e-9"), (2, "1e-9"), (None, "1e-9")]
+    )
+    def test_a_delta_that_is_none_is_answered_with_a_small_one(self, delta, told):
+        with pytest.raises(Refusal) as caught:
+            dp.discover(delta=delta)
+        assert caught.value.instead == f"dp.discover(delta={told})"
+
+    def test_a_delta_has_to_be_said(self):
+        with pytest.raises(Refusal, match="without a delta"):
+            dp.discover()

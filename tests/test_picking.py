@@ -1,16 +1,19 @@
 """Rows are picked by their keys, noise is known by the release that it is in, and what does not add up is refused."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+import discreet as dp
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.picking import answer_of, chosen_rows, grouped, mean_of, noise_of, source_of, total_of
 from discreet.quantities import Linear, Quotient
 from released import keys, measured, release
 
+TABLE = dp.table("visits")
 RELEASE = release([10, 20, 30, 40], [100, 200, 300, 400])
 
 
@@ -72,8 +75,12 @@ def test_what_does_not_add_up_is_refused_with_what_does():
         total_of(mean, _source(), [0])
     with pytest.raises(UnsupportedError, match=r"release\.ratio\('n'"):
         mean_of(count, _source(), [0])
-    with pytest.raises(UnsupportedError, match="counts, sums and means"):
+    with pytest.raises(UnsupportedError, match="a median is no sum"):
         total_of(median, _source(), [0])
+    with pytest.raises(UnsupportedError, match="a median is no sum"):
+        mean_of(median, _source(), [0])
+    with pytest.raises(UnsupportedError, match="noise that other rows share"):
+        total_of(replace(count, parts=()), _source(), [0])
 
 
 def test_noise_without_a_proved_margin_is_refused():
@@ -84,4 +91,36 @@ def test_noise_without_a_proved_margin_is_refused():
 
 def test_a_release_in_which_no_key_was_found_has_a_total_of_nothing():
     empty = release([], rows=(), names=("ward",))
+    assert "no key was kept" in str(empty.total("n"))
     assert (empty.total("n").value, empty.total("n").margin, len(empty.total("n", by="ward"))) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("groups", ["B", ["B"], 5, TABLE.ward == "B", {TABLE.ward: "B"}])
+def test_groups_that_are_not_named_by_key_and_value_are_refused_with_how_to(groups):
+    wanted = re.escape("where={'ward': '" + ("B" if isinstance(groups, str) else "A") + "'}")
+    for ask in (
+        lambda: RELEASE.total("n", where=groups),
+        lambda: RELEASE.mean("mean", where=groups),
+        lambda: RELEASE.share("n", where=groups),
+        lambda: RELEASE.ratio("total", "n", where=groups),
+        lambda: RELEASE.difference("n", groups, groups),
+    ):
+        with pytest.raises(ParameterError, match=wanted):
+            ask()
+
+
+@pytest.mark.parametrize("by", [{"ward": "A"}, TABLE.ward, [TABLE.ward], 5])
+def test_by_takes_names_of_keys_and_nothing_else(by):
+    with pytest.raises(ParameterError, match="by='ward'"):
+        RELEASE.total("n", by=by)
+
+
+def test_values_that_cannot_be_keys_are_refused_like_any_other():
+    with pytest.raises(ParameterError, match="one of 'A', 'B'"):
+        RELEASE.total("n", where={"ward": [{"a": 1}]})
+
+
+def test_a_mean_over_no_rows_is_refused_and_a_total_says_so():
+    with pytest.raises(UnsupportedError, match="over no rows"):
+        RELEASE.mean("mean", where={"ward": []})
+    assert "no group has all of the keys" in str(RELEASE.total("n", where={"ward": []}))

@@ -373,3 +373,15 @@ def test_a_caption_and_other_words_for_the_whiskers_stand_below():
     label = _bars(whiskers="not noise", caption="epsilon 1, for one patient").axes[0].get_xlabel()
     assert label.splitlines() == ["n", "not noise", "epsilon 1, for one patient"]
     _assert_readable(_bars(caption="a caption of some length that is wrapped to the width of the figure " * 2))
+
+
+def test_dots_without_whiskers_say_where_their_margins_are():
+    figure = _bars(margin=None, bare="margins are in ranks: see the table", caption="epsilon 1")
+    assert figure.axes[0].get_xlabel().endswith("margins are in ranks: see the table\nepsilon 1")
+    assert _texts(figure) == ["120", "340", "80"]
+    assert str(figure.get_label()).endswith("margins are in ranks: see the table. epsilon 1")
+
+
+def test_a_table_without_rows_has_nothing_to_draw():
+    with pytest.raises(UnsupportedError, match="nothing to draw"):
+        _bars(WARDS.slice(0, 0))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.quantities import ANYWHERE, Atom, Blend, Interval, Linear, Quotient, added, at_once
+from discreet.quantities import ANYWHERE, Atom, Blend, Interval, Linear, Quotient, added, at_once, summed
 
 LEVEL = Fraction(19, 20)
 DRAWS = 2_000
@@ -131,3 +131,17 @@ def test_what_is_scaled_keeps_its_interval_scaled():
     low, high = ratio.interval(LEVEL)
     assert ratio.scaled(Fraction(100)).interval(LEVEL) == Interval(100 * low, 100 * high)
     assert ratio.scaled(Fraction(-1)).interval(LEVEL) == Interval(-high, -low)
+
+
+def test_a_constant_takes_no_part_of_what_may_be_missed():
+    ratio = Quotient(one(0, 900), one(1, 3000))
+    low, high = added(Linear({}, Fraction(1)), ratio, Fraction(-1)).interval(LEVEL)
+    assert (1 - high, 1 - low) == tuple(ratio.interval(LEVEL))
+
+
+def test_many_combinations_are_added_up_as_two_are():
+    terms = [(Fraction(2), one(0, 5)), (Fraction(-1), one(1, 7)), (Fraction(-2), one(0, 5)), (Fraction(1), one(2, 1))]
+    made = Linear({})
+    for times, linear in terms:
+        made = made.plus(linear, times)
+    assert summed(terms) == made

@@ -1,6 +1,7 @@
 """What is reckoned from a release keeps the raw one, names its steps, and holds for a whole table where it says so."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dp
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError, Refusal, UnsupportedError
 from discreet.release import Release
 from released import NOISES, noisy, release
 
@@ -127,3 +128,81 @@ def test_releases_of_a_batch_do_not_share_noise():
         first, second = session.release([visits.agg(n=dp.count())] * 2, epsilon=1)
     assert first["n"] == second["n"]
     assert (first.total("n") - second.total("n")).margin > first.total("n").margin
+
+
+def test_margins_of_some_outputs_hold_together_beside_those_that_cannot():
+    made = release([900, 800, 700, 600], [50_000, 40_000, 30_000, 20_000])
+    with pytest.raises(UnsupportedError, match=r"of median 'median'[^\x00]*outputs=\['n', 'total', 'mean'\]"):
+        made.simultaneous()
+    wide = made.simultaneous(outputs=["n", "n"])
+    assert wide.margin("n") == release([900, 800, 700, 600]).simultaneous().margin("n")
+    assert [wide.margin(name) for name in ("total", "median")] == [made.margin(name) for name in ("total", "median")]
+    assert wide.post_processing[-1] == "n: margins widened so that all 4 hold at once"
+    with pytest.raises(UnsupportedError, match="nothing is asked for"):
+        made.simultaneous(outputs=[])
+
+
+def test_ranges_and_hierarchies_are_not_said_to_be_no_counts():
+    counts = release([900, 800, 700, 600])
+    ranges = replace(counts, outputs=(replace(counts.outputs[0], parts=()),))
+    for ask in (ranges.simultaneous, lambda: ranges.total("n"), lambda: ranges.simulate(len)):
+        with pytest.raises(UnsupportedError) as refused:
+            ask()
+        assert "add up" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda r: r.simulate(len),
+        lambda r: r.plot(),
+        lambda r: r.mean("mean"),
+        lambda r: r.pivot("ward", "ward"),
+        lambda r: r.consistent(total=5),
+        lambda r: r.clipping(bounds=(0, 1)),
+        lambda r: r.value(),
+        lambda r: r.total("n", where={"ward": "A"}),
+        lambda r: r.total("n", by="ward").plot(),
+    ],
+)
+def test_a_release_that_kept_no_key_refuses_what_needs_one(ask):
+    with pytest.raises(Refusal, match=r"no key was kept|nothing to draw"):
+        ask(release([], [], rows=(), names=("ward",)))
+
+
+def test_a_release_that_kept_no_key_answers_what_it_can_and_says_so():
+    empty = release([], [], rows=(), names=("ward",))
+    assert empty.simultaneous() is empty
+    assert (
+        len(empty.total("n", by="ward").simultaneous())
+        == len(empty.share("n"))
+        == len(empty.rounded(to=5, output="n"))
+        == 0
+    )
+    assert "no key was kept" in str(empty)
+    assert "no key was kept" in empty._repr_html_()
+    kinds = {
+        name: str(empty.to_arrow().schema.field(name).type)
+        for name in ("n", "n_margin", "total", "mean", "mean_margin")
+    }
+    assert kinds == {"n": "int64", "n_margin": "int64", "total": "int64", "mean": "double", "mean_margin": "double"}
+
+
+def test_medians_are_drawn_without_whiskers_and_say_where_their_margins_are():
+    made = release([900, 800, 700, 600], [50_000, 40_000, 30_000, 20_000])
+    picture = made.plot("median")
+    assert not picture.axes[0].containers
+    assert "margins are in ranks: see the table" in picture.axes[0].get_xlabel()
+    assert "no margin" not in picture.get_label() + picture.axes[0].get_xlabel()
+    both = made.plot()
+    assert [len(axes.containers) for axes in both.axes] == [1, 1, 1, 0]
+    assert "hollow dots: margins are in ranks: see the table" in both.axes[-1].get_xlabel()
+    assert "margins are in ranks" in replace(made, private=False).plot("median").axes[0].get_xlabel()
+
+
+def test_medians_are_neither_rounded_nor_clamped():
+    made = release([900, 800, 700, 600], [50_000, 40_000, 30_000, 20_000])
+    for ask in (lambda: made.rounded(to=5), lambda: made.clamped(output="median")):
+        with pytest.raises(UnsupportedError, match="margin is in ranks"):
+            ask()
+    assert made.rounded(to=500, output="n")["n"] == (1000, 1000, 500, 500)

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.answers import Output
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
 from discreet.simulating import redrawn
 from released import NOISES, measured, noisy, release
 
@@ -77,3 +77,30 @@ def test_what_is_known_without_noise_stays_as_it_is():
     simulated = both.simulate(lambda r: r["high"][0], draws=20)
     assert (simulated.low, simulated.value, simulated.high) == (64, 64, 64)
     assert both.simultaneous().margin("high") == (0,) * 4
+
+
+@pytest.mark.parametrize("function", [5, None, "n", (1, 2)])
+def test_what_cannot_be_asked_is_refused(function):
+    with pytest.raises(TypeMismatchError, match="must be a function"):
+        release([1, 2, 3, 4]).simulate(function)
+
+
+@pytest.mark.parametrize("answer", [None, (1, 2), "many", float("nan"), float("inf"), 10**400])
+def test_a_function_that_gives_no_finite_number_is_refused(answer):
+    with pytest.raises(ParameterError, match="a function whose answer is"):
+        release([1, 2, 3, 4]).simulate(lambda _: answer)
+
+
+def test_an_answer_that_only_some_draws_lack_is_refused_too():
+    made = release([0, 2, 3, 4])
+    with pytest.raises(ParameterError, match="answer is nan"):
+        made.simulate(lambda r: float("nan") if r["n"][0] < 0 else 1.0, draws=200)
+
+
+def test_outputs_that_can_be_drawn_again_are_simulated_beside_one_that_cannot():
+    made = release([1000, 2000, 3000, 4000], [50_000, 60_000, 90_000, 80_000])
+    with pytest.raises(UnsupportedError, match=r"outputs=\['n', 'total', 'mean'\]"):
+        made.simulate(lambda r: r["n"][0], draws=10)
+    assert made.simulate(lambda r: r["n"][0], draws=10, outputs=["n"]).value == 1000
+    with pytest.raises(ParameterError, match="no output of that name"):
+        made.simulate(lambda r: r["total"][0], draws=10, outputs="n")

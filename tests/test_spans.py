@@ -80,3 +80,18 @@ def test_keys_of_a_hierarchy_are_a_table_with_its_columns():
 def test_queries_say_what_they_ask():
     assert repr(T.ranges("age", ranges=[(0, 5), (0, 9)])) == "query of table 't': n=2 ranges of 'age'"
     assert "n=hierarchy('state', 'county')" in repr(T.hierarchy("state", "county", keys=AREAS))
+
+
+def test_ranges_are_taken_by_position_too():
+    assert T.ranges("age", [(21, 33)]) == T.ranges("age", ranges=[(21, 33)])
+    with pytest.raises(ParameterError, match="without any"):
+        T.ranges("age")
+
+
+def test_a_hierarchy_without_keys_or_with_a_misspelt_level_is_refused_with_what_to_type():
+    with pytest.raises(ParameterError) as caught:
+        T.hierarchy("state", "county")
+    assert caught.value.instead.startswith('hierarchy("state", "county", keys=public_table)')
+    with pytest.raises(NameNotFoundError) as caught:
+        T.hierarchy("stat", keys=AREAS)
+    assert caught.value.instead.startswith('"state" instead of "stat"')

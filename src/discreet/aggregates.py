@@ -16,6 +16,10 @@ from discreet.expression import Expr, written
 from discreet.mechanisms.quantile import share_below
 
 SHARE_OF_A_SEARCH = Fraction(1, 4)
+_BOUNDS_FIRST = (
+    'release = session.release(table.bounds("cost"), epsilon=0.1) first, '
+    'then bounds=(release.value("low"), release.value("high"))'
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
     weight: Number = 1,
 ) -> Aggregation:
     """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
-    if (search := _search(bounds)) is not None:
+    if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(plan.Scouted(plan.Sum(_operand(column), None, _grid(grid)), search), _weight(weight))
     measure = plan.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, _weight(weight))
@@ -76,7 +80,7 @@ def mean(
     weight: Number = 1,
 ) -> Aggregation:
     """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
-    if (search := _search(bounds)) is not None:
+    if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(plan.Scouted(plan.Mean(_operand(column), None, _grid(grid)), search), _weight(weight))
     measure = plan.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, _weight(weight))
@@ -106,6 +110,13 @@ def auto_bounds(
 
 def limits(column: str | Expr, grid: Number | None, method: Literal["histogram", "growth"]) -> Aggregation:
     """The bounds themselves, for the whole of a price."""
+    if not isinstance(column, str | Expr):
+        named = column[0] if isinstance(column, list | tuple) and column and isinstance(column[0], str) else "cost"
+        raise TypeMismatchError(
+            f"bounds of type {type(column).__name__}",
+            because="bounds are found for one column, by name or as an expression",
+            instead=f'bounds("{named}"), and a question for each other column',
+        )
     return Aggregation(plan.Limits(_operand(column), _grid(grid), auto_bounds(method=method)))
 
 
@@ -149,7 +160,7 @@ def median(
 @short_traceback
 def quantile(
     column: str | Expr,
-    probability: Number,
+    probability: Number | None = None,
     *,
     bounds: tuple[Number, Number] | None = None,
     grid: Number | None = None,
@@ -162,6 +173,12 @@ def quantile(
     sizes         how many rows each group has, roughly, as an earlier release or public knowledge says; it only helps
                   to choose how the quantile is found
     """
+    if probability is None:
+        raise ParameterError(
+            "a quantile without its place",
+            because="it is the value that such a part of the rows are below, above 0 and below 1",
+            instead=f"dp.quantile({_column(_operand(column))}, 0.5, bounds=(0, 100))",
+        )
     share = share_below(probability)
     measure = plan.Quantile(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
     return Aggregation(measure, positive(weight, "weight"))
@@ -170,7 +187,7 @@ def quantile(
 @short_traceback
 def quantiles(
     column: str | Expr,
-    probabilities: Sequence[Number],
+    probabilities: Sequence[Number] | None = None,
     *,
     bounds: tuple[Number, Number] | None = None,
     grid: Number | None = None,
@@ -224,8 +241,13 @@ def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
         raise UnsupportedError(
             "bounds that are found first, of anything but a sum or a mean",
             because="only these are read off the counts that find the bounds",
-            instead='release = session.release(table.bounds("cost"), epsilon=0.1) first, '
-            'then bounds=(release.value("low"), release.value("high"))',
+            instead=_BOUNDS_FIRST,
+        )
+    if isinstance(bounds, str):
+        raise ParameterError(
+            f"bounds={bounds!r}"[:80],
+            because="bounds are two numbers; only those of a sum or a mean are found in the same query",
+            instead=_BOUNDS_FIRST,
         )
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
@@ -274,6 +296,17 @@ def _search(bounds: object) -> plan.Search | None:
     if isinstance(bounds, plan.Search):
         return bounds
     return plan.Search(SHARE_OF_A_SEARCH) if isinstance(bounds, str) and bounds == "auto" else None
+
+
+def _search_or_numbers(bounds: object) -> plan.Search | None:
+    """The search of a sum or a mean; of all words, "auto" is one."""
+    if isinstance(bounds, str) and bounds != "auto":
+        raise ParameterError(
+            f"bounds={bounds!r}"[:80],
+            because="bounds are two numbers, or the word for finding them first",
+            instead='bounds="auto", or bounds=(0, 100)',
+        )
+    return _search(bounds)
 
 
 def _weight(weight: Number) -> Fraction:

@@ -78,6 +78,21 @@ def key_arrays(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
     return {key.name: pa.array(key.values, KEY_TYPES[key.type]) for key in keys}
 
 
+def output_arrays(output: Output) -> dict[str, pa.Array]:
+    """Values and margins of an output; without rows in the types that they would have."""
+    sides = {output.name: output.values, output.name + MARGIN: output.margins}
+    if output.values:
+        return {name: figure_array(side) for name, side in sides.items()}
+    return {name: pa.array([], pa.int64() if _is_whole(output) else pa.float64()) for name in sides}
+
+
+def _is_whole(output: Output) -> bool:
+    """Whether answers are whole numbers, as counts are and sums on a grid of whole numbers."""
+    if not output.parts:
+        return output.kind.startswith("count")
+    return not output.over and all(factor.denominator == 1 for _, factor in output.parts)
+
+
 def figure_array(values: tuple[Figure, ...]) -> pa.Array:
     """Whole numbers where all of them are and fit; doubles elsewhere."""
     if all(isinstance(value, int) and abs(value) < 2**63 for value in values):

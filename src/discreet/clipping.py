@@ -14,7 +14,7 @@ from fractions import Fraction
 from discreet import tabular
 from discreet.answers import Key
 from discreet.errors import ParameterError
-from discreet.exact import double_down, double_up, shown
+from discreet.exact import double_down, double_up, rational, shown
 from discreet.quantities import Linear, Quotient
 
 _NUMBER = r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)"
@@ -111,6 +111,22 @@ def clipping(bins: Bins, bounds: tuple[Fraction, Fraction], confidence: Fraction
         confidence=confidence,
         private=private,
     )
+
+
+def ordered(bounds: object) -> tuple[Fraction, Fraction]:
+    """The two ends that values are clamped to, the lower first; anything else is refused."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError(
+            f"bounds={bounds!r}", because="they are a lower and an upper end", instead="bounds=(0, 5_000)"
+        )
+    low, high = (rational(bound, "a bound") for bound in bounds)
+    if low > high:
+        raise ParameterError(
+            f"bounds=({shown(low)}, {shown(high)})",
+            because="the lower end comes first",
+            instead=f"bounds=({shown(high)}, {shown(low)})",
+        )
+    return low, high
 
 
 def ranges_of(key: Key) -> list[Range]:

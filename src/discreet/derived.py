@@ -100,6 +100,8 @@ class Derived:
 
     def simultaneous(self) -> "Derived":
         """The same with intervals that hold all at once as often as one did: wider, by a union over the rows."""
+        if not self.quantities:
+            return self
         each = 1 - (1 - self.confidence) / len(self)
         if _independent(self.quantities):
             each = at_once(len(self), self.confidence)
@@ -111,6 +113,27 @@ class Derived:
 
     def __sub__(self, other: "Derived | Number") -> "Derived":
         return self._with(other, "-", lambda a, b: added(a, b, Fraction(-1)))
+
+    def __radd__(self, other: Number) -> "Derived":
+        return self if other == 0 else _constant(other, self) + self
+
+    def __rsub__(self, other: Number) -> "Derived":
+        return _constant(other, self) - self
+
+    def __neg__(self) -> "Derived":
+        return replace(self * -1, name=f"-{self.name}")
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __lt__(self, other: object) -> bool:
+        raise ParameterError(
+            f"{self.name!r} compared by <, <=, > or >=",
+            because="noise alone may put either first, and an interval says how sure an order is",
+            instead="(a - b).low > 0, which tells that a is larger as often as the confidence says",
+        )
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     def __mul__(self, times: Number) -> "Derived":
         factor = rational(times, "a factor")
@@ -124,6 +147,9 @@ class Derived:
         if not isinstance(other, Derived) and rational(other, "a divisor"):
             return replace(self * (1 / rational(other, "a divisor")), name=f"{self.name} / {other}")
         return self._with(other, "/", _over)
+
+    def __rtruediv__(self, other: Number) -> "Derived":
+        return _constant(other, self) / self
 
     def percent(self) -> "Derived":
         """A hundred times this."""

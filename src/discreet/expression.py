@@ -183,8 +183,8 @@ class Expr:
         name = self.node.name if isinstance(self.node, plan.Column) else "an expression"
         raise UnsupportedError(
             f"{name}(...)",
-            because="it is read as a column, which cannot be called; a table has where, derive, group_by and agg",
-            instead=f"table.{hints.VERBS.get(name, 'where(...)')}",
+            because=f"it is read as a column, which cannot be called; a table has {hints.LISTED_VERBS}",
+            instead=hints.verb(name),
         )
 
     if not TYPE_CHECKING:  # a checker still finds names that are not there

@@ -152,7 +152,7 @@ class Frame:
         self,
         column: str,
         *,
-        bins: Iterable[Any],
+        bins: Iterable[Any] | None = None,
         missing: bool = False,
         name: str = "n",
         max_groups: int | None = None,
@@ -164,8 +164,7 @@ class Frame:
         missing  rows without a value have a bin of their own
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        cells = histograms.cells(self._relation, (column,), {column: bins}, missing=missing, **caps)
-        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+        return _counted(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
 
     @short_traceback
     def bounds(
@@ -193,15 +192,17 @@ class Frame:
         missing  rows without a value in a column with bins have a bin of their own
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        cells = histograms.cells(self._relation, columns, bins or {}, keys=keys, missing=missing, **caps)
-        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+        cells = histograms.cells(
+            self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
+        )
+        return _counted(cells, name)
 
     @short_traceback
     def ranges(
         self,
         column: str,
+        ranges: Iterable[tuple[Any, Any]] | None = None,
         *,
-        ranges: Iterable[tuple[Any, Any]],
         edges: Iterable[Any] | None = None,
         name: str = "n",
         max_rows_per_group: int | None = None,
@@ -219,7 +220,7 @@ class Frame:
     def hierarchy(
         self,
         *levels: str,
-        keys: Any,
+        keys: Any = None,
         crossing: Sequence[str] = (),
         name: str = "n",
         max_rows_per_group: int | None = None,
@@ -238,7 +239,7 @@ class Frame:
         self,
         other: "Frame",
         *,
-        on: str | Sequence[str] | Mapping[str, str],
+        on: str | Sequence[str] | Mapping[str, str] | None = None,
         how: Literal["inner", "left"] = "inner",
         names: Mapping[str, str] | None = None,
         max_rows: int | None = None,
@@ -287,11 +288,20 @@ class Grouped:
         return Query(plan.Aggregate(self._relation, outputs, self._grouping))
 
     @short_traceback
-    def histogram(self, column: str, *, bins: Iterable[Any], missing: bool = False, name: str = "n") -> Query:
-        """How many rows are in each bin of a column, for each key."""
-        inner = histograms.cells(self._relation, (column,), {column: bins}, missing=missing)
-        cells = histograms.within(self._grouping, inner)
-        return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Iterable[Any] | None = None,
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
+        return _counted(histograms.within(self._grouping, inner), name)
 
     def __repr__(self) -> str:
         return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
@@ -321,11 +331,25 @@ def table(name: str) -> Frame:
     return Frame(plan.Table(name))
 
 
+def _counted(cells: histograms.Cells, name: str) -> Query:
+    """How many rows each cell has, under a name that no column has."""
+    columns = cells.grouping.columns
+    if name in columns:
+        raise ParameterError(
+            f"counts named {name!r} beside a column of that name",
+            because="cells are named by their columns, and the counts stand beside them",
+            instead='name="rows"' if "rows" not in columns else 'name="rows_counted"',
+        )
+    return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+
+
 def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[plan.Output, ...]:
     if not aggregations:
         raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
     aggregations = each(aggregations)
     for name, value in aggregations.items():
+        if isinstance(value, OfUnit):
+            raise joins.only_of_a_unit(name, value)
         if not isinstance(value, Aggregation):
             raise TypeMismatchError(
                 f"agg({name}=...) of type {type(value).__name__}",

@@ -32,8 +32,11 @@ _AGG_MEDIAN = 'agg(cost=dp.median("cost", bounds=(0, 5_000)))'
 _AGG_QUANTILE = 'agg(cost=dp.quantile("cost", 0.9, bounds=(0, 5_000)))'
 _AGG_STD = 'agg(cost=dp.std("cost", bounds=(0, 5_000)))'
 _AGG_SUM = 'agg(cost=dp.sum("cost", bounds=(0, 5_000)))'
-_ENDS = 'dp.quantile("cost", 0.99, bounds=(0, 5_000)), or 0.01 for the lower end'
-_AGG_ENDS = 'agg(cost=dp.quantile("cost", 0.99, bounds=(0, 5_000))), or 0.01 for the lower end'
+_HIGH = 'dp.quantile("cost", 0.99, bounds=(0, 5_000))'
+_LOW = 'dp.quantile("cost", 0.01, bounds=(0, 5_000))'
+_MAX_OF_UNIT = 'dp.largest("cost") in per_unit(...), of the rows of one unit'
+_MIN_OF_UNIT = 'dp.smallest("cost") in per_unit(...), of the rows of one unit'
+_AGG_HIGH, _AGG_LOW = f"agg(cost={_HIGH})", f"agg(cost={_LOW})"
 
 
 def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
@@ -46,7 +49,8 @@ MODULE: Mapping[str, Hint] = {
     **_same("stdev stddev deviation", _ELSEWHERE, 'dp.std("cost", bounds=(0, 5_000))'),
     **_same("hist histogram", "bins belong to a table", 'table.histogram("age", bins=range(20, 100, 10))'),
     **_same("crosstab contingency", "cells belong to a table", 'table.contingency("sex", "ward")'),
-    **_same("min max minimum maximum", _EXTREME, _ENDS),
+    **_same("max maximum", _EXTREME, f"{_HIGH}, or {_MAX_OF_UNIT}"),
+    **_same("min minimum", _EXTREME, f"{_LOW}, or {_MIN_OF_UNIT}"),
     **_same("avg average", _ELSEWHERE, 'dp.mean("cost", bounds=(0, 5_000))'),
     **_same("total", _ELSEWHERE, 'dp.sum("cost", bounds=(0, 5_000))'),
     **_same("size len count_rows", _ELSEWHERE, "dp.count()"),
@@ -88,7 +92,8 @@ GROUPED: Mapping[str, Hint] = {
     **_same("mean avg average", "aggregates are named, and asked for by agg", _AGG_MEAN),
     **_same("sum total", "aggregates are named, and asked for by agg", _AGG_SUM),
     **_same("nunique", "aggregates are named, and asked for by agg", 'agg(wards=dp.count_distinct("ward"))'),
-    **_same("min max", _EXTREME, _AGG_ENDS),
+    **_same("max", _EXTREME, _AGG_HIGH),
+    **_same("min", _EXTREME, _AGG_LOW),
     **_same("median", _ELSEWHERE, _AGG_MEDIAN),
     **_same("quantile quantiles", _ELSEWHERE, _AGG_QUANTILE),
     **_same("std var variance", "aggregates are named, and asked for by agg", _AGG_STD),
@@ -111,7 +116,8 @@ EXPRESSION: Mapping[str, Hint] = {
     **_same("sum total", _NOT_A_ROW, 'table.agg(cost=dp.sum("cost", bounds=(0, 5_000)))'),
     **_same("count size", _NOT_A_ROW, "table.agg(n=dp.count())"),
     **_same("unique nunique value_counts", _NOT_A_ROW, 'table.group_by("ward").agg(n=dp.count())'),
-    **_same("min max", _EXTREME, f"table.{_AGG_ENDS}"),
+    **_same("max", _EXTREME, f"table.{_AGG_HIGH}, or {_MAX_OF_UNIT}"),
+    **_same("min", _EXTREME, f"table.{_AGG_LOW}, or {_MIN_OF_UNIT}"),
     **_same("median", _ELSEWHERE, f"table.{_AGG_MEDIAN}"),
     **_same("quantile quantiles", _ELSEWHERE, f"table.{_AGG_QUANTILE}"),
     **_same("std var variance", _NOT_A_ROW, f"table.{_AGG_STD}"),
@@ -133,8 +139,40 @@ VERBS: Mapping[str, str] = {
     **dict.fromkeys(("filter", "query", "loc"), "where(table.age >= 40)"),
     **dict.fromkeys(("groupby", "groupBy"), 'group_by("ward")'),
     **dict.fromkeys(("mean", "avg"), _AGG_MEAN),
+    **dict.fromkeys(("hist", "histplot", "cut"), 'histogram("age", bins=range(0, 101, 10))'),
+    **dict.fromkeys(("crosstab", "pivot", "pivot_table"), 'contingency("sex", "ward")'),
+    **dict.fromkeys(("merge", "left_join", "inner_join"), 'join(dp.table("wards"), on="ward")'),
+    **dict.fromkeys(("value_counts", "unique"), 'group_by("ward").agg(n=dp.count())'),
+    **dict.fromkeys(("median",), _AGG_MEDIAN),
+    **dict.fromkeys(("quantile", "quantiles", "percentile"), _AGG_QUANTILE),
+    **dict.fromkeys(("std", "var", "variance"), _AGG_STD),
+    "max": _AGG_HIGH,
+    "min": _AGG_LOW,
+    "nunique": 'agg(wards=dp.count_distinct("ward", domain=["A", "B"]))',
     "sum": _AGG_SUM,
 }
+
+TABLE_VERBS: Mapping[str, str] = {
+    "where": "where(table.age >= 40)",
+    "derive": "derive(tens=table.age / 10)",
+    "group_by": 'group_by("ward").agg(n=dp.count())',
+    "agg": _AGG,
+    "histogram": 'histogram("age", bins=range(0, 101, 10))',
+    "contingency": 'contingency("sex", "ward")',
+    "ranges": 'ranges("age", ranges=[(21, 33), (21, 65)])',
+    "hierarchy": 'hierarchy("state", "county", keys=public_table)',
+    "join": 'join(dp.table("wards"), on="ward")',
+    "per_unit": "per_unit(n=dp.count())",
+    "bounds": 'bounds("cost")',
+}
+LISTED_VERBS = ", ".join(list(TABLE_VERBS)[:-1]) + " and " + list(TABLE_VERBS)[-1]
+
+
+def verb(name: str) -> str:
+    """What to type for a name that was called on a table: a word from elsewhere, or a verb that is nearly that."""
+    nearest = suggestion(name, TABLE_VERBS)
+    known = VERBS.get(name) or TABLE_VERBS.get(nearest)
+    return f"table.{known}" if known else f'table["{name}"] for the column, or one of these verbs'
 
 
 def unknown_call(owner: str, name: str, words: Mapping[str, Hint], known: Iterable[str], form: str) -> UnknownCallError:

@@ -11,7 +11,7 @@ from discreet import plan
 from discreet.aggregates import Aggregation
 from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact import whole
-from discreet.expression import Expr
+from discreet.expression import Expr, written
 
 _PAIRS = 'on="ward", on=["patient_id", "visit_id"], or on={"ward_id": "id"}'
 
@@ -33,6 +33,19 @@ def smallest(column: str | Expr) -> OfUnit:
 def largest(column: str | Expr) -> OfUnit:
     """The largest value among the rows of one unit, for `per_unit`."""
     return OfUnit(plan.Extreme(_operand(column, "largest"), is_largest=True))
+
+
+def only_of_a_unit(name: str, feature: OfUnit) -> TypeMismatchError:
+    """The refusal of a feature of units where an aggregate of all rows is asked for."""
+    verb, share = ("largest", "0.99") if feature.measure.is_largest else ("smallest", "0.01")
+    operand = feature.measure.operand
+    column = f'"{operand.name}"' if isinstance(operand, plan.Column) else written(operand)
+    return TypeMismatchError(
+        f"agg({name}=dp.{verb}(...))",
+        because=f"the {verb} value of a table is that of one person; dp.{verb} is a feature of each unit",
+        instead=f"agg({name}=dp.quantile({column}, {share}, bounds=(0, 100))), "
+        f'or per_unit({name}=dp.{verb}({column})).agg(average=dp.mean("{name}", bounds=(0, 100)))',
+    )
 
 
 def join(

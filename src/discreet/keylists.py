@@ -12,6 +12,8 @@ from discreet.catalog import Value, python_value
 from discreet.errors import NameNotFoundError, ParameterError, short_traceback, suggestion
 from discreet.exact import Number, positive, probability, whole
 
+_WORDS = ("auto", "automatic", "discover", "unknown", "all")
+
 
 @dataclass(frozen=True)
 class Discover:
@@ -24,7 +26,9 @@ class Discover:
 
 
 @short_traceback
-def discover(*, delta: Number, rule: plan.KeyRule | None = None, at_least: int = 1, weight: Number = 1) -> Discover:
+def discover(
+    *, delta: Number | None = None, rule: plan.KeyRule | None = None, at_least: int = 1, weight: Number = 1
+) -> Discover:
     """Find keys that are not known: group_by("drug", keys=dp.discover(delta=1e-9)).
 
     delta     the chance that a key shows that one unit is there; the promise must have reserved it
@@ -38,12 +42,51 @@ def discover(*, delta: Number, rule: plan.KeyRule | None = None, at_least: int =
             because="keys are kept by one of three rules",
             instead=" or ".join(f"rule={name!r}" for name in get_args(plan.KeyRule)),
         )
-    positive(delta, "delta")
-    return Discover(probability(delta, "delta"), rule, whole(at_least, "at_least"), positive(weight, "weight"))
+    return Discover(_small(delta), rule, whole(at_least, "at_least"), positive(weight, "weight"))
+
+
+def _small(delta: object) -> Fraction:
+    """A delta above zero; text that is a number is told as one."""
+    if delta is None:
+        raise ParameterError(
+            "discover() without a delta",
+            because="a key that is found shows with that probability that one unit is there",
+            instead="dp.discover(delta=1e-9)",
+        )
+    try:
+        positive(delta, "delta")
+        return probability(delta, "delta")
+    except ParameterError as refusal:
+        raise ParameterError(
+            refusal.what,
+            because="delta is a number above 0 and far below 1",
+            instead=f"dp.discover(delta={_number_in(delta) or '1e-9'})",
+        ) from None
+
+
+def _number_in(text: object) -> str:
+    """A number that was written as text."""
+    try:
+        return f"{float(text):g}" if isinstance(text, str) and 0 < float(text) < 1 else ""
+    except ValueError:
+        return ""
+
+
+def _refuse_uncalled(columns: tuple[str, ...], keys: object) -> None:
+    """Refuse dp.discover without its call, and words for it."""
+    told = list(keys.values()) if isinstance(keys, Mapping) else [keys]
+    if any(callable(each) or (isinstance(each, str) and each in _WORDS) for each in told):
+        named = ", ".join(f'"{name}"' for name in columns)
+        raise ParameterError(
+            "keys that are not a list" if isinstance(keys, Mapping) else f"keys of type {type(keys).__name__}",
+            because="keys are listed, or found by dp.discover, which is called with the delta that finding them costs",
+            instead=f"group_by({named}, keys=dp.discover(delta=1e-9))",
+        )
 
 
 def discovered(columns: tuple[str, ...], keys: object) -> tuple[plan.Discovery | None, object]:
     """What is to be found, and the keys that are given beside it."""
+    _refuse_uncalled(columns, keys)
     if isinstance(keys, Discover):
         return _discovery(columns, keys), None
     if not isinstance(keys, Mapping):
@@ -125,10 +168,18 @@ def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...],
             raise NameNotFoundError(
                 f"column {name!r} of a table of keys",
                 because="the table does not have it exactly once",
-                instead=f"a table with {suggestion(name, map(str, names))!r} renamed to {name!r}",
+                instead=_right_column(name, list(map(str, names))),
             )
     cells = [_pandas_cells(frame[name]) if is_pandas else frame.column(name).to_pylist() for name in columns]
     return tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
+
+
+def _right_column(name: str, names: list[str]) -> str:
+    """The column that was meant, or what a table of keys has to have."""
+    nearest = suggestion(name, names)
+    if nearest in names and nearest != name:
+        return f'"{nearest}" instead of "{name}", or a table whose column is named "{name}"'
+    return f'a table of keys with one column named "{name}"; this one has {", ".join(map(repr, names[:12]))}'
 
 
 def _shown_keys(keys: object) -> str:

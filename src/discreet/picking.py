@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -74,18 +74,23 @@ def total_of(output: Output, source: Source, rows: Sequence[int]) -> Linear:
 def mean_of(output: Output, source: Source, rows: Sequence[int]) -> Quotient:
     """The mean over rows: all sums over all counts; refused where the output is no mean."""
     if not output.over:
+        require_parts(output)
         raise UnsupportedError(
             f"a mean of {output.kind} {output.name!r}",
             because="it was not released as a mean, so how many rows it is over is not known",
             instead=f'release.ratio({output.name!r}, "n") by an output that counts, or dp.mean(...) in the query',
         )
-    require_parts(output)
     return Quotient(source.linear(output.parts, rows), source.linear(output.over, rows), output.bounds)
 
 
 def is_certain(output: Output) -> bool:
     """Whether an output has no noise of its own, like bounds that were found first and are then known."""
     return not output.parts and not output.margin_of and not any(output.margins)
+
+
+def is_traced(output: Output) -> bool:
+    """Whether the release says how an output is read off noisy integers of its row, or that it has no noise."""
+    return bool(output.parts) or is_certain(output)
 
 
 def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
@@ -97,6 +102,7 @@ def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
 
 def chosen_rows(keys: tuple[Key, ...], count: int, where: Where | None) -> list[int]:
     """The rows whose keys are the ones asked for; a key or a value that is not there is refused."""
+    _refuse_other_than_keys(keys, where)
     wanted = {name: _values(key_named(keys, name), asked) for name, asked in (where or {}).items()}
     columns = {key.name: key.values for key in keys}
     return [row for row in range(count) if all(columns[name][row] in values for name, values in wanted.items())]
@@ -106,7 +112,7 @@ def grouped(
     keys: tuple[Key, ...], rows: Sequence[int], by: str | Sequence[str] | None
 ) -> tuple[tuple[Key, ...], list[list[int]]]:
     """The coarser keys, each once and in the order of the release, and the rows that belong to each."""
-    names = [] if by is None else [by] if isinstance(by, str) else list(by)
+    names = _names(keys, by)
     chosen = [key_named(keys, name) for name in names]
     members: dict[tuple[Value, ...], list[int]] = {} if names else {(): []}
     for row in rows:
@@ -115,6 +121,41 @@ def grouped(
         Key(key.name, key.type, tuple(values[place] for values in members)) for place, key in enumerate(chosen)
     )
     return coarse, list(members.values())
+
+
+def _names(keys: tuple[Key, ...], by: object) -> list[str]:
+    if by is None or isinstance(by, str):
+        return [] if by is None else [by]
+    if isinstance(by, list | tuple) and all(isinstance(name, str) for name in by):
+        return list(by)
+    known = keys[0].name if keys else "ward"
+    because = "by= names key columns, and where= says which of their values"
+    instead = f"by={known!r}" + (f", where={by!r}" if isinstance(by, Mapping) else "")
+    raise ParameterError(f"by={by!r}", because=because, instead=instead)
+
+
+def _refuse_other_than_keys(keys: tuple[Key, ...], where: object) -> None:
+    if where is None or (isinstance(where, Mapping) and all(isinstance(name, str) for name in where)):
+        return
+    name, value = (keys[0].name, next(iter(keys[0].values), "surgery")) if keys else ("ward", "surgery")
+    found = next((key.name for key in keys if isinstance(where, str) and where in key.values), None)
+    wanted = {found: where} if found else {name: value}
+    raise ParameterError(
+        f"groups given as {where!r}",
+        because="groups of a release are named by a key column and the values of it",
+        instead=f"where={wanted!r}",
+    )
+
+
+def require_rows(rows: Sequence[int], count: int, what: str) -> None:
+    """Refuse a number over no rows: it would read as an exact zero."""
+    if rows:
+        return
+    raise UnsupportedError(
+        f"{what} over no rows",
+        because="no group has all of the keys asked for" if count else "no key was kept, so no number was released",
+        instead="keys that are in the release: print(release)" if count else "table.agg(n=dp.count()), without groups",
+    )
 
 
 def key_named(keys: tuple[Key, ...], name: str) -> Key:
@@ -131,16 +172,19 @@ def key_named(keys: tuple[Key, ...], name: str) -> Key:
 
 
 def _values(key: Key, asked: Value | Sequence[Value]) -> set[Value]:
-    values: set[Any] = set(asked) if isinstance(asked, list | tuple | set | frozenset) else {asked}
+    values: list[Any] = list(asked) if isinstance(asked, list | tuple | set | frozenset) else [asked]
+    present = set(key.values)
     for value in values:
-        if value not in key.values:
+        if not isinstance(value, Hashable) or value not in present:
             known = list(dict.fromkeys(key.values))
             raise ParameterError(
                 f"{key.name}={value!r}",
-                because="the release has no row with that key",
-                instead=f"one of {', '.join(map(repr, known[:5]))}" + (", ..." if len(known) > 5 else ""),
+                because="the release has no row with that key" if known else "no key was kept",
+                instead=f"one of {', '.join(map(repr, known[:5]))}" + (", ..." if len(known) > 5 else "")
+                if known
+                else "table.agg(n=dp.count()), without groups",
             )
-    return values
+    return set(values)
 
 
 def require_parts(output: Output) -> None:
@@ -148,9 +192,16 @@ def require_parts(output: Output) -> None:
     if not output.parts:
         raise UnsupportedError(
             f"a value derived from {output.kind} {output.name!r}",
-            because="it does not add up over groups: it is not a sum of what was measured",
-            instead="counts, sums and means, which do; or a query of its own for the coarser groups",
+            because=_why_not(output),
+            instead="counts, sums and means of disjoint groups; or a query of its own for the coarser groups",
         )
+
+
+def _why_not(output: Output) -> str:
+    """Ranges and levels of a hierarchy are counts too, but their noise is spread over the nodes of a tree."""
+    if output.kind == "count":
+        return "each of its rows is put together from noise that other rows share, and the release does not say how"
+    return f"a {output.kind} is no sum of noisy integers of its row"
 
 
 def _unknown_noise(mechanism: str) -> UnsupportedError:

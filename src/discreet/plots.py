@@ -13,7 +13,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -65,12 +65,13 @@ class _Answer:
     value: float | None
     margin: float | None
     is_whole: bool = False
+    unsaid: str = " (no margin)"
 
     def __str__(self) -> str:
         if self.value is None:
             return "no answer"
         if self.margin is None:
-            return f"{self.value:,.0f} (no margin)" if self.is_whole else f"{plain(self.value)} (no margin)"
+            return (f"{self.value:,.0f}" if self.is_whole else plain(self.value)) + self.unsaid
         places = 0 if self.is_whole else _places(self.margin)
         return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
@@ -86,19 +87,23 @@ def error_bars(
     confidence: float | None = None,
     whiskers: str | None = None,
     caption: str | None = None,
+    bare: str | None = None,
 ) -> "Figure":
     """A release as dots with whiskers of one margin either side; one line per key, or one in all where key is None.
 
     Several values are drawn below one another, a panel each. `whiskers` says what they mean where that is not the
-    margin of the noise; `caption` stands under the figure.
+    margin of the noise, `bare` where the margins of dots without whiskers are; `caption` stands under the figure.
     """
     values = [value] if isinstance(value, str) else list(value)
     margins = [margin] * len(values) if margin is None or isinstance(margin, str) else list(margin)
     panels = [_answers(table, key, v, m) for v, m in zip(values, margins, strict=True)]
+    if bare:
+        panels = [[replace(answer, unsaid="") for answer in answers] for answers in panels]
     words = [label or _words(value) if len(values) == 1 else _words(value) for value in values]
     names = [answer.name for answer in panels[0]]
     notes = [[str(answer) for answer in answers] for answers in panels]
-    below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence)]
+    below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence, bare)]
+    below += [bare] if whiskers and bare else []
     below += [_wrapped(caption, 6)] if caption else []
     with listing(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
         for axes, answers, said in zip(drawn, panels, words, strict=True):
@@ -106,7 +111,7 @@ def error_bars(
             axes.grid(axis="y", color=FAINT, linewidth=0.7)
             axes.set_xlabel(_wrapped(said, 6))
         drawn[-1].set_xlabel("\n".join([drawn[-1].get_xlabel(), *below]))
-        figure.set_label(_described(title, words, names, notes, caption))
+        figure.set_label(_described(title, words, names, notes, ". ".join(filter(None, (bare, caption)))))
     return figure
 
 
@@ -364,7 +369,9 @@ def _finite(cell: Any) -> float | None:
 
 
 def _refuse_unreadable(lines: int) -> None:
-    if not 0 < lines <= MOST_KEYS:
+    if not lines:
+        raise UnsupportedError("a plot of 0 lines", because="there is nothing to draw", instead="a table with rows")
+    if lines > MOST_KEYS:
         raise UnsupportedError(
             f"a plot of {lines} lines",
             because=f"from one to {MOST_KEYS} names can be read in one plot",
@@ -385,13 +392,13 @@ def _words(column: str) -> str:
     return column.replace("_", " ")
 
 
-def _whisker_words(answers: list[_Answer], confidence: float | None) -> str:
+def _whisker_words(answers: list[_Answer], confidence: float | None, bare: str | None) -> str:
     margins = [answer.margin for answer in answers if answer.value is not None]
     if not any(margin is not None for margin in margins):
-        return "no margin is published"
+        return bare or "no margin is published"
     share = "" if confidence is None else f" in {plain(float(confidence) * 100)}% of releases"
     words = "whiskers: the margin of the noise" if not share else f"whiskers: the noise stays within them{share}"
-    return words + ("\nhollow dots: no margin is published" if None in margins else "")
+    return words + (f"\nhollow dots: {bare or 'no margin is published'}" if None in margins else "")
 
 
 def _description(title: str, names: list[str], notes: list[str]) -> str:

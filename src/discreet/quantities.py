@@ -22,7 +22,7 @@ References
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -76,9 +76,12 @@ class Linear:
 
     def margin(self, confidence: Fraction) -> Fraction:
         """What the noise stays within, with at least this probability."""
-        shared = math.lcm(*(factor.denominator for factor in self.factors.values()))
-        sizes = Counter((abs(int(factor * shared)), atom.noise) for atom, factor in self.factors.items())
-        return Fraction(crowded(sizes, confidence), shared)
+        return margin_of(self.crowds, confidence)
+
+    @property
+    def crowds(self) -> Counter[tuple[Fraction, Noise]]:
+        """How many noises count that many times each."""
+        return Counter((abs(factor), atom.noise) for atom, factor in self.factors.items())
 
     def interval(self, confidence: Fraction) -> Interval:
         """Where the true value is, with at least this probability."""
@@ -148,8 +151,8 @@ class Blend:
         return sum(known, Fraction(0)) if len(known) == len(values) else None
 
     def interval(self, confidence: Fraction) -> Interval:
-        """The sums of the ends, each interval missing with an equal part of what may be missed."""
-        each = 1 - (1 - confidence) / len(self.parts)
+        """The sums of the ends, each noisy interval missing with an equal part of what may be missed."""
+        each = 1 - (1 - confidence) / max(1, sum(not _is_constant(part) for _, part in self.parts))
         lows, highs = [], []
         for times, part in self.parts:
             ends = part.interval(each)
@@ -172,11 +175,33 @@ def at_once(count: int, confidence: Fraction) -> Fraction:
     return 1 - allowed_tail(count, confidence)
 
 
+def margin_of(crowds: Mapping[tuple[Fraction, Noise], int], confidence: Fraction) -> Fraction:
+    """What so many independent noises, each counted that many times, stay within together."""
+    shared = math.lcm(*(times.denominator for times, _ in crowds))
+    sizes = {(int(times * shared), noise): size for (times, noise), size in crowds.items()}
+    return Fraction(crowded(sizes, confidence), shared)
+
+
+def summed(terms: Iterable[tuple[Fraction, Linear]]) -> Linear:
+    """So many times each of several combinations, added up in one pass."""
+    factors: dict[Atom, Fraction] = {}
+    constant = Fraction(0)
+    for times, linear in terms:
+        constant += times * linear.constant
+        for atom, factor in linear.factors.items():
+            factors[atom] = factors.get(atom, Fraction(0)) + times * factor
+    return Linear({atom: factor for atom, factor in factors.items() if factor}, constant)
+
+
 def added(first: Quantity, second: Quantity, times: Fraction) -> Quantity:
     """The first and so many times the second, shared noise counted once where both are linear."""
     if isinstance(first, Linear) and isinstance(second, Linear):
         return first.plus(second, times)
     return Blend((*_terms(first), *((times * factor, part) for factor, part in _terms(second))))
+
+
+def _is_constant(part: Linear | Quotient) -> bool:
+    return isinstance(part, Linear) and not part.factors
 
 
 def _terms(quantity: Quantity) -> tuple[tuple[Fraction, Linear | Quotient], ...]:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from discreet import adjusting, picking, simulating, tabular
 from discreet.answers import Factors, Figure, Key, Measured, Output, Untouched
-from discreet.clipping import Bins, Clipping, clipping, ranges_of
+from discreet.clipping import Bins, Clipping, clipping, ordered, ranges_of
 from discreet.derived import Derived
 from discreet.errors import ParameterError, UnsupportedError, short_traceback
 from discreet.exact import Number, double_up, positive, rational, shown, whole
@@ -48,6 +48,7 @@ class Reckoning:
     def mean(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
         """The mean over groups, from the noisy sums and counts behind an output that is a mean."""
         output = self._raw_output(name)
+        picking.require_rows(picking.chosen_rows(self.keys, self._rows, where), self._rows, f"mean {name!r}")
         return self._derived(name, by, where, lambda source, rows: picking.mean_of(output, source, rows))
 
     @short_traceback
@@ -71,8 +72,11 @@ class Reckoning:
         return ask(name, where=first) - ask(name, where=second)
 
     @short_traceback
-    def simultaneous(self) -> Self:
-        """The same answers with margins that hold for all of them at once, as often as one of them did before."""
+    def simultaneous(self, *, outputs: str | Sequence[str] | None = None) -> Self:
+        """The same answers with margins that hold for all of them at once, as often as one of them did before.
+
+        outputs  those whose margins are to hold together, where not all can: medians and ranges do not say their noise
+        """
         if self.untouched is not None:
             raise ParameterError(
                 "simultaneous() after another step",
@@ -81,16 +85,17 @@ class Reckoning:
             )
         if not self._rows:
             return self
-        rows = Derived("", (), tuple(self._quantities()), self.confidence).simultaneous()
-        outputs = []
-        for place, output in enumerate(self.raw.outputs):
+        chosen = self._chosen(outputs, "simultaneous(")
+        rows = Derived("", (), tuple(self._quantities(chosen)), self.confidence).simultaneous()
+        widened = {}
+        for place, output in enumerate(chosen):
             mine = rows.quantities[place * self._rows : (place + 1) * self._rows]
             pairs = zip(mine, output.values, strict=True)
             margins = tuple(_margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
-            outputs.append(replace(output, margins=margins))
-        made = len(outputs) * self._rows
-        together = f"margins widened so that all {made:,} hold at once"
-        return self._adjusted(tuple(outputs), f"{', '.join(o.name for o in outputs)}: {together}")
+            widened[output.name] = replace(output, margins=margins)
+        together = f"margins widened so that all {len(chosen) * self._rows:,} hold at once"
+        every = tuple(widened.get(output.name, output) for output in self.outputs)
+        return self._adjusted(every, f"{', '.join(widened)}: {together}")
 
     @short_traceback
     def rounded(self, *, to: Number, output: str | None = None) -> Self:
@@ -119,6 +124,7 @@ class Reckoning:
         """
         name = self.outputs[0].name if output is None else output
         chosen = self._raw_output(name)
+        picking.require_rows(range(self._rows), self._rows, "groups that add up")
         sought = self._totals(name, total)
         coarse, members = picking.grouped(self.keys, range(self._rows), [key.name for key in sought.keys])
         order = _matched(coarse, sought)
@@ -151,6 +157,7 @@ class Reckoning:
         """One output in two directions, for reading: a key down, a key across."""
         chosen = self.outputs[0] if output is None else named(self.outputs, output)
         picked = picking.chosen_rows(self.keys, self._rows, where)
+        picking.require_rows(picked, self._rows, "a pivot")
         down, across = (
             Key(key.name, key.type, tuple(key.values[row] for row in picked))
             for key in (picking.key_named(self.keys, name) for name in (rows, columns))
@@ -174,27 +181,35 @@ class Reckoning:
         lowest, highest  how far values go in all, where the bins at the ends are open; from public knowledge
         """
         counts = self._raw_output(self.outputs[0].name if output is None else output)
-        ends = rational(bounds[0], "a bound"), rational(bounds[1], "a bound")
+        ends = ordered(bounds)
         key = picking.key_named(self.keys, self.keys[-1].name if self.keys else "bins")
         source, ranges = self._source, ranges_of(key)
         rows = [row for row in picking.chosen_rows(self.keys, self._rows, where) if key.values[row] is not None]
+        picking.require_rows(rows, self._rows, "clipping")
         counted = [picking.total_of(counts, source, [row]) for row in rows]
         far = (None if end is None else rational(end, "an end") for end in (lowest, highest))
         bins = Bins([ranges[row] for row in rows], counted, *far)
         return clipping(bins, ends, self.confidence, private=self.private)
 
     @short_traceback
-    def simulate(self, function: Callable[[Self], Number], *, draws: int = 1000) -> Simulated:
+    def simulate(
+        self, function: Callable[[Self], Number], *, draws: int = 1000, outputs: str | Sequence[str] | None = None
+    ) -> Simulated:
         """An interval for any function of the release, by drawing its public noise again around the noisy answers.
 
         It takes the noisy answers for the truth, so it is approximate: where `total`, `ratio` and their like do, take
         those. The function is given releases like this one, without their margins.
+
+        outputs  those that it is given, where not all can be drawn again: medians and ranges do not say their noise
         """
-        raw, count = self.raw, whole(draws, "draws", least=2)
-        value = float(function(raw))
+        count = whole(draws, "draws", least=2)
+        picking.require_rows(range(self._rows), self._rows, "a simulation")
+        raw = self._changed(outputs=self._chosen(outputs, "simulate(function, "), untouched=None)
+        ask = simulating.asked(function)
+        value = ask(raw)
         needed = {place for output in raw.outputs for place, _ in (*output.parts, *output.over)}
         again = simulating.redrawn(self.measured, needed, count)
-        drawn = [float(function(raw.with_steps(steps))) for steps in again]
+        drawn = [ask(raw.with_steps(steps)) for steps in again]
         return simulating.summed_up(value, drawn, self.confidence, private=self.private)
 
     def _changed(self, **fields: Any) -> Self:
@@ -217,9 +232,26 @@ class Reckoning:
     def _source(self) -> Source:
         return picking.source_of({**self.receipt, "place": self.place}, self.keys, self.measured)
 
-    def _quantities(self) -> Iterator[Quantity]:
+    def _chosen(self, names: str | Sequence[str] | None, call: str) -> tuple[Output, ...]:
+        """The raw outputs of those names, or all; refused where one of them does not say what noise is on it."""
+        known = self.raw.outputs
+        asked: Sequence[Any] = [o.name for o in known] if names is None else names
+        asked = asked if isinstance(asked, list | tuple) else [asked]
+        wanted = {named(known, name).name for name in asked}
+        chosen = tuple(output for output in known if output.name in wanted)
+        lacking = [f"{o.kind} {o.name!r}" for o in chosen if not picking.is_traced(o)]
+        if chosen and not lacking:
+            return chosen
+        others = [output.name for output in known if picking.is_traced(output)]
+        raise UnsupportedError(
+            f"{call}...) of {', '.join(lacking) or 'no output'}",
+            because="the release does not say what noise is on it" if lacking else "nothing is asked for",
+            instead=f"{call}outputs={others})" if others else "the margins as they are, each for its own number",
+        )
+
+    def _quantities(self, outputs: tuple[Output, ...]) -> Iterator[Quantity]:
         source = self._source
-        for output in self.raw.outputs:
+        for output in outputs:
             yield from (picking.answer_of(output, source, row) for row in range(self._rows))
 
     def _derived(
@@ -234,6 +266,7 @@ class Reckoning:
         keys, members = picking.grouped(self.keys, rows, by)
         source = self._source
         quantities = tuple(make(source, group) for group in members)
+        notes = notes if rows else (*notes, _no_rows(self._rows))
         return Derived(_titled(name, where), keys, quantities, self.confidence, self.private, notes)
 
     def _totals(self, name: str, total: "Reckoning | Derived | int") -> Derived:
@@ -246,6 +279,7 @@ class Reckoning:
 
     def _each(self, name: str | None, make: Callable[[Output], Output], words: str) -> Self:
         changed = self.outputs if name is None else (named(self.outputs, name),)
+        adjusting.refuse_ranks(changed, words.partition(" ")[0])
         outputs = tuple(make(output) if output in changed else output for output in self.outputs)
         return self._adjusted(outputs, f"{', '.join(o.name for o in changed)}: {words}")
 
@@ -280,6 +314,10 @@ def answered(output: Output, row: int) -> str:
     return f"{tabular.figure(value, margin)} ± {tabular.figure(margin, margin)}"
 
 
+def _no_rows(released: int) -> str:
+    return "no group has all of the keys asked for" if released else "no key was kept: this is over no group at all"
+
+
 def _titled(name: str, where: Where | None) -> str:
     picked = ", ".join(f"{key} {value}" for key, value in (where or {}).items())
     return f"{name} ({picked})" if picked else name
@@ -296,20 +334,20 @@ def _linear(quantity: Quantity) -> Linear:
 def _matched(coarse: tuple[Key, ...], sought: Derived) -> list[int]:
     """Where the total of each coarser group stands; both must have the same groups."""
     mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
-    theirs = list(zip(*(key.values for key in sought.keys), strict=True)) or [()]
+    theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
     if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
         raise ParameterError(
             "totals of other groups",
             because="each group must have its total, and each total its groups",
             instead='a release of the same table by one of the same keys: group_by("region").agg(n=dp.count())',
         )
-    return [theirs.index(group) for group in mine]
+    return [theirs[group] for group in mine]
 
 
 def _margin_around(quantity: Quantity, value: Figure, confidence: Fraction) -> Figure:
     """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
     low, high = quantity.interval(confidence)
-    if low is None or high is None:
+    if low is None or high is None or not math.isfinite(value):
         return math.inf
     away = max(high - Fraction(value), Fraction(value) - low)
     return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
@@ -330,5 +368,6 @@ def _values_of(output: Output, steps: list[list[int]]) -> tuple[Figure, ...]:
 
 
 def _combined(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
-    rows = zip(*(steps[place] for place, _ in factors), strict=True)
-    return [sum((factor * step for (_, factor), step in zip(factors, row, strict=True)), Fraction(0)) for row in rows]
+    shared = math.lcm(*(factor.denominator for _, factor in factors))
+    columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
+    return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]

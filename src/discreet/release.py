@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet import plots, recording, tabular
-from discreet.answers import KEY_TYPES, MARGIN, Figure, Key, Measured, Output, Untouched, figure_array, key_arrays
+from discreet.answers import KEY_TYPES, MARGIN, Figure, Key, Measured, Output, Untouched, key_arrays, output_arrays
 from discreet.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import shown
+from discreet.picking import require_rows
 from discreet.reckoning import Reckoning, answered, named
 from discreet.recording import SCHEMA, schema
 
@@ -92,7 +93,7 @@ class Release(Reckoning):
         if len(values) != 1:
             raise ParameterError(
                 f"value() of a release with {len(values)} rows",
-                because="each key has its own",
+                because="each key has its own" if values else "no key was kept",
                 instead=f"release[{chosen!r}]",
             )
         return values[0]
@@ -101,8 +102,7 @@ class Release(Reckoning):
         """Key columns, then each output beside its margin."""
         columns = key_arrays(self.keys)
         for output in self.outputs:
-            columns[output.name] = figure_array(output.values)
-            columns[output.name + MARGIN] = figure_array(output.margins)
+            columns |= output_arrays(output)
         return pa.table(columns)
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -125,6 +125,7 @@ class Release(Reckoning):
     def plot(self, name: str | None = None) -> "Picture":
         """Values with error bars, a panel for each output or the named one (needs pip install "discreet[plots]")."""
         drawn = self._drawn(name)
+        require_rows(range(len(self)), len(self), "a plot")
         table = self.to_arrow()
         label = None
         if self.keys:
@@ -135,12 +136,13 @@ class Release(Reckoning):
             table,
             key=label,
             value=[output.name for output in drawn],
-            margin=[output.name + MARGIN for output in drawn],
+            margin=[None if output.margin_of else output.name + MARGIN for output in drawn],
             title=self._title(drawn),
             label=drawn[0].name,
             confidence=float(self.confidence),
             whiskers=None if self.private else "NOT PRIVATE: exact; whiskers: the margin that a release would have",
             caption=self.guarantee if self.private else None,
+            bare=next((f"margins are in {o.margin_of}: see the table" for o in drawn if o.margin_of), None),
         )
 
     def _drawn(self, name: str | None) -> tuple[Output, ...]:
@@ -208,6 +210,8 @@ class Release(Reckoning):
         return head, rows
 
     def _more(self) -> list[str]:
+        if not len(self):
+            return ["no key was kept"]
         beyond = len(self) - _SHOWN_ROWS
         return [f"... {beyond:,} more rows: release.to_pandas() has all"] if beyond > 0 else []
 

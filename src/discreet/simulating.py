@@ -5,21 +5,27 @@ function of them moves. That is a parametric bootstrap. It holds about as often 
 around the noisy answers as it does around the true ones, which are not known; no guarantee of coverage is proved.
 """
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from discreet import tabular
 from discreet.answers import Measured
-from discreet.errors import UnsupportedError
+from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
 from discreet.exact import shown
+from discreet.margins import Noise
+from discreet.mechanisms import Laplace
+from discreet.noise import discrete_gaussian, discrete_laplace
 from discreet.picking import noise_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -76,9 +82,46 @@ def _again(measured: Measured, draws: int) -> list[list[int]]:
             because="only discrete Laplace and Gaussian noise, one draw in each row, is drawn here",
             instead="outputs that are read off such noise",
         )
-    drawn = [int(y) for y in noise.release([0] * (size * draws))]
+    drawn = _fresh(noise, size * draws)
     parts = (drawn[start : start + size] for start in range(0, size * draws, size))
     return [[step + y for step, y in zip(measured.steps, part, strict=True)] for part in parts]
+
+
+def _fresh(noise: Noise, count: int) -> list[int]:
+    """Noise alone, in steps: around zero nothing has to be checked or moved to a grid."""
+    if isinstance(noise, Laplace):
+        return discrete_laplace(noise.scale, count)
+    return discrete_gaussian(noise.sigma, count)
+
+
+def asked(function: Callable[[R], object]) -> Callable[[R], float]:
+    """The function as one that gives finite numbers; another is refused, and so is any other answer."""
+    if not callable(function):
+        raise TypeMismatchError(
+            f"simulate({function!r})",
+            because="it is asked about the release again and again, so it must be a function",
+            instead='release.simulate(lambda r: max(r["n"]))',
+        )
+
+    def number(release: R) -> float:
+        answer = function(release)
+        try:
+            found = float(answer)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            raise _no_number(f"of type {type(answer).__name__}", "an interval is for one number") from None
+        if not math.isfinite(found):
+            raise _no_number(f"{found}", "noise that is drawn again may take a count to zero or below")
+        return found
+
+    return number
+
+
+def _no_number(answer: str, because: str) -> ParameterError:
+    return ParameterError(
+        f"simulate of a function whose answer is {answer}",
+        because=because,
+        instead='a function that gives a finite number for every release: lambda r: r["total"][0] / max(1, r["n"][0])',
+    )
 
 
 def summed_up(value: float, drawn: Sequence[float], confidence: Fraction, *, private: bool) -> Simulated:

@@ -11,7 +11,7 @@ from discreet.exact import whole
 MOST_RANGES = 100_000
 
 
-def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any]) -> plan.Ranges:
+def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | None) -> plan.Ranges:
     """The measure of ranges: edges, smallest first, and each range as the places of its ends."""
     if not isinstance(column, str):
         raise ParameterError(
@@ -19,6 +19,8 @@ def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any]) ->
             because="a column is named by text",
             instead='ranges("age", ranges=[(21, 33)])',
         )
+    if given is None:
+        raise _unfit(f"ranges of {column!r} without any", "each of them is asked for by its ends")
     pairs = [_pair(each) for each in _listed(given, "ranges")]
     known = _sorted(pairs) if edges is None else _listed(edges, "edges")
     places = {edge: place for place, edge in enumerate(known)}
@@ -36,6 +38,13 @@ def nested(
             "a hierarchy without column names, each once",
             because="levels are named from the coarsest to the finest, and areas that cross them beside",
             instead='hierarchy("state", "county", keys=public_table, crossing=["zip"])',
+        )
+    if keys is None:
+        named = ", ".join(f'"{each}"' for each in columns)
+        raise ParameterError(
+            "a hierarchy without keys",
+            because="which areas there are, and which is in which, is told by the rows of a public table",
+            instead=f"hierarchy({named}, keys=public_table), with a row for each finest area and these columns",
         )
     values, rows = keylists.read(columns, keys)
     if rows is None:

@@ -50,3 +50,11 @@ def test_two_batches_share_a_name_only_where_questions_order_and_price_are_the_s
 def test_the_ledger_keeps_what_every_question_of_a_batch_asks_the_engine():
     batch = analyze_batch([COUNT, TOTAL], CATALOG, dp.Budget(epsilon=3), epsilon=1)
     assert batch.description.count('"is":"Pushdown"') == 2
+
+
+@pytest.mark.parametrize("price", [{}, {"delta": 1e-9}])
+def test_a_part_of_a_batch_says_why_it_has_its_noise(price):
+    budget = dp.Budget(epsilon=3, delta=1e-8, reserved_delta=1e-9)
+    for part in analyze_batch([COUNT, TOTAL], CATALOG, budget, epsilon=1, **price).parts:
+        assert "rho was asked for" not in part.spending.reason
+        assert part.spending.reason.endswith("its share of the batch's price")

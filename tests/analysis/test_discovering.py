@@ -285,3 +285,26 @@ def test_numbers_that_passed_a_threshold_have_margins_that_hold_for_those(kind, 
         chances = [rule.noise.pmf(value - units) for value in values]
         held = sum(p for p, value, m in zip(chances, values, margins, strict=True) if abs(value - units) <= m)
         assert held >= 0.95 * sum(chances) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [dp.median("age", bounds=(0, 9)), dp.sum("age", bounds="auto"), dp.interquartile_range("age", bounds=(0, 9))],
+)
+def test_what_needs_known_keys_is_refused_with_a_way_to_know_them(asked):
+    rows = pa.table({"id": range(400), "drug": ["a", "b"] * 200, "age": [5] * 400})
+    budget = Budget(epsilon=10, delta=2e-8, reserved_delta=1e-8)
+    with dp.testing.protect(rows, name="visits", privacy_unit="id", max_rows=1, budget=budget) as session:
+        grouped = V.group_by("drug", keys=FOUND)
+        with pytest.raises(UnsupportedError, match="discovered") as caught:
+            session.release(grouped.agg(x=asked), epsilon=1)
+        assert "keys=found.to_arrow()" in caught.value.instead
+        found = session.release(grouped.agg(n=dp.count()), epsilon=4)
+        median = V.group_by("drug", keys=found.to_arrow()).agg(m=dp.median("age", bounds=(0, 9)))
+        assert session.release(median, epsilon=4)["m"] == (5, 5)
+
+
+def test_the_promise_that_is_advised_has_its_own_epsilon():
+    with pytest.raises(BudgetError) as caught:
+        discovering.refuse_unreserved(Fraction(1, 10**9), Budget(epsilon=7))
+    assert "dp.Budget(epsilon=7," in caught.value.instead

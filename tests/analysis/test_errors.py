@@ -107,3 +107,10 @@ def test_without_sizes_and_without_declared_rows_it_is_refused():
 def test_other_kinds_of_questions_are_refused():
     with pytest.raises(UnsupportedError, match="without sizes"):
         expected_errors(object(), None, LEVEL)
+
+
+def test_one_epsilon_is_given_as_a_list_of_one():
+    with pytest.raises(ParameterError, match=r"epsilons=\[0\.1\]"):
+        errors_by_group(lambda price: _plan(epsilon=price), 0.1, None, None)
+    with pytest.raises(ParameterError, match=r"epsilons='0\.1'"):
+        errors_by_group(lambda price: _plan(epsilon=price), "0.1", None, None)

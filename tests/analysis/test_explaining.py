@@ -186,3 +186,13 @@ def test_a_margin_that_no_epsilon_gives_is_refused_with_one_that_some_does():
 def test_the_least_epsilon_of_a_simple_law_is_found_to_three_digits(wanted):
     found = least_epsilon(lambda epsilon: 1 / epsilon, wanted)
     assert 1 / wanted <= found <= 1 / wanted * Fraction(1011, 1000)
+
+
+def test_an_epsilon_is_not_told_for_margins_that_are_not_public_at_it():
+    def near_a_threshold(epsilon):
+        return None if epsilon < 1_000 else Fraction(1)
+
+    assert least_epsilon(near_a_threshold, Fraction(2)) >= 1_000
+    with pytest.raises(ParameterError, match="not public in advance") as caught:
+        least_epsilon(lambda _: None, Fraction(2))
+    assert "bounds=(lo, hi)" in caught.value.instead

@@ -165,10 +165,25 @@ def test_medians_still_have_noise_that_fits_where_that_is_asked_for():
         assert 0 <= session.smooth(T.agg(m=MEDIAN), epsilon=1).value <= 9
 
 
-@pytest.mark.parametrize("name", ["min", "max"])
-def test_minimum_and_maximum_are_refused_with_the_quantile_to_use(name):
+@pytest.mark.parametrize(("name", "share"), [("min", "0.01"), ("max", "0.99")])
+def test_minimum_and_maximum_are_refused_with_the_quantile_to_use(name, share):
     for thing in (dp, T.group_by("g"), T.x):
         with pytest.raises(AttributeError) as caught:
             getattr(thing, name)
         assert "one person" in caught.value.because
-        assert 'dp.quantile("cost", 0.99' in caught.value.instead
+        assert f'dp.quantile("cost", {share}' in caught.value.instead
+
+
+@pytest.mark.parametrize(("bounds", "told"), [((0, 10_000_000), ", in steps of 1,000"), ((0, 9), "")])
+def test_an_explanation_says_the_step_that_a_default_grid_was_coarsened_to(bounds, told):
+    (output,) = plan_of(T.agg(m=dp.median("x", bounds=bounds))).explained(Fraction(19, 20))
+    assert output.noise.endswith(told)
+    assert ("in steps of" in output.noise) == bool(told)
+
+
+@pytest.mark.parametrize(("query", "by_group"), [(T, False), (T.group_by("g"), True)])
+def test_without_a_cap_only_a_grouped_median_is_told_of_caps_in_groups(query, by_group):
+    with pytest.raises(UnboundedError) as caught:
+        plan_of(query.agg(m=MEDIAN), max_rows=None)
+    assert caught.value.instead.startswith("max_rows=10 in dp.protect(...)")
+    assert ("max_rows_per_group=1" in caught.value.instead) == by_group

@@ -219,3 +219,20 @@ def test_questions_have_names_of_their_own():
     queries = [AUTO, T.agg(t=dp.sum("x", bounds="auto")), T.bounds("x"), T.bounds("x", method="growth")]
     assert len({_planned(query).question("") for query in queries}) == 4
     assert _planned(AUTO).question("") == _planned(AUTO).question("")
+
+
+def test_no_epsilon_is_told_for_bounds_that_are_found():
+    with dp.testing.protect(TABLE, name="t", privacy_unit="id", max_rows=2, budget=GAUSSIAN) as session:
+        for query in (T.bounds("x"), AUTO):
+            with pytest.raises(ParameterError, match="not public in advance"):
+                session.epsilon_for(query, margin=1)
+        assert "± 0 once found" in str(session.explain(T.bounds("x"), epsilon=1))
+
+
+def test_bounds_of_text_and_without_a_cap_are_refused_as_bounds():
+    with dp.testing.protect(TABLE, name="t", privacy_unit="id", budget=GAUSSIAN) as session:
+        with pytest.raises(Refusal, match="bounds of 'g'"):
+            session.explain(T.bounds("g"), epsilon=1)
+        with pytest.raises(UnboundedError, match="bounds that are found") as caught:
+            session.explain(T.bounds("x"), epsilon=1)
+        assert "group" not in caught.value.instead

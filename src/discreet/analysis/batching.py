@@ -8,8 +8,9 @@ other charges may follow: pairs add.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet import accounting, events, plan
 from discreet.accounting.filters import RHO_UNITS, Budget, Cost, cost
@@ -27,6 +28,7 @@ from discreet.unit import Unit
 
 MOST_QUESTIONS = 1_000
 _ROUNDS = 12
+_ITS_SHARE = "; this is its share of the batch's price"
 _BY_RHO = "questions were fixed in advance, and rhos add"
 
 
@@ -112,7 +114,9 @@ def _parts(
 
     def part(query: plan.Question, share: Fraction) -> TablePlan:
         amount: dict[str, Fraction] = {price: spent.amount * share}
-        return planned(query, catalog, budget, mechanism=spent.mechanism, **amount)
+        made: Any = planned(query, catalog, budget, mechanism=spent.mechanism, **amount)
+        told: TablePlan = replace(made, spending=replace(made.spending, reason=f"{spent.reason}{_ITS_SHARE}"))
+        return told
 
     return tuple(map(part, queries, shares))
 

@@ -73,14 +73,15 @@ def enforced(unit: Unit, caps: Caps, groups: int) -> Caps:
     return Caps(rows, caps.max_groups if needs_groups else None, per_group if needs_per_group else None)
 
 
-def require_bounded(what: str, unit: Unit, caps: Caps) -> None:
-    """Refuse an aggregate of rows where nothing limits how many rows one unit has."""
+def require_bounded(what: str, unit: Unit, caps: Caps, *, by_group: bool = True) -> None:
+    """Refuse an aggregate of rows where nothing limits how many rows one unit has; a grouping may limit them too."""
     if caps.max_rows is None and caps.max_rows_per_group is None:
         who = unit.columns[0] if unit.columns else "row"
         raise UnboundedError(
             what,
             because=f"nothing limits how many rows one {who} has, so one of them could move the answer without limit",
-            instead="max_rows=10 in dp.protect(...) or in the catalog, or group_by(..., max_rows_per_group=1)",
+            instead="max_rows=10 in dp.protect(...) or in the catalog"
+            + (", or max_rows_per_group=1 in group_by(...), histogram(...) or contingency(...)" if by_group else ""),
         )
 
 

@@ -18,7 +18,7 @@ from discreet.analysis.measures import Recipe, recipe
 from discreet.analysis.private import Noised, PrivatePlan
 from discreet.analysis.pushing import pushed
 from discreet.catalog import Catalog
-from discreet.errors import BudgetError, ParameterError, UnboundedError
+from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
 from discreet.explanation import ExplainedOutput
 from discreet.mechanisms import Laplace
@@ -38,6 +38,7 @@ _WORDS: dict[type, str] = {
     LaplaceThreshold: "a threshold on numbers of units with Laplace noise",
     GaussianThreshold: "a threshold on numbers of units with Gaussian noise",
 }
+_ANSWERED = plan.Count | plan.CountUnits | plan.CountDistinct | plan.Sum | plan.Mean | plan.Variance | plan.Deviation
 _NEAR = "depends on how near to the threshold a key is"
 _LEAST_CHANCE = Fraction(1, 10**12)
 _OFTEN = Fraction(19, 20)
@@ -270,7 +271,7 @@ def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
         raise BudgetError(
             f"keys that are discovered at delta {shown(delta)}",
             because=f"a key that is found shows with that probability that one unit is there, and the promise {has}",
-            instead=f"budget=dp.Budget(epsilon=2, delta={shown(max(2 * delta, budget.delta))}, "
+            instead=f"budget=dp.Budget(epsilon={shown(budget.epsilon)}, delta={shown(max(2 * delta, budget.delta))}, "
             f"reserved_delta={shown(delta)}) when the dataset is registered, or a smaller delta",
         )
 
@@ -292,8 +293,37 @@ def _asked(query: plan.Aggregate, scope: Bound) -> _Asked:
     assert grouping.discovery is not None  # noqa: S101 - planning sees to it
     caps = bounding.effective(unit, scope.table.caps, grouping.max_groups, grouping.max_rows_per_group)
     refuse_uncapped(grouping.discovery.columns, unit, caps)
+    _refuse_what_needs_known_keys(query)
     recipes = tuple(recipe(output, scope) for output in query.outputs)
     return _Asked(query, grouping.discovery, scope, recipes, caps, shares_of(query, recipes, unit, caps))
+
+
+def _refuse_what_needs_known_keys(query: plan.Aggregate) -> None:
+    """Refuse outputs that are made of counts of parts of each group, and bins, which are always answered."""
+    for output in query.outputs:
+        if not isinstance(output.measure, _ANSWERED):
+            quartiles = isinstance(output.measure, plan.InterquartileRange)
+            raise UnsupportedError(
+                f"{output.name!r} for keys that are discovered",
+                because="beside keys that are found there are counts, sums, means and variances with known bounds; "
+                "for others the rows of each group are counted in parts, and the groups have to be known",
+                instead=f"found = session.release(table.{_first(query.grouping)}.agg(n=dp.count()), epsilon=0.5), "
+                "then keys=found.to_arrow()" + (" and dp.quantiles(..., [0.25, 0.75])" if quartiles else ""),
+            )
+    if query.grouping.labels:
+        raise UnsupportedError(
+            "bins for keys that are discovered",
+            because="bins are public and always answered, and a search for keys would leave out those of few people",
+            instead='keys={"ward": ["A", "B"]}, with keys that are public or that an earlier release found',
+        )
+
+
+def _first(grouping: plan.Grouping) -> str:
+    """The grouping that finds keys, as it is typed."""
+    assert grouping.discovery is not None  # noqa: S101 - planning sees to it
+    named = ", ".join(f'"{name}"' for name in grouping.columns)
+    cap = "" if grouping.max_groups is None else f", max_groups={grouping.max_groups}"
+    return f"group_by({named}, keys=dp.discover(delta={shown(grouping.discovery.delta)}){cap})"
 
 
 def _rules(wanted: plan.KeyRule | None, spent: Spending) -> list[plan.KeyRule]:

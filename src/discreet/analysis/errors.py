@@ -1,6 +1,6 @@
 """How wrong each group is expected to be, from public sizes alone: declared, guessed, or released earlier."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,9 +40,7 @@ def errors_by_group(
     planned_at: Callable[[Fraction], TablePlan], epsilons: Sequence[Number], sizes: Sizes | None, output: str | None
 ) -> ErrorsByEpsilon:
     """The expected relative error of one output in every group, at each epsilon."""
-    prices = [positive(epsilon, "epsilons") for epsilon in epsilons]
-    if not prices:
-        raise ParameterError("no epsilons", because="errors are shown for each", instead="epsilons=[0.1, 0.5, 1]")
+    prices = _prices(epsilons)
     tables = [expected_errors(planned_at(price), sizes, Fraction(19, 20)) for price in prices]
     first = tables[0]
     names = [made.name for made in first.outputs]
@@ -53,6 +51,20 @@ def errors_by_group(
     errors = tuple(table.outputs[place].relative for table in tables)
     basis = f"{first.basis}, {GUESSED}" if first.outputs[place].guessed else first.basis
     return ErrorsByEpsilon(chosen, first.keys, first.sizes, tuple(map(float, prices)), errors, basis)
+
+
+def _prices(epsilons: object) -> list[Fraction]:
+    if isinstance(epsilons, str | bytes | Mapping) or not isinstance(epsilons, Iterable):
+        number = positive(epsilons, "epsilons")
+        raise ParameterError(
+            f"epsilons={shown(number)}",
+            because="errors are shown side by side for each of a list",
+            instead=f"epsilons=[{shown(number)}]",
+        )
+    prices = [positive(epsilon, "epsilons") for epsilon in epsilons]
+    if not prices:
+        raise ParameterError("no epsilons", because="errors are shown for each", instead="epsilons=[0.1, 0.5, 1]")
+    return prices
 
 
 def _with_public_keys(private: TablePlan) -> PrivatePlan:

@@ -62,11 +62,7 @@ def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Frac
     """The least epsilon, to three digits and rounded up, whose margin is at most the wanted one."""
     low, high = Fraction(1, 10**6), Fraction(_LARGEST_EPSILON)
     if (found := margin_at(high)) is None:
-        raise ParameterError(
-            "epsilon_for a mean",
-            because="its margin depends on how many rows each group has, which is private",
-            instead="rows=... in the catalog (a public, approximate size), or a query of counts and sums",
-        )
+        raise _not_public()
     if found > wanted:
         raise ParameterError(
             f"margin={shown(wanted)}",
@@ -75,11 +71,26 @@ def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Frac
         )
     for _ in range(_STEPS):
         middle = (low + high) / 2 if high < 2 * low else Fraction((float(low) * float(high)) ** 0.5)
-        if (margin_at(middle) or Fraction(0)) <= wanted:
+        found = margin_at(middle)
+        if found is not None and found <= wanted:
             high = middle
         else:
             low = middle
-    return _three_digits_up(high)
+    least = _three_digits_up(high)
+    if margin_at(least) is None:
+        raise _not_public()
+    return least
+
+
+def _not_public() -> ParameterError:
+    return ParameterError(
+        "epsilon_for an output whose margin is not public in advance",
+        because="that of a mean, a variance or a std depends on how many rows each group has, which is private, "
+        "that of an answer with bounds that are found first on these, "
+        "and that of a key above a threshold on how far above it is",
+        instead="rows=... in the catalog (a public, approximate size), bounds=(lo, hi), "
+        "or output=... with the name of a count or a sum",
+    )
 
 
 def _three_digits_up(value: Fraction) -> Fraction:

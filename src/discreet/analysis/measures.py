@@ -200,18 +200,7 @@ def _squarable(verb: str, measure: plan.Variance | plan.Deviation, scope: Bound)
 
 def stepped(verb: str, measure: plan.Bounded, scope: Bound) -> pushdown.SumSteps:
     """The value of a measure in steps of its grid, within its bounds; refused where it has none."""
-    term = scope.term(measure.operand)
-    if term.type not in NUMERIC:
-        raise TypeMismatchError(
-            f"{verb} of {_named(measure.operand)}",
-            because=f"it is of type {term.type}, and only numbers have a {verb}",
-            instead="dp.count(), or a column of type integer or real"
-            + (
-                f'; text that holds numbers: {_code(measure.operand)}.cast("real")'
-                if term.type is ColumnType.TEXT
-                else ""
-            ),
-        )
+    term = _number(verb, f"a {verb}", measure.operand, scope)
     column = _declared(measure.operand, scope)
     bounds = measure.bounds or (column.bounds if column else None)
     if bounds is None:
@@ -224,9 +213,22 @@ def stepped(verb: str, measure: plan.Bounded, scope: Bound) -> pushdown.SumSteps
     return _clamped(verb, term, bounds, grid, column)
 
 
+def _number(verb: str, what: str, operand: plan.Expression, scope: Bound) -> pushdown.Term:
+    """A value that is a number, or the refusal of what only numbers have."""
+    term = scope.term(operand)
+    if term.type not in NUMERIC:
+        text = f'; text that holds numbers: {_code(operand)}.cast("real")' if term.type is ColumnType.TEXT else ""
+        raise TypeMismatchError(
+            f"{verb} of {_named(operand)}",
+            because=f"it is of type {term.type}, and only numbers have {what}",
+            instead=f"dp.count(), or a column of type integer or real{text}",
+        )
+    return term
+
+
 def sought(operand: plan.Expression, grid: Fraction | None, scope: Bound) -> pushdown.SumSteps:
     """A value whose bounds are to be found: its steps as a whole number, zero among them, as far as is declared."""
-    kind, column = scope.term(operand).type, _declared(operand, scope)
+    kind, column = _number("bounds", "bounds", operand, scope).type, _declared(operand, scope)
     usual = Fraction(1) if kind is ColumnType.INTEGER else GRID_OF_A_SOUGHT_REAL
     spacing = grid or (column.grid if column and column.grid else usual)
     farthest = FARTHEST_SOUGHT * spacing

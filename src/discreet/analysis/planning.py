@@ -5,6 +5,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
 from discreet.analysis.allocation import MechanismName
 from discreet.analysis.asked import TablePlan
+from discreet.analysis.binding import bind
 from discreet.analysis.discovering import analyze_discovery
 from discreet.analysis.nesting import analyze_nested, asks_for_a_hierarchy
 from discreet.analysis.ranging import analyze_ranges, asks_for_ranges
@@ -12,7 +13,8 @@ from discreet.analysis.ranking import analyze_quantiles, asks_for_quantiles
 from discreet.analysis.scouting import analyze_scouting, asks_for_bounds
 from discreet.analysis.selecting import SelectionPlan, analyze_contest
 from discreet.analysis.topmost import TopKeysPlan, analyze_top_keys
-from discreet.catalog import Catalog
+from discreet.catalog import Catalog, ColumnType
+from discreet.errors import TypeMismatchError
 from discreet.exact import Number
 
 
@@ -26,6 +28,8 @@ def planned(
     mechanism: MechanismName | None = None,
 ) -> TablePlan:
     """The private plan of a question, or its refusal; nothing here depends on the data."""
+    if query.grouping.labels:
+        _refuse_unordered(query, catalog)
     if query.grouping.discovery is not None:
         return analyze_discovery(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     if asks_for_a_hierarchy(query):
@@ -37,6 +41,28 @@ def planned(
     if asks_for_bounds(query):
         return analyze_scouting(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     return analyze(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+
+
+def _refuse_unordered(query: plan.Question, catalog: Catalog) -> None:
+    """Refuse bins of text and the like; those of a histogram are the columns that were derived last."""
+    source, cut = query.source, list[str]()
+    while isinstance(source, plan.Derive) and isinstance(source.expression, plan.Bin) and len(cut) < _binned(query):
+        cut.append(source.name)
+        source = source.source
+    scope = bind(source, catalog)
+    for name in cut:
+        kind = scope.term(plan.Column(name)).type
+        if kind in (ColumnType.TEXT, ColumnType.BOOLEAN):
+            raise TypeMismatchError(
+                f"a histogram of {name!r}, which is of type {kind}",
+                because="its values have no order that all engines share, so there is nothing to cut into bins",
+                instead=f'group_by("{name}").agg(n=dp.count())'
+                + (f', or derive({name}=table["{name}"].cast("real")) first' if kind is ColumnType.TEXT else ""),
+            )
+
+
+def _binned(query: plan.Question) -> int:
+    return sum(labels is not None for labels in query.grouping.labels)
 
 
 def contested(

@@ -140,8 +140,9 @@ class RankPlan:
         """Each quantile in words, with its margin in ranks."""
         whose = "ranks of its group" if self.group_columns else "ranks"
         margins = [Fraction(self.way.margin(place, confidence)) for place in range(len(self.sought))]
+        steps = "" if self.grid == 1 else f", in steps of {_told(self.grid)}"
         return tuple(
-            ExplainedOutput(one.name, one.kind, self.way.told(place), margins[place], whose)
+            ExplainedOutput(one.name, one.kind, f"{self.way.told(place)}{steps}", margins[place], whose)
             for place, one in enumerate(self.sought)
         )
 
@@ -168,7 +169,7 @@ def analyze_quantiles(
     outer = keys.resolve(query.grouping, bare)
     unit, groups = bare.table.unit, len(outer.rows)
     caps = bounding.effective(unit, bare.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group)
-    bounding.require_bounded(f"{sought[0].kind} {sought[0].name!r}", unit, caps)
+    bounding.require_bounded(f"{sought[0].kind} {sought[0].name!r}", unit, caps, by_group=bool(query.grouping.columns))
     steps = stepping.few_steps(measure, sought[0].name, bare, min(plan.MOST_EDGES, plan.MOST_KEYS // groups - 1))
     scope = bind(stepping.binned(query.source, measure, steps, bare), catalog)
     layout = ranks.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
@@ -257,6 +258,10 @@ def _chosen(
         return spent, way, f"within {margin(way):,.0f} ranks on average, {rival} within {margin(other):,.0f}"
     sizes = f"with {rows:,} rows in a group, {who}, spread evenly"
     return spent, way, f"off by {way.expected(rows):,.1f} ranks {sizes}; {rival} by {other.expected(rows):,.1f}"
+
+
+def _told(grid: Fraction) -> str:
+    return f"{grid.numerator:,}" if grid.denominator == 1 else shown(grid)
 
 
 def _figure(steps: int, grid: Fraction) -> Figure:

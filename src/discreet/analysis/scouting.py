@@ -186,7 +186,7 @@ class ScoutPlan:
         """Each output in words; how wide a margin is follows the bounds, and is told in their terms."""
         names = ", ".join(self._names)
         search = ExplainedOutput(
-            names, "bounds", self.seeker.told, Fraction(0), f"once found, for {self._share} of the price"
+            names, "bounds", self.seeker.told, None, f"0 once found, for {self._share} of the price"
         )
         if not self.rest:
             return (search,)
@@ -279,9 +279,10 @@ def analyze_scouting(
     steps, unit = sought(operand, grid, scope), scope.table.unit
     public = keys.resolve(query.grouping, scope)
     caps = bounding.effective(unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group)
-    bounding.require_bounded(f"bounds of {query.outputs[0].name!r}", unit, caps)
-    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     alone = isinstance(query.outputs[0].measure, plan.Limits)
+    what = "bounds that are found" if alone else f"bounds of {query.outputs[0].name!r}"
+    bounding.require_bounded(what, unit, caps, by_group=bool(query.grouping.columns))
+    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     first = spent.amount if alone else _part(spent, search.share)
     ends = steps.low, steps.high
     if not alone:
