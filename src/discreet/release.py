@@ -21,8 +21,8 @@ from discreet.answers import KEY_TYPES, MARGIN, Figure, Key, Measured, Output, U
 from discreet.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import shown
-from discreet.picking import require_rows
 from discreet.reckoning import Reckoning, answered, named
+from discreet.reckoning.picking import require_rows
 from discreet.recording import SCHEMA, schema
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from discreet.catalog import Value
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
 from discreet.margins import Noise
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.quantities import Atom, Linear, Quotient
+from discreet.reckoning.quantities import Atom, Linear, Quotient
 
 Where = Mapping[str, Value | Sequence[Value]]
 

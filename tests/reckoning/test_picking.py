@@ -9,8 +9,8 @@ import pytest
 import discreet as dp
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.picking import answer_of, chosen_rows, grouped, mean_of, noise_of, source_of, total_of
-from discreet.quantities import Linear, Quotient
+from discreet.reckoning.picking import answer_of, chosen_rows, grouped, mean_of, noise_of, source_of, total_of
+from discreet.reckoning.quantities import Linear, Quotient
 from released import keys, measured, release
 
 TABLE = dp.table("visits")

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from discreet.adjusting import MOST_SHARING, clamped, refuse_ranks, rounded
 from discreet.answers import Output
 from discreet.errors import ParameterError, UnsupportedError
+from discreet.reckoning.adjusting import MOST_SHARING, clamped, refuse_ranks, rounded
 from released import NOISES, noisy, release
 
 FALSE_ALARM = 1e-6

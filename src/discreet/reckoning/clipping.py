@@ -15,7 +15,7 @@ from discreet import tabular
 from discreet.answers import Key
 from discreet.errors import ParameterError
 from discreet.exact import double_down, double_up, rational, shown
-from discreet.quantities import Linear, Quotient
+from discreet.reckoning.quantities import Linear, Quotient
 
 _NUMBER = r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)"
 _BETWEEN = re.compile(rf"\[{_NUMBER}, {_NUMBER}\)")

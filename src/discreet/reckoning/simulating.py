@@ -20,7 +20,7 @@ from discreet.exact import shown
 from discreet.margins import Noise
 from discreet.mechanisms import Laplace
 from discreet.noise import discrete_gaussian, discrete_laplace
-from discreet.picking import noise_of
+from discreet.reckoning.picking import noise_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

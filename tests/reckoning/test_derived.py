@@ -7,8 +7,8 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 
-from discreet.derived import Derived
 from discreet.errors import ParameterError
+from discreet.reckoning.derived import Derived
 from released import release
 
 RELEASE = release([1000, 2000, 3000, 4000], [50_000, 60_000, 90_000, 80_000])

@@ -9,16 +9,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self
 
-from discreet import adjusting, picking, simulating, tabular
+from discreet import tabular
 from discreet.answers import Factors, Figure, Key, Measured, Output, Untouched
-from discreet.clipping import Bins, Clipping, clipping, ordered, ranges_of
-from discreet.derived import Derived
 from discreet.errors import ParameterError, UnsupportedError, short_traceback
 from discreet.exact import Number, double_up, positive, rational, shown, whole
-from discreet.picking import Source, Where
-from discreet.pivot import Pivot, pivoted
-from discreet.quantities import Linear, Quantity
-from discreet.simulating import Simulated
+from discreet.reckoning import adjusting, picking, simulating
+from discreet.reckoning.clipping import Bins, Clipping, clipping, ordered, ranges_of
+from discreet.reckoning.derived import Derived
+from discreet.reckoning.picking import Source, Where
+from discreet.reckoning.pivot import Pivot, pivoted
+from discreet.reckoning.quantities import Linear, Quantity
+from discreet.reckoning.simulating import Simulated
 
 
 class Reckoning:

@@ -7,7 +7,7 @@ Definition
 
 Guarantee
     With probability at least the confidence, over the noise alone, the interval holds the true value. A noise that
-    several answers share is counted once, with the sum of its factors. Proof: docs/proofs/quantities.md.
+    several answers share is counted once, with the sum of its factors. Proof: docs/proofs/reckoning/quantities.md.
 
 Exactness
     Values and intervals are exact rationals; the margins that they rest on are those of `margins`.

@@ -17,7 +17,7 @@ from discreet import plots, tabular
 from discreet.answers import Key, key_arrays
 from discreet.errors import ParameterError
 from discreet.exact import Number, double_down, double_up, probability, rational, shown
-from discreet.quantities import Linear, Quantity, Quotient, added, at_once
+from discreet.reckoning.quantities import Linear, Quantity, Quotient, added, at_once
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -62,7 +62,7 @@ def test_rounding_needs_a_step_above_zero():
         RELEASE.rounded(to=0)
 
 
-@pytest.mark.guarantee("quantities")
+@pytest.mark.guarantee("reckoning.quantities")
 @pytest.mark.parametrize("mechanism", NOISES)
 def test_simultaneous_margins_hold_for_all_cells_at_once(mechanism):
     """2,000 tables of 20 counts. False alarms: 1e-6 on each side; the upper one sees margins that are too wide."""

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dp
-from discreet.clipping import ranges_of
 from discreet.errors import ParameterError
+from discreet.reckoning.clipping import ranges_of
 from released import keys, noisy, release
 
 FALSE_ALARM = 1e-6

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.quantities import ANYWHERE, Atom, Blend, Interval, Linear, Quotient, added, at_once, summed
+from discreet.reckoning.quantities import ANYWHERE, Atom, Blend, Interval, Linear, Quotient, added, at_once, summed
 
 LEVEL = Fraction(19, 20)
 DRAWS = 2_000
@@ -51,7 +51,7 @@ KINDS = {
 }
 
 
-@pytest.mark.guarantee("quantities")
+@pytest.mark.guarantee("reckoning.quantities")
 @pytest.mark.parametrize("truth", [(400, 300, 150), (40, 5, 20)], ids=["large", "small"])
 @pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", KINDS)

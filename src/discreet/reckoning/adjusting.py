@@ -15,7 +15,7 @@ from discreet.answers import Figure, Output
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import double_up
 from discreet.margins import Noise
-from discreet.quantities import Linear, margin_of, summed
+from discreet.reckoning.quantities import Linear, margin_of, summed
 
 Crowd = tuple[Fraction, Noise]
 

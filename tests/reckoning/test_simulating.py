@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from discreet.answers import Output
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
-from discreet.simulating import redrawn
+from discreet.reckoning.simulating import redrawn
 from released import NOISES, measured, noisy, release
 
 FALSE_ALARM = 1e-6
