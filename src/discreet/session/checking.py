@@ -14,6 +14,12 @@ def asked_query(query: object) -> Query:
     """A question, or the refusal of what is none."""
     if isinstance(query, Query):
         return query
+    if isinstance(query, list | tuple):
+        raise ParameterError(
+            "several queries where one is asked",
+            because="only explain and release take a list of them",
+            instead="one of them after the other",
+        )
     raise ParameterError(
         f"a query of type {type(query).__name__}",
         because="only aggregates are released",

@@ -292,7 +292,8 @@ class Gate(ABC):
             raise ParameterError(
                 f"the public table {table!r}",
                 because="it protects nobody, so nothing is ever spent of it",
-                instead="a table that has a budget",
+                instead="a table that has a budget; a join begins with it: "
+                f'dp.table("{next(iter(self._catalog.protected), "visits")}").join(dp.table("{table}"), on=...)',
             )
         return table
 

@@ -179,6 +179,6 @@ class Releasing(Answering):
             private = planned(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
             margins = [told.margin for told in private.explained(level) if output in (None, told.name)]
             known = [found for found in margins if found is not None]
-            return max(known) if len(known) == len(margins) else None
+            return max(known) if known and len(known) == len(margins) else None
 
         return float(least_epsilon(margin_at, wanted))
