@@ -43,7 +43,8 @@ GUIDES = [
         "estimating.md",
         "joins.md",
         "numbers.md",
-        "quantiles.md", "ranges.md",
+        "quantiles.md",
+        "ranges.md",
         "unknown-keys.md",
     )
 ]

@@ -69,7 +69,7 @@ def test_python_can_still_ask_whether_a_name_is_there(thing):
         ("merge", "join("),
         ("value_counts", "group_by("),
         ("median", "agg(cost=dp.median("),
-        ("hierachy", "hierarchy("),
+        ("hierarchies", "hierarchy("),
     ],
 )
 def test_a_word_called_on_a_table_is_answered_with_the_verb_that_does_it(word, ours):
