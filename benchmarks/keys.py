@@ -115,8 +115,9 @@ def drawn(place: Path) -> None:
                 "Gaussian": gaussian(1, groups),
             }
             most = max(rule.needed(0.999) for rule in rules.values())
-            for name, rule in rules.items():
-                axes.plot(range(most + 1), [float(rule.kept(units)) for units in range(most + 1)], label=name)
+            for line, (name, rule) in zip(("-", "--", ":"), rules.items(), strict=True):
+                kept = [float(rule.kept(units)) for units in range(most + 1)]
+                axes.plot(range(most + 1), kept, label=name, linestyle=line, linewidth=1.8)
             axes.set_xlabel("units of a key")
             axes.set_title(f"{groups} key{'s' if groups > 1 else ''} of one unit", fontsize=10)
         panels[0].set_ylabel("how often it is kept")
