@@ -120,8 +120,8 @@ ALARMS = {
     "mechanisms": 24 * suite.ALARM,
     "families": 23 * suite.ALARM,
     "sensitivity": 0,
-    "releases by key": 24 * suite.ALARM,
-    "releases over everything": 24 * suite.ALARM,
+    "releases by key": 28 * suite.ALARM,
+    "releases over everything": 28 * suite.ALARM,
     "pipelines": 4 * suite.ALARM,
 }
 

@@ -337,6 +337,9 @@ def _on_grid(asked: _Asked) -> str:
                 low, high = made.bounds or (Fraction(0), Fraction(0))
                 if not float(low) <= value <= float(high):
                     return f"the mean {made.name!r} leaves its bounds"
+            elif made.kind in ("variance", "standard deviation"):
+                if value < 0:
+                    return f"the {made.kind} {made.name!r} is below zero"
             elif value != float(round(Fraction(value) / made.grid) * made.grid):
                 return f"{made.name!r} is off its grid"
     return ""

@@ -44,7 +44,7 @@ CHANNELS = (
 )
 
 _OF_THE_RUN = ("time", "hash", "previous", "key", "signature", "ledger", "request")
-_WITH_MARGINS_FROM_VALUES = ("mean",)
+_WITH_MARGINS_FROM_VALUES = ("mean", "variance", "standard deviation")
 _ROOMS = "private"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:\+\d\d:\d\d|Z)?")
 _RANDOM = re.compile(
