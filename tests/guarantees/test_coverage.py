@@ -52,7 +52,7 @@ def opened(protect, rows, budget):
 
 def fresh_releases(rows, query, budget, count):
     """As many fresh releases at epsilon 1 as asked for, from as many promises as that takes."""
-    each = 150
+    each = 900
     for start in range(0, count, each):
         with opened(dp.protect, rows, budget) as session:
             for _ in range(min(each, count - start)):

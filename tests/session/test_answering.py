@@ -1,6 +1,7 @@
 """A function over chunks of units becomes one number, through a session and real processes."""
 
 import sqlite3
+import time
 from contextlib import closing
 
 import pyarrow as pa
@@ -96,3 +97,22 @@ def test_other_limits_are_another_question_and_sqlite_files_are_sampled_too(tmp_
         assert exact.sample(T, mean, epsilon=0.1, **ASKED).value == 50
         other = exact.sample(T, mean, epsilon=0.1, **ASKED | {"limits": Limits(seconds=6, constant_time=False)})
         assert not other.repeated
+
+
+def test_a_fresh_answer_costs_as_much_after_many_earlier_ones_as_after_few():
+    """Finding an earlier answer to a question once read all of them."""
+    rows = pa.table({"id": range(20)})
+    budget = dp.Budget(epsilon=1000, ceiling=1000)
+    query = dp.table("t").agg(n=dp.count())
+    with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=budget, ledger=":memory:") as session:
+
+        def seconds(times):
+            start = time.process_time()
+            for _ in range(times):
+                session.release(query, epsilon=0.5, fresh=True)
+            return time.process_time() - start
+
+        seconds(50)
+        few = min(seconds(25) for _ in range(4))
+        seconds(450)
+        assert min(seconds(25) for _ in range(4)) < 3 * few

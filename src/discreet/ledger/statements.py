@@ -40,8 +40,11 @@ LEFT JOIN events AS outcome ON outcome.dataset = r.dataset AND outcome.reservati
   AND outcome.kind = 'ANSWERED'
 WHERE """
 _BY_REQUEST = f"{_CHARGED} r.dataset = {_NAMED} AND r.analyst = :analyst AND r.request = :request"
-_BY_QUESTION = f"""{_CHARGED} r.dataset = {_NAMED} AND r.question = :question AND r.state <> 'FORFEITED'
-ORDER BY r.state, r.sequence DESC LIMIT 1"""
+# The place is found in an index alone: sorting whole charges would read the answer of every earlier one.
+_BY_QUESTION = f"""{_CHARGED} r.dataset = {_NAMED} AND r.sequence = (
+SELECT earlier.sequence FROM reservations AS earlier WHERE earlier.dataset = {_NAMED}
+  AND earlier.question = :question AND earlier.state <> 'FORFEITED'
+ORDER BY earlier.state, earlier.sequence DESC LIMIT 1)"""
 _BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
 _HISTORY = """SELECT events.*, reservations.state FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
