@@ -11,7 +11,8 @@ import discreet as dp
 from discreet import plan
 from discreet.aggregates import interquartile_range, median
 from discreet.analysis.binding import bind
-from discreet.analysis.measures import LARGEST_STEP, STEPS_OF_A_REAL, Recipe, recipe, sought
+from discreet.analysis.grids import STEPS_OF_A_REAL
+from discreet.analysis.measures import LARGEST_STEP, Recipe, recipe, sought
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import KeysError, ParameterError, Refusal, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.pushdown import CountRows, CountUnits, CountValues, Read, SumSteps

@@ -6,16 +6,15 @@ smallest and the largest value are allowed here, because a feature is clamped ag
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from discreet import plan
+from discreet.analysis.grids import default_grid, missing_step
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType
 from discreet.errors import ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.exact import shown
 from discreet.pushdown import Average, CountKinds, CountRows, Extreme, Feature, SumSteps, Term
 
 MOST_STEPS = 2**22
-_FINEST_OF_A_REAL = 100_000
 _ORDERED = (*NUMERIC, ColumnType.DATE, ColumnType.TIMESTAMP)
 
 Terms = Callable[[plan.Expression], Term]
@@ -84,7 +83,7 @@ def _steps(verb: str, measure: plan.Sum | plan.Mean, term: Terms, declared: Fact
             because="values are added up exactly, in steps that bounds make small enough",
             instead=f'dp.{verb}("cost", bounds=(0, 1000)), or declare bounds in the catalog',
         )
-    grid = measure.grid or (column.grid if column and column.grid else _default_grid(operand.type, bounds))
+    grid = measure.grid or (column.grid if column and column.grid else default_grid(operand.type, bounds))
     low, high = math.ceil(bounds[0] / grid), math.floor(bounds[1] / grid)
     if low > high or max(abs(low), abs(high)) > MOST_STEPS:
         raise ParameterError(
@@ -92,20 +91,4 @@ def _steps(verb: str, measure: plan.Sum | plan.Mean, term: Terms, declared: Fact
             because=f"the bounds hold no step of it, or lie more than {MOST_STEPS:,} steps from zero",
             instead="tighter bounds, or another grid: bounds=(0, 1000), grid=0.01",
         )
-    missing = None
-    if column is not None and column.missing != "skip":
-        missing = max(low, min(high, math.floor(column.missing / grid + Fraction(1, 2))))
-    return SumSteps(operand, grid, low, high, missing=missing)
-
-
-def _default_grid(kind: ColumnType, bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Whole numbers for integers; for reals the power of ten that cuts the larger bound into 100,000 steps or more."""
-    if kind is ColumnType.INTEGER:
-        return Fraction(1)
-    size = max(abs(bounds[0]), abs(bounds[1])) / _FINEST_OF_A_REAL
-    grid = Fraction(1)
-    while size and grid > size:
-        grid /= 10
-    while size and grid * 10 <= size:
-        grid *= 10
-    return grid
+    return SumSteps(operand, grid, low, high, missing=missing_step(column, grid, low, high))

@@ -13,12 +13,12 @@ from fractions import Fraction
 from discreet import plan, pushdown
 from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
 from discreet.analysis.dispersing import DEVIATION, VARIANCE
+from discreet.analysis.grids import default_grid, missing_step
 from discreet.catalog import NUMERIC, UNSTRUCTURED, Column, ColumnType, Value
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.exact import shown
 
 LARGEST_STEP = 2**53
-STEPS_OF_A_REAL = 100_000
 LARGEST_SQUARED = math.isqrt(LARGEST_STEP)
 EASILY_SQUARED = 2**20
 FARTHEST_SOUGHT = 10**15
@@ -209,7 +209,7 @@ def stepped(verb: str, measure: plan.Bounded, scope: Bound) -> pushdown.SumSteps
             because=f"no bounds are declared for it, so one {_who(scope)} could move the {verb} without limit",
             instead=f"dp.{verb}({_named(measure.operand)}, bounds=(lo, hi)), or declare bounds in the catalog",
         )
-    grid = measure.grid or (column.grid if column and column.grid else _default_grid(term.type, bounds))
+    grid = measure.grid or (column.grid if column and column.grid else default_grid(term.type, bounds))
     return _clamped(verb, term, bounds, grid, column)
 
 
@@ -268,23 +268,7 @@ def _clamped(
             because="steps beyond 2**53 cannot be told apart on every engine",
             instead="tighter bounds, or a coarser grid",
         )
-    missing = None
-    if column is not None and column.missing != "skip":
-        missing = max(low, min(high, math.floor(column.missing / grid + Fraction(1, 2))))
-    return pushdown.SumSteps(term, grid, low, high, missing=missing)
-
-
-def _default_grid(kind: ColumnType, bounds: tuple[Fraction, Fraction]) -> Fraction:
-    """Whole numbers for integers; for reals the power of ten that cuts the larger bound into 100,000 steps or more."""
-    if kind is ColumnType.INTEGER:
-        return Fraction(1)
-    size = max(abs(bounds[0]), abs(bounds[1])) / STEPS_OF_A_REAL
-    grid = Fraction(1)
-    while size and grid > size:
-        grid /= 10
-    while size and grid * 10 <= size:
-        grid *= 10
-    return grid
+    return pushdown.SumSteps(term, grid, low, high, missing=missing_step(column, grid, low, high))
 
 
 def _declared(operand: plan.Expression, scope: Bound) -> Column | None:

@@ -4,6 +4,7 @@ Derived values and simulations start from the raw noisy integers, whatever was r
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from discreet.reckoning.quantities import Linear, Quantity
 from discreet.reckoning.simulating import Simulated
 
 
-class Reckoning:
+class Reckoning(ABC):
     """The verbs of a release that look at nothing but the release."""
 
     keys: tuple[Key, ...]
@@ -220,11 +221,13 @@ class Reckoning:
     def _rows(self) -> int:
         return len(self.outputs[0].values)
 
+    @abstractmethod
     def _stamp(self) -> list[str]:
-        raise NotImplementedError
+        """What stands above answers that are not private."""
 
+    @abstractmethod
     def _notes(self) -> list[str]:
-        raise NotImplementedError
+        """What stands below answers."""
 
     def _raw_output(self, name: str) -> Output:
         return named(self.raw.outputs, name)
