@@ -11,6 +11,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,12 +63,17 @@ class Source:
 
     def state(self) -> str:
         """What tells that a public source has changed; never asked of a protected one, of whose rows it would tell."""
-        if isinstance(self.frame, pa.Table) and self.frame.nbytes <= _LARGEST_HASHED:
-            return _digest(self.frame)
         files = [Path(path) for path in self.paths]
         if files and all(file.is_file() for file in files):
             return repr([(file.stat().st_size, file.stat().st_mtime_ns) for file in files])
-        return secrets.token_hex(8)  # it cannot be told, so no answer of another session is taken for this one's
+        return self._content
+
+    @cached_property
+    def _content(self) -> str:
+        """A name for what a small frame holds; of anything else one for this opening alone, so that nothing is stale."""
+        if isinstance(self.frame, pa.Table) and self.frame.nbytes <= _LARGEST_HASHED:
+            return _digest(self.frame)
+        return secrets.token_hex(8)
 
 
 def _digest(frame: pa.Table) -> str:

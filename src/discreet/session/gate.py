@@ -95,7 +95,7 @@ class Gate(ABC):
         self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
         self._registrations: dict[str, int] = {}
-        self._public = {name: opened[name].state() for name, table in self._catalog.tables.items() if table.public}
+        self._public = {name: opened[name] for name, table in self._catalog.tables.items() if table.public}
         self._end = weakref.finalize(self, _ended, self._engines, self._process)
         try:
             for name, table in self._catalog.tables.items():
@@ -176,7 +176,7 @@ class Gate(ABC):
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         ready = self._prepared(asked) if prepared is None else prepared
-        beside = "".join(f", {name!r} {self._public[name]}" for name in public_tables(asked))
+        beside = "".join(f", {name!r} {self._public[name].state()}" for name in public_tables(asked))
         question = asked.question(self._circumstances(*(name for name, _ in datasets(asked))) + beside)
         return self._answered(asked, ready, question, request, fresh=fresh)
 
