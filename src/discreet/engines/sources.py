@@ -70,7 +70,7 @@ class Source:
 
     @cached_property
     def _content(self) -> str:
-        """A name for what a small frame holds; of anything else one for this opening alone, so that nothing is stale."""
+        """A name for what a small frame holds; of anything else one for this opening alone."""
         if isinstance(self.frame, pa.Table) and self.frame.nbytes <= _LARGEST_HASHED:
             return _digest(self.frame)
         return secrets.token_hex(8)
