@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clocks import ABSENT, clock_library
+from draws import Recorder
 from servers import PostgresServer, postgres_binaries, start_spark
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ def discreet_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
     home.chmod(0o700)
     monkeypatch.setenv("DISCREET_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """Samplers that record what they are called with, in the place of random ones."""
+    return Recorder(monkeypatch)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import Engine, Registered, Source, Workspace, engine_of, source_of
+from discreet.engines import Engine, Registered, Source, Statements, Workspace, engine_of, source_of
 
 ENGINES = ("duckdb", "postgres", "spark", "sqlite")
 KEY = 1_234_567
@@ -39,7 +39,7 @@ def brought(kind: str, data: Any, place: Path, request: pytest.FixtureRequest) -
 
 
 def _as_it_is(data: object, place: Path, server: object) -> Source:
-    return source_of(data)
+    return source_of(data, stated=Statements(fixed_schema=True))
 
 
 def _to_postgres(data: pa.Table | Path, place: Path, server: Any) -> Source:

@@ -217,6 +217,12 @@ class TestNumbers:
         assert budget.reserved_delta == Fraction(1, 10**10)
         assert dp.Budget(**vars(budget)).reserved_delta == Fraction(1, 10**10)
 
+    @pytest.mark.parametrize(("stated", "reserve"), [("", Fraction(1, 10**10)), (", reserved_delta: 0", 0)])
+    def test_a_reserve_that_the_catalog_does_not_state_is_that_of_a_budget(self, stated, reserve):
+        budget = _table(f"privacy_unit: id, budget: {{epsilon: 0.1, delta: 1e-9{stated}}}").budget
+        assert dp.Budget(**vars(budget)).reserve == reserve
+        assert (budget.reserved_delta is None) is not stated.endswith("0")
+
 
 class TestColumns:
     @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_words_of_the_wrong_shape_are_refused(tmp_path, words):
         ({"bounds": {"ages": (0, 1)}}, NameNotFoundError),
         ({"privacy_unit": "idd"}, NameNotFoundError),
         ({"privacy_unit": ["id", "agee"]}, NameNotFoundError),
-        ({"types": {"age": "money"}}, CatalogError),
+        ({"types": {"age": "money"}}, ParameterError),
         ({"keys": {"age": ["A"]}}, CatalogError),
         ({"keys": {"ward": ["A", "A"]}}, CatalogError),
         ({"bounds": {"ward": (0, 1)}}, CatalogError),
@@ -214,7 +214,7 @@ def test_another_path_or_delimiter_before_the_first_charge_is_drafted_anew(tmp_p
     one = written(tmp_path / "one.csv", "id;age\na;30\n")
     two = written(tmp_path / "two.csv", "id,age,ward\na,old,A\n")
     rows = {"privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1), "name": "visits"}
-    with dp.protect(one, **rows) as session:
+    with dp.protect(one, delimiter=",", **rows) as session:
         assert types(session) == {"id;age": "text"}
     with dp.protect(one, delimiter=";", **WORDS, name="visits") as session:
         assert types(session) == {"id": "text", "age": "integer"}
@@ -285,7 +285,7 @@ def test_a_slice_is_drafted_registered_and_read_as_its_owner_says(tmp_path):
 def test_a_frame_is_sliced_under_the_name_of_its_table():
     times = [pd.Timestamp("2026-10-31 23:59:59.999999"), pd.Timestamp("2026-11-01")]
     frame = pd.DataFrame({"id": ["a", "b"], "seen": times})
-    with dp.testing.protect(frame, name="visits", slice=OCTOBER, **WORDS) as session:
+    with dp.testing.protect(frame, name="visits", slice=OCTOBER, fixed_schema=True, **WORDS) as session:
         assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 1
 
 

@@ -28,7 +28,7 @@ TABLE = pa.table(
 
 @pytest.fixture
 def session():
-    words = {"name": "t", "privacy_unit": "id", "max_rows": 2, "keys": {"sex": ["f", "m"]}}
+    words = {"name": "t", "privacy_unit": "id", "max_rows": 2, "keys": {"sex": ["f", "m"]}, "fixed_schema": True}
     with dp.testing.protect(TABLE, budget=dp.Budget(epsilon=9), **words) as opened:
         yield opened
 

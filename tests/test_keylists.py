@@ -143,10 +143,10 @@ class TestWordsForDiscovery:
     def test_discovery_that_was_not_called_is_answered_with_its_call(self, keys):
         with pytest.raises(Refusal) as caught:
             visits.group_by("ward", keys=keys)
-        assert caught.value.instead == 'group_by("ward", keys=dp.discover(delta=1e-9))'
+        assert caught.value.instead == 'group_by("ward", keys=dp.discover(delta=1e-10))'
 
     @pytest.mark.parametrize(
-        ("delta", "told"), [("1e-10", "1e-10"), ("small", "1e-9"), (0, "1e-9"), (2, "1e-9"), (None, "1e-9")]
+        ("delta", "told"), [("1e-10", "1e-10"), ("small", "1e-10"), (0, "1e-10"), (2, "1e-10"), (None, "1e-10")]
     )
     def test_a_delta_that_is_none_is_answered_with_a_small_one(self, delta, told):
         with pytest.raises(Refusal) as caught:

@@ -87,7 +87,12 @@ def real() -> Release:
         }
     )
     session = dp.testing.protect(
-        table, name="visits", privacy_unit="id", max_rows=2, budget=dp.Budget(epsilon=2, delta=1e-9)
+        table,
+        name="visits",
+        privacy_unit="id",
+        max_rows=2,
+        budget=dp.Budget(epsilon=2, delta=1e-9),
+        fixed_schema=True,
     )
     visits = dp.table("visits")
     keys = {"day": ["2026-01-31", None], "urgent": [True, None]}
@@ -427,7 +432,7 @@ class TestText:
 
     def test_the_price_is_never_shown_without_its_unit_and_span(self, real):
         for shown in (str(real), _parsed(real._repr_html_()).texts[-2]):
-            assert "epsilon 1, delta 1e-09, for one id, added or removed, over this release from 'visits'" in shown
+            assert "epsilon 1, delta 9e-10, for one id, added or removed, over this release from 'visits'" in shown
 
     def test_a_repeated_answer_says_that_it_was_free_and_is_the_same_release(self):
         again = _release(repeated=True)

@@ -8,6 +8,8 @@ import pyarrow as pa
 from discreet.catalog import ColumnType, Value
 
 Figure = int | float
+Answer = Figure | None
+"""An answer, or None where automatic bounds found nothing: a result of its own, charged and stored like a number."""
 Factors = tuple[tuple[int, Fraction], ...]
 
 MARGIN = "_margin"
@@ -27,16 +29,27 @@ class Output:
     Margins are in the numbers of the values, or of what `margin_of` names, such as ranks. `parts` says how a value is
     read off the noisy integers of its row: so many times the steps of each measured column; `over` by what that is
     divided, where it is a mean; `bounds` into what the values of rows were moved before. All three may be left open.
+    Values and margins are None where automatic bounds found nothing.
     """
 
     name: str
     kind: str
-    values: tuple[Figure, ...]
-    margins: tuple[Figure, ...]
+    values: tuple[Answer, ...]
+    margins: tuple[Answer, ...]
     margin_of: str = ""
     parts: Factors = ()
     over: Factors = ()
     bounds: tuple[Fraction, Fraction] | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether there are numbers, and automatic bounds did not come back with nothing."""
+        return None not in self.values
+
+
+def nothing_found(name: str, kind: str, rows: int) -> Output:
+    """The output of so many rows whose automatic bounds found nothing."""
+    return Output(name, kind, (None,) * rows, (None,) * rows)
 
 
 @dataclass(frozen=True)
@@ -93,8 +106,8 @@ def _is_whole(output: Output) -> bool:
     return not output.over and all(factor.denominator == 1 for _, factor in output.parts)
 
 
-def figure_array(values: tuple[Figure, ...]) -> pa.Array:
-    """Whole numbers where all of them are and fit; doubles elsewhere."""
+def figure_array(values: tuple[Answer, ...]) -> pa.Array:
+    """Whole numbers where all of them are and fit; doubles elsewhere, and null where there is no number."""
     if all(isinstance(value, int) and abs(value) < 2**63 for value in values):
         return pa.array(values, pa.int64())
-    return pa.array([float(value) for value in values], pa.float64())
+    return pa.array([None if value is None else float(value) for value in values], pa.float64())

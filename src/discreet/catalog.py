@@ -48,7 +48,7 @@ from discreet.columns import (
     member,
     python_value,
 )
-from discreet.errors import CatalogError, NameNotFoundError, UnitError, suggestion
+from discreet.errors import CatalogError, NameNotFoundError, UnitError, public_class, suggestion
 from discreet.names import check_names
 from discreet.slice import Slice, moment, refuse_shared_rows, written
 from discreet.unit import ROW, Caps, Neighbours, Row, Unit, unit_of
@@ -65,6 +65,7 @@ __all__ = [
     "Through",
     "Value",
     "is_of_type",
+    "nearest_type",
     "python_value",
     "validated",
 ]
@@ -108,11 +109,11 @@ Whole = Annotated[int, BeforeValidator(python_value)]
 
 
 class Promise(Fact):
-    """The budget of a table as written in a catalog."""
+    """The budget of a table as written in a catalog; `reserved_delta` means what it means in `Budget`."""
 
     epsilon: Exact
     delta: Exact = Fraction(0)
-    reserved_delta: Exact = Fraction(0)
+    reserved_delta: Exact | None = None
     ceiling: Exact = Fraction(10)
     reason: str | None = None
 
@@ -175,6 +176,8 @@ class Table(Fact):
     version: Whole = 1
     budget: Promise | None = None
     slice: Period | None = None
+    fixed_schema: bool = False
+    row_local: bool = False
 
     @model_validator(mode="before")
     @classmethod
@@ -249,6 +252,7 @@ class Table(Fact):
         }
         if self.slice is not None:
             data["slice"] = self.slice.model_dump(mode="json")
+        data |= {name: True for name in ("fixed_schema", "row_local") if getattr(self, name)}
         return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     def _check_unit_column(self, name: str) -> None:
@@ -276,11 +280,24 @@ class Table(Fact):
             )
 
 
+@public_class
 class Catalog(Fact):
     """Tables by name."""
 
     catalog: Literal["discreet.catalog/1"] = "discreet.catalog/1"
     tables: dict[str, Table]
+
+    def __init__(self, *given: object, **facts: Any) -> None:
+        if given:
+            raise CatalogError(
+                f"dp.Catalog(...) of type {type(given[0]).__name__}",
+                because="tables are given by name, and a file is loaded",
+                instead='dp.Catalog.load("catalog.yaml")',
+            )
+        try:
+            super().__init__(**facts)
+        except pydantic.ValidationError as error:
+            raise _unfit(error, "catalog") from None
 
     @model_validator(mode="after")
     def _consistent(self) -> "Catalog":
@@ -414,11 +431,20 @@ def validated(kind: type[AnyFact], data: object, what: str) -> AnyFact:
     try:
         return kind.model_validate(data)
     except pydantic.ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise CatalogError(
-            f"{what}: {place}" if place else what, because=_reason(first), instead=_nearest_field(first)
-        ) from None
+        raise _unfit(error, what) from None
+
+
+def _unfit(error: pydantic.ValidationError, what: str) -> CatalogError:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return CatalogError(f"{what}: {place}" if place else what, because=_reason(first), instead=_nearest_field(first))
+
+
+def nearest_type(kind: str) -> str:
+    """The type of a column that a word of another library stands for."""
+    folded = kind.casefold()
+    nearest = _SYNONYMS.get(folded) or suggestion(folded, list(ColumnType))
+    return nearest if nearest in tuple(ColumnType) else str(ColumnType.TEXT)
 
 
 def _reason(error: Mapping[str, Any]) -> str:
@@ -432,9 +458,7 @@ def _nearest_field(error: Mapping[str, Any]) -> str:
     fields = [name for kind in kinds for name in kind.model_fields]
     place = str(error["loc"][-1]) if error["loc"] else ""
     if place == "type" and error["type"] == "value_error":
-        kind = str(error["input"]).casefold()
-        nearest = _SYNONYMS.get(kind) or suggestion(kind, list(ColumnType))
-        return f"type: {nearest if nearest in tuple(ColumnType) else ColumnType.TEXT}"
+        return f"type: {nearest_type(str(error['input']))}"
     nearest = suggestion(place, fields) if error["type"] == "extra_forbidden" else ""
     if "slice" in error["loc"] and nearest not in fields:
         return "slice: {of: visits, column: visited, start: 2026-10-01, end: 2026-11-01}"

@@ -11,12 +11,13 @@ from typing import Any
 
 from discreet import tabular
 from discreet.catalog import Value
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact import shown
 
 SCHEMA = "discreet.chosen/1"
 
 
+@public_class
 @dataclass(frozen=True)
 class Chosen:
     """Candidates with high scores, best first as far as the noise tells.

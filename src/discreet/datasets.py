@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import whole
 
 Integers = NDArray[np.int64]
@@ -98,6 +98,7 @@ _CATEGORY_PRESENCE = (0.45, 0.99, 0.5, 0.97, 0.65, 0.8)
 # fmt: on
 
 
+@short_traceback
 def people(rows: int, *, seed: int = 0) -> pa.Table:
     """Census-like people, one row each; birth date and ZIP code together are unique for almost everyone."""
     rows, rng = whole(rows, "rows", least=0), _generator(seed)
@@ -127,6 +128,7 @@ def people(rows: int, *, seed: int = 0) -> pa.Table:
     return pa.table(columns)
 
 
+@short_traceback
 def visits(people_count: int, *, seed: int = 0) -> pa.Table:
     """Hospital visits of 2024 by day; most patients come once or twice, a few very often; some costs are NULL."""
     count, rng = whole(people_count, "people_count", least=0), _generator(seed)
@@ -149,6 +151,7 @@ def visits(people_count: int, *, seed: int = 0) -> pa.Table:
     return pa.table(columns)
 
 
+@short_traceback
 def expenditure(households: int, *, seed: int = 0) -> pa.Table:
     """What households spent: one row per household, month and category, over the one to four months each reported."""
     count, rng = whole(households, "households", least=0), _generator(seed)
@@ -173,11 +176,13 @@ def expenditure(households: int, *, seed: int = 0) -> pa.Table:
     return pa.table(columns)
 
 
+@short_traceback
 def skewed(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table:
     """The table for measurements: exactly so many rows, units and possible keys, with skewed rows per unit and key."""
     return pa.Table.from_batches(list(skewed_batches(rows, units, keys, seed=seed)))
 
 
+@short_traceback
 def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterator[pa.RecordBatch]:
     """The rows of `skewed` in batches, so that a table of any size needs little memory."""
     rows, units, keys = whole(rows, "rows"), whole(units, "units"), whole(keys, "keys")
@@ -190,11 +195,13 @@ def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterat
     return _blocks(rows, units, keys, whole(seed, "seed", least=0))
 
 
+@short_traceback
 def skewed_keys(keys: int) -> list[str]:
     """The keys that `skewed` draws from, the most frequent first."""
     return [f"key_{number:04d}" for number in range(whole(keys, "keys"))]
 
 
+@short_traceback
 def write_parquet(batches: Iterable[pa.RecordBatch], path: str | Path) -> Path:
     """Write batches to a Parquet file one by one, and return its path."""
     remaining = iter(batches)

@@ -14,13 +14,14 @@ from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.aggregates import checked_bounds
-from discreet.catalog import ROW_IN_TEXT, Catalog, Table, Value, validated
-from discreet.engines import Source, draft, has_tables, located, source_of, unreadable_column
+from discreet.catalog import ROW_IN_TEXT, Catalog, ColumnType, Table, Value, nearest_type, validated
+from discreet.engines import Source, Statements, draft, has_tables, located, source_of, unreadable_column
 from discreet.engines.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
-from discreet.ledger import Dataset, Ledger, Registration
+from discreet.ledger import Dataset, Ledger, Registration, places
 from discreet.ledger import Slice as KeptSlice
+from discreet.ledger.registration import another_source
 from discreet.slice import EXAMPLE, Slice
 from discreet.unit import Row, unit_of
 
@@ -52,7 +53,7 @@ def name_of(source: object, given: object, table: str | None = None) -> str:
     raise ParameterError(
         "a dataset without a name",
         because="the budget is kept by name, and a frame or a glob has none",
-        instead='dp.protect(frame, name="visits", ...)',
+        instead='name="visits"',
     )
 
 
@@ -82,7 +83,7 @@ def by_column(
     facts: dict[str, Mapping[str, Any]] = {
         "keys": {column: _listed(values, column) for column, values in _mapped(keys, "keys").items()},
         "bounds": {column: checked_bounds(pair) for column, pair in _mapped(bounds, "bounds").items()},
-        "type": _mapped(types, "types"),
+        "type": {column: _type(kind, column) for column, kind in _mapped(types, "types").items()},
         "missing": _mapped(missing, "missing"),
     }
     said: dict[str, dict[str, Any]] = {}
@@ -108,6 +109,17 @@ def _mapped(given: object, what: str) -> Mapping[str, Any]:
     )
 
 
+def _type(kind: object, column: str) -> object:
+    nearest = nearest_type(str(kind))
+    if kind in tuple(ColumnType):
+        return kind
+    raise ParameterError(
+        f"the type {kind!r} of {column!r}",
+        because=f"types are {', '.join(ColumnType)}",
+        instead=f'types={{"{column}": "{nearest}"}}',
+    )
+
+
 def _listed(values: object, column: str) -> list[Value]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
@@ -119,15 +131,17 @@ def _listed(values: object, column: str) -> list[Value]:
 def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
     """A catalog of one table."""
     if not isinstance(words.budget, Budget):
+        whom = 'privacy_unit="patient_id", max_rows=10, ' if words.privacy_unit is None else ""
         raise BudgetError(
             f"no dp.Budget for {name!r}",
             because="a promise has a size",
-            instead="budget=dp.Budget(epsilon=2), or dp.Budget(epsilon=2, delta=1e-9)",
+            instead=f"{whom}budget=dp.Budget(epsilon=2), or dp.Budget(epsilon=2, delta=1e-9)",
         )
     unit = unit_of(words.privacy_unit, words.table["neighbours"])  # type: ignore[arg-type]
     types = _types(name, source, words, ledger)
     for column in (*words.columns, *unit.columns, *([words.slice.column] if words.slice else [])):
-        if column in source.unreadable:
+        is_declared = source.undeclared is not None and "type" in words.columns.get(column, {})
+        if column in source.unreadable and not is_declared:
             raise unreadable_column(name, column, source)
         if column not in types:
             raise _no_column(column, types, is_unit=column in unit.columns)
@@ -154,10 +168,11 @@ def _no_column(column: str, types: Mapping[str, str], *, is_unit: bool) -> NameN
 def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str, str]:
     declared = {column: str(said["type"]) for column, said in words.columns.items() if "type" in said}
     kept = ledger.registered(name, words.version)
+    _refuse_another_source(name, source, words, kept, ledger)
     if kept is not None and not _is_corrected(kept, source, words):
         known: dict[str, str] = dict(json.loads(kept.facts)["columns"])
     elif source.columns and all(column in declared for column in source.columns):
-        known = dict.fromkeys(source.columns, "")
+        known = dict.fromkeys(source.columns if source.undeclared is None else declared, "")
     else:
         kinds = draft(source)
         before = ledger.registered(name) if kept is None else None
@@ -165,27 +180,53 @@ def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str,
         names = source.columns if len(source.columns) == len(kinds) else tuple(kinds)  # a sniffer renames strange ones
         drafted_now = zip(names, kinds.values(), strict=True)
         known = {column: seen.get(column, str(kind)) for column, kind in drafted_now}
+        if source.undeclared is not None:
+            known = {column: kind for column, kind in known.items() if not _clashes(column, {**known, **declared})}
+            known |= declared
     return {column: declared.get(column, kind) for column, kind in known.items()}
+
+
+def _clashes(column: str, others: Iterable[str]) -> bool:
+    """Whether another column has the same name in another case, as one field of one person's record may have."""
+    return any(other != column and other.casefold() == column.casefold() for other in others)
+
+
+def _refuse_another_source(name: str, source: Source, words: Words, kept: Registration | None, ledger: Ledger) -> None:
+    """Refuse a file that is not the one registered before its columns are held against those of the other."""
+    newest = ledger.registered(name)
+    if kept is not None and kept.is_charged and newest is not None:
+        refusal = another_source(name, words.version, source.identity, kept, newest.version)
+        if refusal is not None:
+            raise refusal
 
 
 def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
     """Whether the owner names another source, or another way to split its lines, before anything was charged."""
-    read = (kept.source, json.loads(kept.facts).get("delimiter"))
-    return not kept.is_charged and read != (source.identity, words.table["delimiter"])
+    if kept.is_charged:
+        return False
+    delimiter = json.loads(kept.facts).get("delimiter")
+    return not places.is_same(kept.source, source.identity) or delimiter != words.table["delimiter"]
 
 
 def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
     """The source of a table: given with the session, or named in the catalog and found beside it."""
     data = given.get(name, None if table.source is None else located(table.source, beside))
     if isinstance(data, Source):
-        return data
+        return _declared(data, table)
     if data is None:
         raise SourceError(
             f"table {name!r} without a source",
             because="neither the catalog nor the session says where its rows are",
             instead=f'source: {name}.csv in the catalog, or Session(catalog, sources={{"{name}": frame}})',
         )
-    return source_of(data, delimiter=table.delimiter, table=table.relation if has_tables(data) else None)
+    stated = Statements(fixed_schema=table.fixed_schema, row_local=table.row_local or table.public)
+    within = table.relation if has_tables(data) else None
+    return _declared(source_of(data, delimiter=table.delimiter, table=within, stated=stated), table)
+
+
+def _declared(source: Source, table: Table) -> Source:
+    """A source with the declared types of its columns; those of public data may depend on its rows."""
+    return source if table.public else source.declared({name: fact.type for name, fact in table.columns.items()})
 
 
 def dataset_of(name: str, table: Table, source: str) -> Dataset:

@@ -15,7 +15,8 @@
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
     │   ├── UnsupportedError     something that discreet does not do
-    │   └── UnknownCallError     a name that discreet does not have; an AttributeError too
+    │   ├── UnknownCallError     a name that discreet does not have; an AttributeError too
+    │   └── ArgumentsError       a call whose arguments do not fit; a TypeError too
     ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
     ├── EntropyError             the operating system gives no randomness, so no noise can be drawn
     └── Failure                  after data was read: one constant sentence; the charge stands
@@ -30,7 +31,10 @@ A refusal has three parts, kept as attributes for programs and printed for peopl
 import difflib
 import functools
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from types import CodeType, FunctionType
+from typing import Any, ParamSpec, TypeVar
+
+from discreet.calls import correction
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -120,6 +124,10 @@ class UnknownCallError(Refusal, AttributeError):
     """A name that discreet does not have, with what it is called here; `hasattr` says no."""
 
 
+class ArgumentsError(Refusal, TypeError):
+    """A call whose arguments do not fit, with the call to type; callers that expect a TypeError get one."""
+
+
 class LedgerError(DiscreetError):
     """The ledger is damaged, newer than this library, or cannot be written."""
 
@@ -152,15 +160,42 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
-    """Public calls raise refusals and interrupts from one frame: a person sees their own line and the reason."""
+    """Public calls raise refusals and interrupts from one frame: a person sees their own line and the reason.
+
+    Arguments that do not fit the signature are refused with the corrected call.
+    """
 
     @functools.wraps(call)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        caught: BaseException
         try:
             return call(*args, **kwargs)
         except (DiscreetError, KeyboardInterrupt) as error:
             caught = error
+        except TypeError:
+            corrected = correction(call, args, kwargs)
+            if corrected is None:
+                raise
+            what, because, instead = corrected
+            caught = ArgumentsError(what, because=because, instead=instead)
         caught.__context__ = None
         raise caught.with_traceback(None)
 
     return guarded
+
+
+_GUARD: CodeType = short_traceback(suggestion).__code__
+
+
+def public_class(kind: type[T]) -> type[T]:
+    """Guard the constructor and every public method that a class defines, as `short_traceback` guards a function."""
+    own: dict[str, Any] = dict(vars(kind))
+    for name, value in own.items():
+        if name.startswith("_") and name not in ("__init__", "__new__"):
+            continue
+        if isinstance(value, classmethod | staticmethod):
+            if value.__func__.__code__ is not _GUARD:
+                setattr(kind, name, type(value)(short_traceback(value.__func__)))
+        elif isinstance(value, FunctionType) and value.__code__ is not _GUARD:
+            setattr(kind, name, short_traceback(value))
+    return kind

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet import tabular
+from discreet.errors import public_class
 from discreet.exact import shown
 
 SCHEMA = "discreet.estimate/1"
@@ -17,6 +18,7 @@ SCHEMA = "discreet.estimate/1"
 Figure = int | float
 
 
+@public_class
 @dataclass(frozen=True)
 class Estimate:
     """A value, or none where a test did not pass; how it was made; what it cost."""

@@ -14,10 +14,11 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import AccountingError, ParameterError, Refusal
+from discreet.errors import AccountingError, ParameterError, Refusal, public_class, short_traceback
 from discreet.exact import positive, rational, whole
 
 
+@public_class
 @dataclass(frozen=True)
 class PureEvent:
     """Any mechanism known only to be epsilon-differentially private."""
@@ -28,6 +29,7 @@ class PureEvent:
         _read(self, "epsilon", _not_negative)
 
 
+@public_class
 @dataclass(frozen=True)
 class BoundedRangeEvent:
     """A mechanism whose losses for two neighbours, over all of its outcomes, lie within an interval of length epsilon.
@@ -41,6 +43,7 @@ class BoundedRangeEvent:
         _read(self, "epsilon", _not_negative)
 
 
+@public_class
 @dataclass(frozen=True)
 class ApproximateEvent:
     """Any mechanism known only to be (epsilon, delta)-differentially private."""
@@ -53,6 +56,7 @@ class ApproximateEvent:
         _read(self, "delta", _at_most_one)
 
 
+@public_class
 @dataclass(frozen=True)
 class ConcentratedEvent:
     """Any mechanism known only to be delta-approximately rho-zero-concentrated private."""
@@ -65,6 +69,7 @@ class ConcentratedEvent:
         _read(self, "delta", _at_most_one)
 
 
+@public_class
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent:
     """Integers plus independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale); L1 sensitivity."""
@@ -77,6 +82,7 @@ class DiscreteLaplaceEvent:
         _read(self, "sensitivity", _not_negative)
 
 
+@public_class
 @dataclass(frozen=True)
 class DiscreteGaussianEvent:
     """Integers plus independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
@@ -95,6 +101,7 @@ class DiscreteGaussianEvent:
         _read(self, "dimension", whole)
 
 
+@public_class
 @dataclass(frozen=True)
 class LaplaceEvent:
     """Continuous Laplace noise of a public scale, for study: nothing in discreet emits it."""
@@ -107,6 +114,7 @@ class LaplaceEvent:
         _read(self, "sensitivity", _not_negative)
 
 
+@public_class
 @dataclass(frozen=True)
 class GaussianEvent:
     """Continuous Gaussian noise, for study: nothing in discreet draws it."""
@@ -119,6 +127,7 @@ class GaussianEvent:
         _read(self, "squared_sensitivity", _not_negative)
 
 
+@public_class
 @dataclass(frozen=True)
 class ComposedEvent:
     """Several events on the same data, one after another."""
@@ -129,6 +138,7 @@ class ComposedEvent:
         object.__setattr__(self, "events", tuple(self.events))
 
 
+@public_class
 @dataclass(frozen=True)
 class RepeatedEvent:
     """The same event, drawn afresh `count` times."""
@@ -172,6 +182,7 @@ _KINDS: dict[str, type] = {
 }
 
 
+@short_traceback
 def leaves(event: Event) -> Iterator[tuple[Event, int]]:
     """The simple events inside an event, each with how often it happened."""
     if isinstance(event, ComposedEvent):
@@ -184,6 +195,7 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
         yield event, 1
 
 
+@short_traceback
 def own_delta(event: "Event") -> Fraction:
     """The sum of the deltas that parts of an event have of their own."""
     return sum((count * getattr(leaf, "delta", Fraction(0)) for leaf, count in leaves(event)), Fraction(0))
@@ -196,6 +208,7 @@ class HasEvent(Protocol):
         """What a release does."""
 
 
+@short_traceback
 def event_of(what: Event | HasEvent) -> Event:
     """The event itself, or that of a mechanism; anything else is refused."""
     if type(what) in _KINDS.values():
@@ -206,6 +219,7 @@ def event_of(what: Event | HasEvent) -> Event:
     return event_of(made())
 
 
+@short_traceback
 def gathered(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
     """One event for all that was done, with equal parts counted: a thousand equal answers are priced as one."""
     counted: Counter[Event] = Counter()
@@ -216,6 +230,7 @@ def gathered(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
     return parts[0] if len(parts) == 1 else ComposedEvent(parts)
 
 
+@short_traceback
 def to_json(event: Event) -> dict[str, object]:
     """The event as plain data; rationals as 'numerator/denominator' text."""
     if type(event) not in _KINDS.values():
@@ -223,6 +238,7 @@ def to_json(event: Event) -> dict[str, object]:
     return {"kind": type(event).__name__} | {f.name: _plain(getattr(event, f.name)) for f in fields(event)}
 
 
+@short_traceback
 def from_json(data: dict[str, object]) -> Event:
     """The event that `to_json` wrote; an unknown kind is refused."""
     kind = _KINDS.get(str(data.get("kind")))
@@ -239,11 +255,13 @@ def from_json(data: dict[str, object]) -> Event:
     return result
 
 
+@short_traceback
 def canonical(event: Event) -> str:
     """One text for one event, for hashing."""
     return json.dumps(to_json(event), sort_keys=True, separators=(",", ":"))
 
 
+@short_traceback
 def from_canonical(text: str) -> Event:
     """The event that `canonical` wrote; a repeated key, a number with a point or an unknown kind is refused."""
     try:
@@ -259,6 +277,7 @@ def from_canonical(text: str) -> Event:
         ) from None
 
 
+@short_traceback
 def unknown(kind: object) -> AccountingError:
     """The refusal of an event that is not in the vocabulary."""
     return AccountingError(
@@ -268,6 +287,7 @@ def unknown(kind: object) -> AccountingError:
     )
 
 
+@short_traceback
 def no_event(value: object) -> AccountingError:
     """The refusal of an object where an event belongs."""
     is_method = callable(value) and getattr(value, "__name__", "") == "event"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from discreet.errors import public_class
 from discreet.exact import shown
 from discreet.expected import ExpectedErrors
 
@@ -26,6 +27,7 @@ class ExplainedOutput:
         return f"{self.kind}: ± {said}; {self.noise}"
 
 
+@public_class
 @dataclass(frozen=True)
 class Explanation:
     """Free: a function of public facts alone."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from discreet import hints, plan
 from discreet.catalog import UNSTRUCTURED, ColumnType, python_value
-from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
+from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, public_class, short_traceback
 from discreet.exact import rational
 from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
 
@@ -27,6 +27,7 @@ def _no_operator(symbol: str, instead: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+@public_class
 @dataclass(frozen=True, eq=False)
 class Expr:
     """A value computed from one row: compare it, combine it with &, | and ~, test it, cast it."""
@@ -168,7 +169,7 @@ class Expr:
         raise TypeMismatchError(
             "an expression used as true or false",
             because="it has no value here; 'and', 'or', 'not', 'in', 'if' and chained comparisons ask for one",
-            instead="(a > 1) & (b < 2), (a > 1) | (b < 2), ~(a > 1), a.is_in([1, 2]), a.between(1, 2)",
+            instead="(table.age > 40) & (table.age < 60), or | for or, ~ for not, .is_in([1, 2]), .between(40, 60)",
         )
 
     def __contains__(self, _: object) -> bool:

@@ -29,7 +29,7 @@ from discreet.aggregates import (
     variance,
 )
 from discreet.catalog import Value
-from discreet.errors import ParameterError, TypeMismatchError, short_traceback
+from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
 from discreet.exact import Number, whole
 from discreet.expression import Expr
 from discreet.joins import OfUnit
@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 
+@public_class
 @dataclass(frozen=True)
 class Query:
     """A question, ready for `session.explain` and `session.release`."""
@@ -75,6 +76,7 @@ class Query:
             raise hints.unknown_call("a query", name, hints.QUERY, ["plan"], "query.{}")
 
 
+@public_class
 class Frame:
     """A table of the catalog, narrowed and extended; it holds no data."""
 
@@ -127,7 +129,7 @@ class Frame:
     ) -> "Grouped":
         """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
 
-        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-9).
+        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-10).
         """
         if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) != len(columns):
             raise ParameterError(
@@ -266,6 +268,7 @@ class Frame:
         return Query(plan.Aggregate(self._relation, _outputs(aggregations)))
 
 
+@public_class
 class Grouped:
     """A frame with a grouping, waiting for its aggregates."""
 

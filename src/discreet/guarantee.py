@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import ComparisonError
+from discreet.errors import ComparisonError, public_class
 from discreet.exact import shown
 from discreet.unit import Unit
 
 
+@public_class
 @dataclass(frozen=True)
 class Guarantee:
     """(epsilon, delta) for one unit over a stated span; guarantees that mean different things do not compare."""

@@ -48,7 +48,7 @@ MODULE: Mapping[str, Hint] = {
     **_same("var", _ELSEWHERE, 'dp.variance("cost", bounds=(0, 5_000))'),
     **_same("stdev stddev deviation", _ELSEWHERE, 'dp.std("cost", bounds=(0, 5_000))'),
     **_same("hist histogram", "bins belong to a table", 'table.histogram("age", bins=range(20, 100, 10))'),
-    **_same("crosstab contingency", "cells belong to a table", 'table.contingency("sex", "ward")'),
+    **_same("crosstab contingency", "cells belong to a table", 'table.contingency("ward", "urgent")'),
     **_same("max maximum", _EXTREME, f"{_HIGH}, or {_MAX_OF_UNIT}"),
     **_same("min minimum", _EXTREME, f"{_LOW}, or {_MIN_OF_UNIT}"),
     **_same("avg average", _ELSEWHERE, 'dp.mean("cost", bounds=(0, 5_000))'),
@@ -66,12 +66,30 @@ MODULE: Mapping[str, Hint] = {
         "Laplace Gaussian", "mechanisms stand in their own module", "dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)"
     ),
     **_same("compare pld renyi", "accountants stand in their own module", "dp.accounting.compare(event, delta=1e-6)"),
+    **_same(
+        "PureDPBudget ApproxDPBudget RhoZCDPBudget BudgetAccountant PrivacyBudget Accountant",
+        "the budget belongs to the data, and one ledger counts what is spent of it",
+        "dp.Budget(epsilon=2), or dp.Budget(epsilon=2, delta=1e-9)",
+    ),
+    **_same("QueryBuilder Query Context", "a query begins with its table", 'dp.table("visits").agg(n=dp.count())'),
+    **_same(
+        "KeySet",
+        "keys are given where rows are grouped",
+        'dp.table("visits").group_by("ward", keys={"ward": ["A", "B"]})',
+    ),
+    **_same(
+        "make_laplace make_gaussian LaplaceMechanism GaussianMechanism measurements",
+        "mechanisms stand in their own module",
+        "dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
+    ),
+    **_same("tools", "aggregates stand in discreet itself", 'dp.mean("cost", bounds=(0, 5_000))'),
     **_same("Ledger", _ELSEWHERE, 'dp.SQLiteLedger("ledger.sqlite")'),
 }
 
 SESSION: Mapping[str, Hint] = {
     **_same("sql query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
-    **_same("budget epsilon left spent balance", _ELSEWHERE, "session.remaining()"),
+    **_same("evaluate answer compute", _ONE_DOOR, _RELEASE),
+    **_same("budget epsilon left spent balance remaining_privacy_budget total", _ELSEWHERE, "session.remaining()"),
     **_same("log charges queries", _ELSEWHERE, "session.history()"),
     **_same("tables columns schema", "public facts stand in the catalog", "session.catalog.tables"),
     **_same(
@@ -140,7 +158,7 @@ VERBS: Mapping[str, str] = {
     **dict.fromkeys(("groupby", "groupBy"), 'group_by("ward")'),
     **dict.fromkeys(("mean", "avg"), _AGG_MEAN),
     **dict.fromkeys(("hist", "histplot", "cut"), 'histogram("age", bins=range(0, 101, 10))'),
-    **dict.fromkeys(("crosstab", "pivot", "pivot_table"), 'contingency("sex", "ward")'),
+    **dict.fromkeys(("crosstab", "pivot", "pivot_table"), 'contingency("ward", "urgent")'),
     **dict.fromkeys(("merge", "left_join", "inner_join"), 'join(dp.table("wards"), on="ward")'),
     **dict.fromkeys(("value_counts", "unique"), 'group_by("ward").agg(n=dp.count())'),
     **dict.fromkeys(("median",), _AGG_MEDIAN),
@@ -158,7 +176,7 @@ TABLE_VERBS: Mapping[str, str] = {
     "group_by": 'group_by("ward").agg(n=dp.count())',
     "agg": _AGG,
     "histogram": 'histogram("age", bins=range(0, 101, 10))',
-    "contingency": 'contingency("sex", "ward")',
+    "contingency": 'contingency("ward", "urgent")',
     "ranges": 'ranges("age", ranges=[(21, 33), (21, 65)])',
     "hierarchy": 'hierarchy("state", "county", keys=public_table)',
     "join": 'join(dp.table("wards"), on="ward")',

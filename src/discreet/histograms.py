@@ -189,7 +189,7 @@ def _refuse_unfit(columns: tuple[str, ...], edges: object, keys: object) -> None
         raise UnsupportedError(
             "a contingency table of keys that are discovered",
             because="every cell of it is answered, and which cells there are has to be public",
-            instead=f"group_by({_quoted(columns)}, keys=dp.discover(delta=1e-9)).agg(n=dp.count())",
+            instead=f"group_by({_quoted(columns)}, keys=dp.discover(delta=1e-10)).agg(n=dp.count())",
         )
     if keys is not None and not isinstance(keys, Mapping):
         raise ParameterError(

@@ -29,7 +29,7 @@ class Discover:
 def discover(
     *, delta: Number | None = None, rule: plan.KeyRule | None = None, at_least: int = 1, weight: Number = 1
 ) -> Discover:
-    """Find keys that are not known: group_by("drug", keys=dp.discover(delta=1e-9)).
+    """Find keys that are not known: group_by("drug", keys=dp.discover(delta=1e-10)).
 
     delta     the chance that a key shows that one unit is there; the promise must have reserved it
     rule      "optimal" (names alone), "laplace" or "gaussian" (with noisy numbers of units); chosen unless said
@@ -51,7 +51,7 @@ def _small(delta: object) -> Fraction:
         raise ParameterError(
             "discover() without a delta",
             because="a key that is found shows with that probability that one unit is there",
-            instead="dp.discover(delta=1e-9)",
+            instead="dp.discover(delta=1e-10)",
         )
     try:
         positive(delta, "delta")
@@ -60,7 +60,7 @@ def _small(delta: object) -> Fraction:
         raise ParameterError(
             refusal.what,
             because="delta is a number above 0 and far below 1",
-            instead=f"dp.discover(delta={_number_in(delta) or '1e-9'})",
+            instead=f"dp.discover(delta={_number_in(delta) or '1e-10'})",
         ) from None
 
 
@@ -80,7 +80,7 @@ def _refuse_uncalled(columns: tuple[str, ...], keys: object) -> None:
         raise ParameterError(
             "keys that are not a list" if isinstance(keys, Mapping) else f"keys of type {type(keys).__name__}",
             because="keys are listed, or found by dp.discover, which is called with the delta that finding them costs",
-            instead=f"group_by({named}, keys=dp.discover(delta=1e-9))",
+            instead=f"group_by({named}, keys=dp.discover(delta=1e-10))",
         )
 
 
@@ -100,7 +100,7 @@ def discovered(columns: tuple[str, ...], keys: object) -> tuple[plan.Discovery |
         raise ParameterError(
             "keys that are discovered column by column",
             because="keys of several columns are found together, at one delta, among the grouping columns",
-            instead=f"group_by({', '.join(map(repr, columns))}, keys=dp.discover(delta=1e-9))",
+            instead=f"group_by({', '.join(map(repr, columns))}, keys=dp.discover(delta=1e-10))",
         )
     return _discovery(tuple(name for name in columns if name in asked), first), given
 

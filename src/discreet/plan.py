@@ -15,6 +15,7 @@ Scalar = str | int | float | bool | dt.date | dt.datetime
 
 DEEPEST = 100
 MOST_NODES = 2_000
+MOST_STEPS = 1_000
 MOST_KEYS = 2_000_000
 MOST_EDGES = 10_000
 EDGES_IN_A_PART = 10

@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, UnsupportedError, suggestion
+from discreet.errors import (
+    NameNotFoundError,
+    ParameterError,
+    TypeMismatchError,
+    UnsupportedError,
+    short_traceback,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,6 +83,7 @@ class _Answer:
         return f"{self.value:,.{places}f} ± {self.margin:,.{places}f}"
 
 
+@short_traceback
 def error_bars(
     table: pa.Table,
     *,
@@ -115,6 +123,7 @@ def error_bars(
     return figure
 
 
+@short_traceback
 def accuracy_curve(
     table: pa.Table,
     *,
@@ -145,6 +154,7 @@ def accuracy_curve(
     return figure
 
 
+@short_traceback
 def budget_bars(
     table: pa.Table, *, label: str, spent: str, remaining: str, title: str | None = None, measure: str = "epsilon"
 ) -> "Figure":
@@ -167,6 +177,7 @@ def budget_bars(
     return figure
 
 
+@short_traceback
 def html(figure: "Figure") -> str:
     """The figure as an HTML image that stands alone, with its description for those who do not see it."""
     picture = io.BytesIO()
@@ -176,6 +187,7 @@ def html(figure: "Figure") -> str:
     return f'<img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{data}">'
 
 
+@short_traceback
 @contextmanager
 def canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
     """A figure without a window, and its axes from the top; the style holds while it is being drawn."""
@@ -235,6 +247,7 @@ def _is_near_zero(answers: list[_Answer]) -> bool:
     return counted and 2 * min(values) < max(values)
 
 
+@short_traceback
 @contextmanager
 def listing(
     names: list[str], notes: list[list[str]], title: str | None, *, height: float
@@ -436,6 +449,7 @@ def _places(margin: float) -> int:
     return 0 if margin <= 0 else min(12, max(0, 1 - math.floor(math.log10(margin))))
 
 
+@short_traceback
 def plain(number: float | Real) -> str:
     """A number as people write it: thousands set apart, no powers of ten, at most four digits after a leading zero."""
     size = float(number)

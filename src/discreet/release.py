@@ -17,12 +17,23 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet import plots, recording, tabular
-from discreet.answers import KEY_TYPES, MARGIN, Figure, Key, Measured, Output, Untouched, key_arrays, output_arrays
+from discreet.answers import (
+    KEY_TYPES,
+    MARGIN,
+    Answer,
+    Figure,
+    Key,
+    Measured,
+    Output,
+    Untouched,
+    key_arrays,
+    output_arrays,
+)
 from discreet.catalog import ColumnType, Value
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact import shown
 from discreet.reckoning import Reckoning, answered, named
-from discreet.reckoning.picking import require_rows
+from discreet.reckoning.picking import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows
 from discreet.recording import SCHEMA, schema
 
 if TYPE_CHECKING:
@@ -45,6 +56,7 @@ _OTHER_FORMS = {
 }
 
 
+@public_class
 @dataclass(frozen=True)
 class Release(Reckoning):
     """Answers with error bars, what they cost, whom they protect, and the receipt of the charge."""
@@ -70,24 +82,24 @@ class Release(Reckoning):
     def __len__(self) -> int:
         return len(self.outputs[0].values)
 
-    def __iter__(self) -> Iterator[dict[str, Value | Figure]]:
+    def __iter__(self) -> Iterator[dict[str, Value | Answer]]:
         """Rows as dictionaries: keys, then each answer beside its margin."""
-        columns: dict[str, tuple[Value | Figure, ...]] = {key.name: key.values for key in self.keys}
+        columns: dict[str, tuple[Value | Answer, ...]] = {key.name: key.values for key in self.keys}
         for output in self.outputs:
             columns |= {output.name: output.values, output.name + MARGIN: output.margins}
         for row in zip(*columns.values(), strict=True):
             yield dict(zip(columns, row, strict=True))
 
-    def __getitem__(self, name: str) -> tuple[Figure, ...]:
-        """The values of an output, by name."""
+    def __getitem__(self, name: str) -> tuple[Answer, ...]:
+        """The values of an output, by name; None where automatic bounds found nothing."""
         return self._output(name).values
 
-    def margin(self, name: str) -> tuple[Figure, ...]:
+    def margin(self, name: str) -> tuple[Answer, ...]:
         """The margins of an output, by name."""
         return self._output(name).margins
 
-    def value(self, name: str | None = None) -> Figure:
-        """The one value of a release without groups."""
+    def value(self, name: str | None = None) -> Answer:
+        """The one value of a release without groups; None where automatic bounds found nothing."""
         chosen = self.outputs[0].name if name is None else name
         values = self[chosen]
         if len(values) != 1:
@@ -147,13 +159,21 @@ class Release(Reckoning):
 
     def _drawn(self, name: str | None) -> tuple[Output, ...]:
         """The named output, or all of them; the first alone where the lines of all would be too many to read."""
-        if name is not None:
-            return (self._output(name),)
-        return self.outputs if len(self) * len(self.outputs) <= plots.MOST_KEYS else self.outputs[:1]
+        chosen = self.outputs if name is None else (self._output(name),)
+        found = tuple(output for output in chosen if output.is_found)
+        if chosen and not found:
+            raise UnsupportedError(
+                f"a plot of {', '.join(repr(output.name) for output in chosen)}",
+                because=NOTHING_FOUND,
+                instead=BOUNDS_INSTEAD,
+            )
+        return found if len(self) * len(found) <= plots.MOST_KEYS else found[:1]
 
     def _title(self, drawn: tuple[Output, ...]) -> str:
         what = ", ".join(f"{output.kind} {output.name!r}" for output in drawn)
         rest = "" if len(drawn) == len(self.outputs) else f" ({len(drawn)} of {len(self.outputs)} outputs)"
+        lost = [output.name for output in self.outputs if not output.is_found]
+        rest += f", nothing found for {', '.join(lost)}" if lost else ""
         return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
 
     def to_json(self) -> dict[str, Any]:
@@ -222,9 +242,15 @@ class Release(Reckoning):
         steps = self.post_processing[len(self.raw.post_processing) :]
         return [
             f"± holds {shown(100 * self.confidence)}% of the time, for the noise",
+            *self._unfound(),
             *(f"changed  {step}; release.raw has what was released" for step in steps),
             *tabular.spent(self.guarantee, self.receipt, repeated=self.repeated),
         ]
+
+    def _unfound(self) -> list[str]:
+        names = [output.name for output in self.outputs if not output.is_found]
+        why = "too few rows were seen at this price; it cost what a number would have cost"
+        return [f"nothing  automatic bounds found nothing for {', '.join(names)}: {why}"] if names else []
 
     def _output(self, name: str) -> Output:
         return named(self.outputs, name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Number
 
-from discreet.errors import CatalogError, ParameterError
+from discreet.errors import CatalogError, ParameterError, public_class
 from discreet.unit import Unit
 
 EXAMPLE = 'dp.Slice("visited", "2026-10-01", "2026-11-01")'
@@ -19,6 +19,7 @@ TIMES = ("date", "timestamp")
 _DAY = dt.timedelta(days=1)
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Slice:
     """The rows whose date or timestamp in `column` is from `start` until before `end`; times have no zone.

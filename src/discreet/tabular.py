@@ -42,9 +42,21 @@ def spent(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False)
     known = str(receipt.get("hash", ""))[:12]
     return [
         f"spent    {guarantee}",
-        *(["repeat   this question was answered before; the stored answer is free"] if repeated else []),
+        *(_repeat(receipt) if repeated else []),
         *([f"receipt  {known}"] if known else []),
     ]
+
+
+def _repeat(receipt: Mapping[str, Any]) -> list[str]:
+    """That an answer is a stored one, from when, and how an owner asks anew about data that was corrected since."""
+    when, version = str(receipt.get("time", ""))[:16].replace("T", " "), receipt.get("version")
+    lines = [f"repeat   this question was answered before{f', on {when} UTC' * bool(when)}; the stored answer is free"]
+    if isinstance(version, int):
+        lines.append(
+            f"repeat   data that was corrected since is not in it: dp.protect(..., version={version + 1}) answers from "
+            "it, charged to the same budget"
+        )
+    return lines
 
 
 def cell(value: Value) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet import session
+from discreet.errors import short_traceback
 from discreet.ledger import Ledger, SQLiteLedger
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 
@@ -72,6 +73,7 @@ class ExactStream:
 protect = Session.protect
 
 
+@short_traceback
 def generator(seed: int) -> np.random.Generator:
     """A seeded generator for test data; noise never takes one."""
     return np.random.default_rng(seed)

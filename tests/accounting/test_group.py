@@ -1,7 +1,9 @@
 """Several units at once: what is reached, and what is only bounded."""
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from scipy.stats import norm
@@ -56,3 +58,35 @@ def test_a_group_so_large_that_nothing_is_promised_is_refused(size):
 def test_a_group_has_a_whole_number_of_units(size):
     with pytest.raises(ParameterError):
         group.pure(epsilon=1, size=size)
+
+
+PAGES = Path(__file__).parents[2]
+ONLY_EPSILON = re.compile(
+    r"(covered|protected|holds?) (with|at) (twice|\w+ times|\w+-fold)\s+(the\s+)?epsilon(?!.{0,200}delta)",
+    re.IGNORECASE | re.DOTALL,
+)
+FORMULA = "delta (e^(k epsilon) - 1)/(e^epsilon - 1)"
+
+
+def _pages() -> dict[str, str]:
+    files = [PAGES / "README.md", *(PAGES / "docs").rglob("*.md"), *(PAGES / "src").rglob("*.py")]
+    return {str(path.relative_to(PAGES)): path.read_text(encoding="utf-8") for path in files}
+
+
+def test_no_page_says_that_only_epsilon_grows_with_a_group():
+    assert [name for name, text in _pages().items() if ONLY_EPSILON.search(text)] == []
+
+
+@pytest.mark.parametrize("page", ["is-this-right-for-me", "glossary", "promise", "reference/mechanisms-and-accounting"])
+def test_pages_that_speak_of_groups_state_both_parameters_exactly(page):
+    text = " ".join(_pages()[f"docs/{page}.md"].split())
+    assert FORMULA in text
+    assert "k^2 rho" in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_formula_on_the_pages_is_the_one_that_is_computed(size):
+    epsilon, delta = 0.5, 1e-9
+    found = group.approximate(epsilon=Fraction(1, 2), delta=Fraction(1, 10**9), size=size)
+    assert found.epsilon == Fraction(size, 2)
+    assert float(found.delta) == pytest.approx(delta * math.expm1(size * epsilon) / math.expm1(epsilon), rel=1e-9)

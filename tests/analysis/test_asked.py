@@ -39,7 +39,7 @@ def test_a_column_with_labels_shows_those_and_others_show_their_keys(labels):
 
 
 def test_delta_is_said_where_the_noise_needs_one_and_only_there():
-    pure, gaussian = private(dp.Budget(epsilon=2)), private(dp.Budget(epsilon=2, delta=1e-9))
+    pure, gaussian = private(dp.Budget(epsilon=2)), private(dp.Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     assert (pure.delta, gaussian.delta) == (0, Fraction(1, 10**9))
     assert "delta" not in guarantee(pure, "this release from", 1)
     assert "epsilon 1, delta 1e-09" in guarantee(gaussian, "this release from", 1)

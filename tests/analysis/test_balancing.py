@@ -10,7 +10,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import PrivatePlan, analyze, balancing
 from discreet.catalog import Catalog
 
-PURE, MIXED = Budget(epsilon=10), Budget(epsilon=10, delta=1e-9)
+PURE, MIXED = Budget(epsilon=10), Budget(epsilon=10, delta=1e-9, reserved_delta=0)
 LEVEL = Fraction(19, 20)
 t = dp.table("t")
 OUTPUTS = {
@@ -99,7 +99,7 @@ def test_four_answers_at_epsilon_1_are_this_close(asked, count, total, units):
     query = t.group_by("ward").agg(
         count=dp.count(), sum=dp.sum(asked, **bounds), mean=dp.mean(asked, **bounds), units=dp.count_units()
     )
-    budget = Budget(epsilon=1, delta=1e-9)
+    budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)
     errors = _median_errors(_plan(query, budget))
     assert errors["count"] <= count
     assert errors["sum"] <= total
@@ -160,13 +160,13 @@ class TestTheNoiseOfAWholePromise:
         assert not MIXED.admits(private.cost + _plan(self.COUNT, epsilon=0.001).cost)
 
     def test_many_answers_get_gaussian_noise(self):
-        budget = Budget(epsilon=1, delta=1e-9)
+        budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)
         assert _plan(self.MANY, budget, epsilon=1).spending.mechanism == "gaussian"
 
     def test_laplace_noise_is_taken_only_where_no_output_is_wider(self):
         for names in itertools.combinations(OUTPUTS, 2):
             query = t.group_by("ward").agg(**{name: OUTPUTS[name] for name in names})
-            for budget in (Budget(epsilon=1, delta=1e-9), MIXED):
+            for budget in (Budget(epsilon=1, delta=1e-9, reserved_delta=0), MIXED):
                 chosen, gaussian = (
                     _deviations(_plan(query, budget, epsilon=budget.epsilon, mechanism=m)) for m in (None, "gaussian")
                 )

@@ -231,7 +231,7 @@ class TestSession:
 class TestRefusals:
     def test_a_promise_without_a_reserve_is_refused_with_one_that_has_it(self):
         with pytest.raises(BudgetError, match="reserved_delta=1e-09"):
-            made(by_drug(), Budget(epsilon=1, delta=1e-8))
+            made(by_drug(), Budget(epsilon=1, delta=1e-8, reserved_delta=0))
 
     def test_units_without_a_cap_are_refused(self):
         with pytest.raises(UnboundedError, match="max_groups=3"):
@@ -308,3 +308,14 @@ def test_the_promise_that_is_advised_has_its_own_epsilon():
     with pytest.raises(BudgetError) as caught:
         discovering.refuse_unreserved(Fraction(1, 10**9), Budget(epsilon=7))
     assert "dp.Budget(epsilon=7," in caught.value.instead
+
+
+def test_keys_are_discovered_in_a_first_session_whose_budget_only_states_delta():
+    table = pa.table({"id": list(range(400)), "drug": ["A"] * 400})
+    budget = dp.Budget(epsilon=4, delta=1e-9)
+    with dp.protect(table, name="v", privacy_unit="id", max_rows=1, budget=budget, ledger=":memory:") as session:
+        query = dp.table("v").group_by("drug", keys=dp.discover(delta=1e-10)).agg(n=dp.count())
+        assert len(session.release(query, epsilon=2)) <= 1
+        with pytest.raises(BudgetError) as caught:
+            session.explain(dp.table("v").group_by("drug", keys=dp.discover(delta=1e-9)).agg(n=dp.count()), epsilon=1)
+    assert caught.value.instead.startswith("dp.discover(delta=1e-10), or ")

@@ -13,7 +13,7 @@ from discreet.analysis.explaining import explained, least_epsilon
 from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 
-PURE, MIXED = Budget(epsilon=2), Budget(epsilon=2, delta=1e-9)
+PURE, MIXED = Budget(epsilon=2), Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 LEVEL = Fraction(19, 20)
 t = dp.table("t")
 

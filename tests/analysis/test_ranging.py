@@ -47,7 +47,7 @@ def rows(number=900):
 
 
 def opened(make=dp.protect, budget=None, **words):
-    facts = {"name": "t", "privacy_unit": "id", "max_rows": 2, "ledger": ":memory:"} | words
+    facts = {"name": "t", "privacy_unit": "id", "max_rows": 2, "ledger": ":memory:", "fixed_schema": True} | words
     return make(rows(), budget=budget or dp.Budget(epsilon=10), **facts)
 
 

@@ -87,7 +87,7 @@ def test_releases_are_charged_what_was_asked_for_stored_and_read_again_at_anothe
 
 
 def test_a_promise_with_a_delta_is_charged_the_rho_and_no_more():
-    private = plan_of(T.agg(m=MEDIAN), Budget(epsilon=2, delta=1e-9))
+    private = plan_of(T.agg(m=MEDIAN), Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     assert private.cost.rho <= private.spending.amount * 10**15
     assert private.delta == Fraction("1e-9")
 

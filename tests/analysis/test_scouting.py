@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import jsonschema
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -11,11 +12,12 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet import events, plan
 from discreet.accounting.filters import cost
+from discreet.analysis import seeking
 from discreet.analysis.planning import planned
 from discreet.analysis.scouting import ScoutPlan, asks_for_bounds
 from discreet.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, Refusal, UnboundedError, UnsupportedError
-from discreet.release import Release
+from discreet.release import Release, schema
 
 T = dp.table("t")
 TABLE = pa.table(
@@ -236,3 +238,84 @@ def test_bounds_of_text_and_without_a_cap_are_refused_as_bounds():
         with pytest.raises(UnboundedError, match="bounds that are found") as caught:
             session.explain(T.bounds("x"), epsilon=1)
         assert "group" not in caught.value.instead
+
+
+# Automatic bounds that find nothing
+
+FEW = pa.table({"id": list(range(40)), "g": ["a", "b"] * 20, "x": [600.0 + i % 53 for i in range(40)]})
+"""Mean 619.5. False alarm: a bin is taken for filled in fewer than one of 10^9 releases, by `seldom_overlooked`."""
+
+
+@pytest.fixture
+def seldom_overlooked(monkeypatch):
+    """Thresholds so high that noise alone passes them in fewer than one of 10^9 releases, not one of 5,000."""
+    monkeypatch.setattr(seeking, "OVERLOOKED", Fraction(1, 10**9))
+
+
+def _few(protect=dp.protect, **words):
+    facts = {"privacy_unit": "id", "max_rows": 1, "keys": {"g": ["a", "b"]}, "budget": dp.Budget(epsilon=9)}
+    return protect(FEW, name="t", **(facts | {"ledger": ":memory:"} | words))
+
+
+@pytest.mark.pitfall("B22")
+@pytest.mark.usefixtures("seldom_overlooked")
+@pytest.mark.parametrize("method", ["histogram", "growth"])
+def test_automatic_bounds_that_find_nothing_say_so_and_are_charged(method):
+    auto = dp.auto_bounds(method=method)
+    with _few() as session:
+        release = session.release(T.agg(n=dp.count(), m=dp.mean("x", bounds=auto)), epsilon=0.1)
+        assert (release.value("m"), release.margin("m")) == (None, (None,))
+        assert (release.value("m_low"), release.value("m_high")) == (None, None)
+        assert isinstance(release.value("n"), int)
+        assert session.remaining().epsilon == Fraction(89, 10)
+        alone = session.release(T.bounds("x", method=method), epsilon=0.1)
+        assert (alone.value("low"), alone.value("high")) == (None, None)
+        total = session.release(T.group_by("g").agg(s=dp.sum("x", bounds=auto)), epsilon=0.1)
+        assert total["s"] == (None, None)
+        assert len(total) == 2
+
+
+@pytest.mark.pitfall("B22")
+@pytest.mark.usefixtures("seldom_overlooked")
+def test_nothing_found_is_stored_repeated_saved_and_shown(tmp_path):
+    query = T.group_by("g").agg(n=dp.count(), m=dp.mean("x", bounds="auto"))
+    with _few(ledger=tmp_path / "ledger.sqlite") as session:
+        first = session.release(query, epsilon=0.1)
+        again = session.release(query, epsilon=0.1, confidence=0.5)
+        assert again.repeated
+        assert again["m"] == first["m"] == (None, None)
+        assert again["n"] == first["n"]
+        assert again.margin("n")[0] < first.margin("n")[0]
+    jsonschema.validate(first.to_json(), schema())
+    assert Release.from_json(json.loads(json.dumps(first.to_json()))) == first
+    for text in (str(first), first._repr_html_()):
+        assert "nothing found" in text
+        assert "automatic bounds found nothing for m, m_low, m_high" in text
+    assert first.to_arrow()["m"].null_count == first.to_pandas()["m_margin"].isna().sum() == 2
+    assert "nothing found for m, m_low, m_high" in first.plot().get_label()
+    with pytest.raises(UnsupportedError, match="automatic bounds found nothing"):
+        first.plot("m")
+
+
+@pytest.mark.pitfall("B22")
+@pytest.mark.usefixtures("seldom_overlooked")
+def test_nothing_is_reckoned_from_nothing_found():
+    with _few() as session:
+        release = session.release(T.group_by("g").agg(n=dp.count(), m=dp.mean("x", bounds="auto")), epsilon=0.1)
+    for ask in (release.mean, release.total, release.share):
+        with pytest.raises(UnsupportedError, match="automatic bounds found nothing"):
+            ask("m")
+    for ask in (release.simultaneous, lambda **words: release.simulate(lambda r: r["n"][0], **words)):
+        with pytest.raises(UnsupportedError, match="automatic bounds found nothing"):
+            ask()
+        ask(outputs="n")
+    for changed in (release.rounded(to=10), release.clamped(at_least=0)):
+        assert changed["m"] == (None, None)
+    assert release.total("n").value is not None
+
+
+def test_an_exact_session_finds_nothing_in_a_column_without_values():
+    empty = pa.table({"id": [1, 2], "g": ["a", "b"], "x": pa.array([None, None], pa.float64())})
+    with dp.testing.protect(empty, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=9)) as session:
+        release = session.release(T.agg(n=dp.count(), m=dp.mean("x", bounds="auto")), epsilon=0.1)
+    assert (release.value("n"), release.value("m")) == (2, None)

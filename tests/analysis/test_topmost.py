@@ -27,7 +27,7 @@ def visits():
 
 def protected(session=dp.Session, **words):
     budget = dp.Budget(epsilon=8, delta=1e-7, reserved_delta=1e-7)
-    facts = {"privacy_unit": "id", "name": "visits", "ledger": ":memory:", "budget": budget}
+    facts = {"privacy_unit": "id", "name": "visits", "ledger": ":memory:", "budget": budget, "fixed_schema": True}
     return session.protect(visits(), **(facts | words))
 
 

@@ -30,8 +30,8 @@ class Averaged(Watched):
 def test_every_aggregate_that_a_session_releases_is_among_the_cases():
     """The others are chosen, found or fitted to the data: their mechanisms are audited in auditing.families.
 
-    A deviation is the root of a variance, ranges and hierarchies are sums of noisy counts, and bounds are found by such
-    counts too: what is drawn for them is the noise that is audited here and in auditing.suite.
+    Ranges, hierarchies and quantiles from a tree are audited in auditing.workloads. A deviation is the root of a
+    variance, and bounds are found by noisy counts: what is drawn for them is the noise that is audited here.
     """
     made = {type(aggregation.measure) for aggregation in AGGREGATES[ALL]().values()}
     chosen = {plan.Median, plan.Quantile, plan.InterquartileRange}

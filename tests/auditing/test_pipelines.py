@@ -207,7 +207,7 @@ class Talkative(Session):
 class Forgetful(Session):
     """Every question is a new one."""
 
-    def _circumstances(self, _):
+    def _circumstances(self, *_, **__):
         return secrets.token_hex(8)
 
 

@@ -29,7 +29,7 @@ def test_the_module_runs_as_the_command():
 def test_help_names_every_command_in_whole_sentences():
     run = _run("--help")
     assert run.returncode == 0
-    assert "doctor   Check this machine, and say what to mend." in run.stdout
+    assert "doctor       Check this machine, and say what to mend." in run.stdout
     assert "..." not in run.stdout.split("Commands:")[1]
 
 

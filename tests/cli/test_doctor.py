@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -39,7 +40,7 @@ def test_a_healthy_machine_has_everything(place):
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["healthy"] is True
-    assert {"Python", "duckdb", "opendp", "entropy", "directory", "SQLite", "disk space", "engine"} <= {
+    assert {"Python", "duckdb", "opendp", "entropy", "directory", "SQLite", "disk space", "engine", "sandbox"} <= {
         check["name"] for check in report["checks"]
     }
     assert {check["status"] for check in report["checks"]} <= {"OK", "optional", "warning"}
@@ -202,3 +203,39 @@ def test_an_engine_that_does_not_start_is_a_problem(monkeypatch):
     check = doctor.duckdb_starts()
     assert check.status is Status.PROBLEM
     assert "cannot load library" in check.found
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is a sandbox on Linux alone")
+def test_the_sandbox_is_tried_and_its_isolation_is_named():
+    check = doctor.sandbox_works()
+    assert check.status is Status.OK
+    assert "cut off from: system calls" in check.found
+
+
+def test_a_machine_without_a_sandbox_has_a_warning_and_the_reason(script):
+    """As on a processor for which no filter is known."""
+    ran = script(
+        "import os\nfrom discreet.cli import doctor\nfrom discreet.sandbox import lane\n"
+        "lane._START = lane._START.replace('template.serve', "
+        "'template.kernel.MACHINES.clear(); template.serve')\n"
+        "check = doctor.sandbox_works()\nprint(check.status, '|', check.found, '|', check.remedy)\n"
+    )
+    status, found, remedy = ran.stdout.strip().split(" | ")
+    assert status == "warning", ran.stderr
+    assert found.startswith("session.sample cannot run functions: the kernel takes no filter")
+    assert 'Limits(isolation="process")' in remedy
+
+
+def test_a_python_that_does_not_start_is_told_plainly(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    check = doctor.sandbox_works()
+    assert check.status is Status.WARNING
+    assert "a fresh Python" in check.found
+
+
+def test_a_broken_library_does_not_stop_the_doctor(monkeypatch):
+    def broken(name: str) -> None:
+        raise ImportError(f"{name}: undefined symbol")
+
+    monkeypatch.setattr(doctor, "import_module", broken)
+    assert doctor.sandbox_works().status is Status.WARNING

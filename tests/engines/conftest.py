@@ -9,6 +9,7 @@ import pytest
 
 from discreet.engines import Registered, Workspace
 from discreet.engines.postgres import PostgreSQL, source
+from discreet.engines.sources import UNSTATED, Statements
 from postgres_questions import ROWS
 from servers import PostgresServer
 
@@ -18,11 +19,13 @@ def open_postgres(postgres: PostgresServer, tmp_path: Path) -> Iterator[Callable
     """Engines over table `t`, which is loaded first or named."""
     opened: list[PostgreSQL] = []
 
-    def engine(data: pa.Table | str, url: str = postgres.engine_url, key: int = 7, **limits: Any) -> PostgreSQL:
+    def engine(
+        data: pa.Table | str, url: str = postgres.engine_url, key: int = 7, stated: Statements = UNSTATED, **limits: Any
+    ) -> PostgreSQL:
         if not isinstance(data, str):
             postgres.load("engine_rows", data)
             data = "engine_rows"
-        opened.append(PostgreSQL({"t": Registered(source(url, data), key)}, Workspace(tmp_path), **limits))
+        opened.append(PostgreSQL({"t": Registered(source(url, data, stated), key)}, Workspace(tmp_path), **limits))
         return opened[-1]
 
     yield engine

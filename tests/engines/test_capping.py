@@ -44,7 +44,7 @@ def test_a_unit_is_named_by_its_columns_and_rows_without_one_are_nobodys_or_one_
     ],
 )
 def test_the_tie_break_holds_every_column_in_which_rows_of_one_unit_can_differ(unit, missing, tie_break):
-    place = capping.Place("source", dict.fromkeys("abx", Stored.TEXT), 7)
+    place = capping.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
     assert capping.capped(_scan(unit, missing), place, DIALECT).count(f", 7::UBIGINT), {tie_break})") == 1
 
 
@@ -58,7 +58,7 @@ def test_the_tie_break_holds_every_column_in_which_rows_of_one_unit_can_differ(u
 )
 def test_rows_outside_the_slice_are_gone_directly_above_the_source(unit, missing, condition):
     is_new = Apply("eq", (Read("x", ColumnType.TEXT), Constant("new", ColumnType.TEXT)), ColumnType.BOOLEAN)
-    place = capping.Place("source", dict.fromkeys("abx", Stored.TEXT), 7)
+    place = capping.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
     scan = replace(_scan(unit, missing), within=is_new, max_rows=3 if unit else None)
     scanned = f'(SELECT "a" AS "a", "b" AS "b", "x" AS "x" FROM source) AS scanned WHERE {condition}'
     assert capping.scanned(scan, place, DIALECT) == f"SELECT * FROM {scanned}"
@@ -83,7 +83,7 @@ def test_rows_ranked_by_hash_first_are_those_ranked_by_hash_and_columns(hashed):
     scan = Scan("visits", 1, reads, ("id",), MissingUnits.DROP, 4)
     own = replace(DIALECT, keyed_hash=lambda columns, _: hashed.format(", ".join(columns), 'ascii(right("ward", 1))'))
     by_both, by_hash = (
-        capping.capped(scan, capping.Place(rows, stored, 7), replace(own, ranks_by_hash=first))
+        capping.capped(scan, capping.Place(rows, stored, 7, DIALECT.reads), replace(own, ranks_by_hash=first))
         for first in (False, True)
     )
     kept, same = (sorted(driver.execute(sql).fetchall(), key=repr) for sql in (by_both, by_hash))

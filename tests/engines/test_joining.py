@@ -210,7 +210,7 @@ def test_names_and_values_are_quoted():
         Rows("u", 1, (Named("k", Read("k", "integer")),), is_public=True),
         ((Read(odd, "integer"), "k"),),
     )
-    places = {"t": ("t", {odd: Stored.INTEGER}), "u": ("u", {"k": Stored.INTEGER})}
+    places = {name: (name, {column: Stored.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}
     sql = joining.relation(base, places, DIALECT)
     assert "JOIN" in sql
     assert '"a""; DROP TABLE x; --" = "k"' in sql

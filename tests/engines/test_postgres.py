@@ -20,6 +20,7 @@ from discreet.catalog import ColumnType
 from discreet.engines import Registered, Workspace, lower
 from discreet.engines.dialect import Stored
 from discreet.engines.postgres import DIALECT, PostgreSQL, source
+from discreet.engines.sources import Statements
 from discreet.errors import SourceError
 from discreet.pushdown import Apply, Constant
 from postgres_questions import COLUMNS, N, T, answer, as_superuser, question
@@ -63,7 +64,8 @@ def test_limits_that_the_engine_does_not_take_are_refused_and_leave_nothing(visi
 
 def test_a_timeout_in_the_address_ends_aquestion_that_takes_too_long(visits, open_postgres):
     visits.execute(NAP + "CREATE OR REPLACE VIEW slow AS SELECT *, nap(5) AS w FROM visits")
-    engine = open_postgres("slow", visits.engine_url + "?options=-c%20statement_timeout%3D200")
+    slow = visits.engine_url + "?options=-c%20statement_timeout%3D200"
+    engine = open_postgres("slow", slow, stated=Statements(row_local=True))
     prepared = engine.prepare(question(T.where(T.w.is_present()).agg(n=N), COLUMNS | {"w": "text"}))
     with pytest.raises(psycopg.errors.QueryCanceled):
         engine.run(prepared)
@@ -314,8 +316,10 @@ import sys
 from pathlib import Path
 from discreet.engines import Registered, Workspace
 from discreet.engines.postgres import PostgreSQL, source
+from discreet.engines.sources import Statements
 from postgres_questions import COLUMNS, N, T, question
-engine = PostgreSQL({"t": Registered(source(sys.argv[1], "sleepy"), 7)}, Workspace(Path(sys.argv[2])))
+sleepy = source(sys.argv[1], "sleepy", Statements(row_local=True))
+engine = PostgreSQL({"t": Registered(sleepy, 7)}, Workspace(Path(sys.argv[2])))
 caps = {} if sys.argv[3] == "capped" else {"max_rows": None, "privacy_unit": "dp.ROW"}
 prepared = engine.prepare(question(T.where(T.w.is_present()).agg(n=N), COLUMNS | {"w": "text"}, **caps))
 print("running", flush=True)

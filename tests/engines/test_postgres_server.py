@@ -9,10 +9,8 @@ import pyarrow as pa
 import pytest
 
 from discreet import frame
-from discreet.catalog import ColumnType
 from discreet.engines import postgres_server
-from discreet.engines.dialect import Stored
-from discreet.engines.postgres import DIALECT, draft, is_source, source
+from discreet.engines.postgres import is_source, source
 from discreet.errors import SourceError
 from postgres_questions import ROWS, N, T, answer, as_superuser, question
 
@@ -26,28 +24,6 @@ def test_addresses_are_recognised_without_the_driver(script):
     assert not is_source(ROWS)
     told = script("import sys, discreet, discreet.engines.postgres; print('psycopg' in sys.modules)")
     assert told.stdout == "False\n"
-
-
-def test_every_spelling_of_a_table_is_one_source(visits):
-    url = urlsplit(visits.engine_url)
-    place = f"postgresql://localhost:{url.port}/records"
-    spelled = [
-        (visits.engine_url, "visits"),
-        (visits.engine_url, "public.visits"),
-        (visits.engine_url, "VISITS"),
-        (visits.engine_url, '"public"."visits"'),
-        (visits.engine_url, "records.public.visits"),
-        (visits.engine_url.replace("postgresql:", "postgres:").replace("127.0.0.1", "LOCALHOST"), "visits"),
-        (f"postgresql:///records?host=127.0.0.1&port={url.port}&user={url.username}&password={url.password}", "visits"),
-    ]
-    found = [source(*each) for each in spelled]
-    assert {each.identity for each in found} == {f"{place}#public.visits"}
-    assert {each.columns for each in found} == {("id", "g", "x")}
-
-
-def test_a_name_with_capitals_is_found_as_it_is_written(visits):
-    visits.execute('DROP TABLE IF EXISTS "Big Table"; CREATE TABLE "Big Table" ("Id" int)')
-    assert source(visits.engine_url, "Big Table").identity.endswith('#public."Big Table"')
 
 
 def test_the_password_is_nowhere_but_in_the_address(visits, caplog):
@@ -181,77 +157,6 @@ def test_views_and_the_like_are_sources(visits, open_postgres):
         assert answer(open_postgres(name), T.agg(n=N, u=frame.count_units())) == [[3], [2]]
 
 
-TYPES = {
-    "smallint": (Stored.INTEGER, "integer"),
-    "oid": (Stored.INTEGER, "integer"),
-    "real": (Stored.REAL, "real"),
-    "numeric": (Stored.DECIMAL, "real"),
-    "numeric(10,2)": (Stored.DECIMAL, "real"),
-    "numeric(10,0)": (Stored.WIDE, "integer"),
-    "numeric(3,-2)": (Stored.WIDE, "integer"),
-    "boolean": (Stored.BOOLEAN, "boolean"),
-    "date": (Stored.DATE, "date"),
-    "timestamp(0)": (Stored.TIMESTAMP, "timestamp"),
-    "timestamptz": (Stored.ZONED, "timestamp"),
-    "varchar(3)": (Stored.TEXT, "text"),
-    "char(3)": (Stored.TEXT, "text"),
-    '"char"': (Stored.TEXT, "text"),
-    "name": (Stored.TEXT, "text"),
-    "uuid": (Stored.TEXT, "text"),
-    "inet": (Stored.TEXT, "text"),
-    "mood": (Stored.TEXT, "text"),
-    "positive": (Stored.INTEGER, "integer"),
-    "narrow": (Stored.WIDE, "integer"),
-    "bytea": (Stored.OTHER, "binary"),
-    "jsonb": (Stored.OTHER, "document"),
-    "integer[]": (Stored.OTHER, "document"),
-    "int4range": (Stored.OTHER, "document"),
-    "interval": (Stored.OTHER, "document"),
-    "time": (Stored.OTHER, "document"),
-    "pair": (Stored.OTHER, "document"),
-    "money": (Stored.OTHER, "document"),
-}
-
-
-def test_columns_are_described_and_drafted_by_the_catalog_of_the_server(postgres, open_postgres):
-    postgres.execute(
-        "DROP TABLE IF EXISTS typed; DROP TYPE IF EXISTS mood, pair; DROP DOMAIN IF EXISTS narrow, positive;"
-        "CREATE TYPE mood AS ENUM ('glad', 'sad'); CREATE TYPE pair AS (a int, b int);"
-        "CREATE DOMAIN positive AS integer NOT NULL CHECK (VALUE > 0); CREATE DOMAIN narrow AS numeric(10,0);"
-        f"CREATE TABLE typed (id int, {', '.join(f'c{i} {kind}' for i, kind in enumerate(TYPES))});"
-        "INSERT INTO typed (id, c18, c26) VALUES (1, 1, ROW(NULL, 1)), (2, 2, ROW(NULL, NULL))"
-    )
-    engine = open_postgres("typed")
-    assert list(engine._place("t").stored.values())[1:] == [stored for stored, _ in TYPES.values()]
-    assert list(map(str, draft(source(postgres.engine_url, "typed")).values()))[1:] == [
-        kind for _, kind in TYPES.values()
-    ]
-    for declared in ColumnType:
-        columns = {
-            f"c{i}": str(declared)
-            for i, (stored, _) in enumerate(TYPES.values())
-            if (stored, declared) in DIALECT.reads
-        }
-        for name in columns:
-            present = answer(engine, T.where(T[name].is_present()).agg(n=N), columns | {"id": "integer"})
-            assert present == [[2 if name in ("c18", "c26") else 0]]
-
-
-def test_columns_that_the_role_may_not_read_are_left_out(postgres, open_postgres):
-    postgres.execute(
-        "DROP TABLE IF EXISTS halves; CREATE TABLE halves (id bigint, g text, x float8, secret text);"
-        "REVOKE ALL ON halves FROM analyst_engine; GRANT SELECT (id, g, x) ON halves TO analyst_engine"
-    )
-    found = source(postgres.engine_url, "halves")
-    assert found.columns == ("id", "g", "x")
-    assert found.unreadable == {"secret": "the role may not read it"}
-    assert answer(open_postgres("halves"), T.agg(n=N)) == [[0]]
-    postgres.execute("REVOKE ALL ON halves FROM analyst_engine; REVOKE ALL (id, g, x) ON halves FROM analyst_engine")
-    with pytest.raises(SourceError, match="may not read") as refusal:
-        source(postgres.engine_url, "halves")
-    assert refusal.value.instead == "GRANT SELECT ON public.halves TO analyst_engine;"
-
-
 # rights
 
 
@@ -349,13 +254,11 @@ def test_no_function_operator_or_type_of_a_user_is_ever_called(visits, open_post
         assert engine.run(engine.prepare(portable)) == [[1, 0], [1, 0]]
     finally:
         as_superuser(visits, "ALTER ROLE analyst_engine RESET ALL")
-
-
-def test_a_column_with_a_name_of_postgresql_is_left_out(postgres):
-    postgres.execute("CREATE OR REPLACE VIEW odd AS SELECT 1 AS id, 2 AS ctid")
-    found = source(postgres.engine_url, "odd")
-    assert found.columns == ("id",)
-    assert "keeps this name" in found.unreadable["ctid"]
+        visits.execute(  # other tests of this server make views, which would find these operators
+            "DROP OPERATOR public.= (varchar, varchar); DROP OPERATOR public.~ (varchar, varchar);"
+            "DROP FUNCTION public.caught(varchar, varchar), public.md5(varchar), "
+            "public.hashint8extended(int, bigint), public.trap(text)"
+        )
 
 
 def test_what_the_driver_says_stays_with_the_driver(monkeypatch):

@@ -17,8 +17,8 @@ import pytest
 from discreet import frame
 from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
-from discreet.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Source, Workspace, draft, source_of
+from discreet.catalog import Catalog, ColumnType
+from discreet.engines import DuckDB, Registered, Source, Statements, Workspace, draft, source_of
 from discreet.errors import ParameterError, Refusal, SourceError
 
 T = frame.table("t")
@@ -210,6 +210,16 @@ def test_files_with_different_headers_are_refused(tmp_path):
         source_of(str(tmp_path / "p*.csv"))
 
 
+@pytest.mark.parametrize(("delimiter", "text"), [(";", ";"), ("\t", "\\t"), ("|", "|")])
+def test_a_file_with_another_delimiter_is_refused_with_that_delimiter(delimiter, text, tmp_path):
+    path = _csv(tmp_path / "t.csv", delimiter)
+    with pytest.raises(SourceError, match="header is a single name") as refused:
+        source_of(path)
+    assert refused.value.instead.startswith(f'delimiter="{text}"')
+    assert source_of(path, delimiter=delimiter).columns == tuple(ROWS.column_names)
+    assert len(source_of(path, delimiter=",").columns) == 1
+
+
 @pytest.mark.parametrize("delimiter", ["", ",,", "ab"])
 def test_a_delimiter_is_one_character(delimiter, tmp_path):
     path = _file(tmp_path, "id,g\n")
@@ -292,9 +302,23 @@ def test_halves_become_singles(tmp_path):
     assert _answer(source, query, {"g": "real"}, tmp_path, privacy_unit="dp.ROW") == [[3]]
 
 
-def test_polars_objects_are_refused():
-    with pytest.raises(SourceError, match="type Object"):
-        source_of(pl.DataFrame({"id": [object(), object()]}))
+def test_polars_columns_that_arrow_does_not_have_are_read_as_text_cell_by_cell():
+    """One cell is enough for Polars to choose such a type."""
+    frame = pl.DataFrame({"wide": pl.Series([7, 2**100], dtype=pl.Int128), "any": pl.Series([7, 1j], dtype=pl.Object)})
+    assert frame.dtypes == [pl.Int128, pl.Object]
+    assert source_of(frame).undeclared.to_pylist() == [
+        {"wide": "7", "any": "7"},
+        {"wide": str(2**100), "any": None},
+    ]
+
+
+def test_scalars_of_a_json_column_of_a_duckdb_relation_have_no_quotes(tmp_path):
+    """One field of another type is enough for DuckDB to keep all of them as JSON."""
+    path = tmp_path / "t.json"
+    path.write_text(r"""{"v": "a\u00e9 \"b\""} {"v": 7} {"v": true} {"v": [1]} {"v": {"a": 1}} {"v": null}""")
+    relation = driver.connect().sql(f"SELECT * FROM read_json('{path}')")
+    assert str(relation.types[0]) == "JSON"
+    assert source_of(relation).undeclared.column("v").to_pylist() == ['a\u00e9 "b"', "7", "true", None, None, None]
 
 
 @pytest.mark.parametrize("data", [None, 7, [1, 2], {"id": [1]}, b"t.csv", np.zeros(3)])
@@ -306,7 +330,12 @@ def test_what_is_no_source_is_refused_by_its_type(data):
 @pytest.mark.parametrize("names", [["a", "A"], ["a", "a"], []], ids=["case", "twice", "none"])
 def test_columns_that_cannot_be_told_apart_are_refused(names):
     with pytest.raises(SourceError, match="not distinct"):
-        source_of(pa.table([pa.array([1])] * len(names), names=names))
+        source_of(pa.table([pa.array([1])] * len(names), names=names), stated=Statements(fixed_schema=True))
+
+
+def test_another_spelling_of_a_name_in_one_record_does_not_refuse_an_in_memory_table():
+    frame = source_of(pa.table({"age": [1], "Age": [2]})).declared({"age": ColumnType.INTEGER}).frame
+    assert frame.to_pydict() == {"age": [1]}
 
 
 def test_paths_that_name_nothing_or_an_unknown_kind_are_refused(tmp_path):
@@ -419,3 +448,16 @@ def test_a_source_of_another_type_is_told_every_kind_that_there_is():
         source_of({})
     assert "a Spark DataFrame" in refusal.value.because
     assert "postgresql://" in refusal.value.because
+
+
+def test_a_panic_of_a_lazy_frame_prints_no_cell_although_it_is_no_exception():
+    class Panic(BaseException):
+        pass
+
+    def collected(*_, **__):
+        raise Panic("alice, HIV+")
+
+    lazy = type("LazyFrame", (), {"__module__": "polars", "collect": collected})
+    with pytest.raises(SourceError, match="could not be computed") as refused:
+        source_of(lazy())
+    assert refused.value.__cause__ is refused.value.__context__ is None

@@ -87,7 +87,7 @@ def _held(read: Read, dialect: Dialect) -> Stored:
 def _sql(question: Pushdown, dialect: Dialect = DIALECT) -> tuple[str, str]:
     stored = lower.storable(question)
     held = {read.column: _held(read, dialect) for read in question.scan.columns}
-    rows = capping.capped(question.scan, capping.Place("source", held, 7), dialect, stored)
+    rows = capping.capped(question.scan, capping.Place("source", held, 7, dialect.reads), dialect, stored)
     return rows, totals.aggregated(question, "kept", "public", 7, dialect, stored)
 
 

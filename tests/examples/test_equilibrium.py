@@ -67,7 +67,7 @@ def cost(tastes, profile, driver, road):
 def test_all_rounds_together_spend_the_budget_and_no_more():
     for rounds in (1, 30, 200):
         events = dp.events.RepeatedEvent(equilibrium.noise(BUDGET, rounds).event(), rounds)
-        spent = dp.accounting.concentrated.epsilon(events, delta=BUDGET.delta)
+        spent = dp.accounting.concentrated.epsilon(events, delta=BUDGET.conversion_delta)
         assert 0.999 < spent <= BUDGET.epsilon
 
 

@@ -10,7 +10,8 @@ BUDGET = dp.Budget(epsilon=1)
 
 
 def opened(table, protect=dp.testing.protect, **words):
-    return protect(table, **({"name": "t", "privacy_unit": dp.ROW, "budget": BUDGET} | words))
+    facts = {"name": "t", "privacy_unit": dp.ROW, "budget": BUDGET, "fixed_schema": True}
+    return protect(table, **(facts | words))
 
 
 def exact(table, query, **words):

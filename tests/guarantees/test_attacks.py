@@ -19,7 +19,7 @@ BUDGET = dp.Budget(epsilon=1)
 
 def exact(source, query, **words):
     """An exact answer; a cell that made reading fail would raise."""
-    words = {"privacy_unit": "u", "max_rows": 2} | words
+    words = {"privacy_unit": "u", "max_rows": 2, "fixed_schema": True} | words
     with dp.testing.protect(source, name="t", budget=BUDGET, **words) as session:
         return session.release(query, epsilon=1).outputs[0].values
 
@@ -142,7 +142,8 @@ def test_what_sql_cannot_say_is_refused_before_the_charge(tmp_path):
     term = T.d
     for _ in range(20):
         term = term.cast("timestamp").cast("date")
-    with dp.protect(rows, name="t", privacy_unit=dp.ROW, budget=BUDGET, ledger=tmp_path / "l.sqlite") as session:
+    words = {"privacy_unit": dp.ROW, "budget": BUDGET, "ledger": tmp_path / "l.sqlite", "fixed_schema": True}
+    with dp.protect(rows, name="t", **words) as session:
         with pytest.raises(UnsupportedError):
             session.release(T.where(term > "2020-01-01").agg(n=frame.count()), epsilon=0.1)
         assert session.ledger.spent("t").epsilon == 0

@@ -53,7 +53,12 @@ def test_categories_of_a_frame_are_read_whatever_their_number():
 def test_nested_values_that_an_engine_checks_are_refused_by_their_type(cells):
     with pytest.raises(SourceError, match="column 'c'"):
         exact(
-            pa.table({"c": cells, "u": [1] * len(cells)}), COUNT, privacy_unit="u", max_rows=1, types={"c": "document"}
+            pa.table({"c": cells, "u": [1] * len(cells)}),
+            COUNT,
+            privacy_unit="u",
+            max_rows=1,
+            types={"c": "document"},
+            fixed_schema=True,
         )
 
 

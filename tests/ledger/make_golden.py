@@ -3,8 +3,11 @@
 The golden files of a schema version are made once, when that version is released, and never again:
     python tests/ledger/make_golden.py tests/golden/ledger/v2.sqlite
     PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v3.postgres.sql
+    python tests/ledger/make_golden.py tests/golden/ledger/budgets.sqlite
+The last was made by sessions, when a budget that did not say so reserved no delta.
 """
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +20,9 @@ from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
+
+import discreet as dp
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError
@@ -105,6 +111,42 @@ def make_file(target: Path, home: Path) -> None:
         finish(whole, receipt, target.with_suffix(".receipt.json"))
 
 
+def people() -> pa.Table:
+    """The rows behind `budgets.sqlite`; whoever opens it again gives the same."""
+    return pa.table({"id": list(range(400)), "ward": ["A", "B"] * 200, "cost": [i % 50 for i in range(400)]})
+
+
+BUDGETS = {
+    "pure": Budget(epsilon=2),
+    "mixed": Budget(epsilon=2, delta=1e-9),
+    "unasked": Budget(epsilon=2, delta=1e-9),
+    "reserving": Budget(epsilon=2, delta=1e-9, reserved_delta=3e-10),
+}
+FACTS = {"privacy_unit": "id", "max_rows": 1, "keys": {"ward": ["A", "B"]}, "bounds": {"cost": (0, 50)}}
+
+
+def make_budgets(target: Path, home: Path) -> None:
+    """A dataset under each kind of budget, all but one of them asked, and quotas that do not speak of delta.
+
+    One answer is a mean whose automatic bounds found nothing, as it was released then.
+    """
+    with SQLiteLedger(target, lease=LEASE, key=home / "key", anchors=home / "anchors") as ledger:
+        for name, budget in BUDGETS.items():
+            with dp.protect(people(), name=name, budget=budget, ledger=ledger, **FACTS) as session:
+                if name != "unasked":
+                    session.release(dp.table(name).group_by("ward").agg(n=dp.count()), epsilon=0.5)
+                if name == "pure":
+                    session.release(dp.table(name).agg(m=dp.mean("cost", bounds="auto")), epsilon=0.01)
+            ledger.set_quota(name, "ann", Budget(epsilon=1), reason="a small study")
+        ledger.set_quota("mixed", quota=Budget(epsilon=1.5, delta=1e-9), reason="fair")
+        finish(ledger, Receipt.from_json(_first_receipt(ledger)), target.with_suffix(".receipt.json"))
+
+
+def _first_receipt(ledger: Ledger) -> str:
+    (charged,) = [entry for entry in ledger.history("mixed") if entry.question]
+    return json.dumps(json.loads(ledger.stored("mixed", charged.question))["receipt"])
+
+
 @contextmanager
 def database(home: Path) -> Iterator[tuple[PostgresLedger, list[object]]]:
     from servers import SERVICE, PostgresServer, postgres_binaries  # noqa: PLC0415 - for PostgreSQL only
@@ -137,5 +179,6 @@ def plain(dump: str) -> str:
 if __name__ == "__main__":
     os.umask(0o077)
     with tempfile.TemporaryDirectory() as directory:
-        make = make_dump if sys.argv[1].endswith(".sql") else make_file
-        make(Path(sys.argv[1]), Path(directory))
+        target = Path(sys.argv[1])
+        make = make_dump if target.suffix == ".sql" else make_budgets if target.stem == "budgets" else make_file
+        make(target, Path(directory))

@@ -254,7 +254,11 @@ _EVENTS = st.one_of(
     ),
 )
 _BUDGETS = st.sampled_from(
-    [Budget(epsilon=1), Budget(epsilon=1, delta=1e-9), Budget(epsilon=2, delta=1e-9, reserved_delta=3e-10)]
+    [
+        Budget(epsilon=1, reserved_delta=0),
+        Budget(epsilon=1, delta=1e-9, reserved_delta=0),
+        Budget(epsilon=2, delta=1e-9, reserved_delta=3e-10),
+    ]
 )
 _ACTS = st.lists(st.one_of(_EVENTS, _BUDGETS), max_size=15)
 _NAMES = (f"d{number}" for number in itertools.count())

@@ -1,13 +1,16 @@
 """A ledger of every version that was ever written opens, verifies and serves, on each store."""
 
+import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import psycopg
 import pytest
 
+import discreet as dp
 from discreet.accounting.filters import Cost
-from discreet.errors import LedgerError
+from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import (
     Kind,
     Ledger,
@@ -19,6 +22,8 @@ from discreet.ledger import (
     open_ledger,
     postgres_schema,
 )
+from discreet.release import Release
+from ledger.make_golden import BUDGETS, FACTS, people
 from servers import SERVICE
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger"
@@ -99,3 +104,61 @@ def test_a_dump_of_every_released_version_is_restored_migrated_and_verifies(rest
         _check_the_first_part(ledger, receipt)
         _check_the_second_part(ledger, turn)
         _check_that_it_goes_on(ledger, turn)
+
+
+def _reopened(ledger: Ledger, name: str, analyst: str = "owner", budget: dp.Budget | None = None) -> dp.Session:
+    words = {"name": name, "budget": budget or BUDGETS[name], "ledger": ledger, "analyst": analyst}
+    return dp.protect(people(), **words, **FACTS)
+
+
+@pytest.fixture
+def budgets(path):
+    """The ledger of sessions that was made when a budget reserved no delta unless it said so."""
+    shutil.copy(GOLDEN / "budgets.sqlite", path)
+    with SQLiteLedger(path) as ledger:
+        yield ledger
+
+
+def test_what_was_registered_before_reserves_had_a_default_keeps_its_division(budgets):
+    assert budgets.verify(receipts=[Receipt.from_json((GOLDEN / "budgets.receipt.json").read_text())])
+    reserves = {"pure": 0, "mixed": 0, "unasked": 0, "reserving": Fraction(3, 10**10)}
+    for name, reserve in reserves.items():
+        epsilon, delta = BUDGETS[name].epsilon, BUDGETS[name].delta
+        with _reopened(budgets, name, budget=dp.Budget(epsilon=epsilon, delta=delta)) as session:
+            assert session.ledger.budget(name).reserve == reserve
+    for name in ("mixed", "reserving"):
+        budgets.set_cap(name, dp.Budget(epsilon=3, delta=1e-9), reason="another year")
+        assert budgets.budget(name).reserve == reserves[name]
+        with pytest.raises(BudgetError, match="another reserved_delta"):
+            budgets.set_cap(name, dp.Budget(epsilon=4, delta=1e-9, reserved_delta=1e-10), reason="a new division")
+    assert budgets.verify(), str(budgets.verify())
+
+
+@pytest.mark.parametrize("name", ["mixed", "reserving", "unasked", "pure"])
+def test_an_analyst_with_a_quota_that_states_no_delta_is_answered(budgets, name):
+    """The quota of 1 was recorded without a delta, and admitted no Gaussian noise."""
+    query = dp.table(name).group_by("ward").agg(u=dp.count_units())
+    with _reopened(budgets, name, "ann", budgets.budget(name)) as session:
+        assert session.remaining().quota_epsilon == 1
+        assert session.explain(query, epsilon=0.5).fits
+        session.release(query, epsilon=0.5)
+        assert 0 < session.remaining().quota_epsilon < 1
+        assert not session.explain(query, epsilon=0.9).fits
+        with pytest.raises(BudgetError, match="left of their quota of epsilon 1"):
+            session.release(query, epsilon=0.9)
+    assert budgets.verify(), str(budgets.verify())
+
+
+def test_a_new_cap_states_the_quotas_in_its_terms_and_the_chain_records_it(budgets):
+    budgets.set_cap("pure", dp.Budget(epsilon=3, delta=1e-9), reason="another year")
+    assert budgets.share("pure", "ann").quota.conversion_delta == budgets.budget("pure").conversion_delta
+    assert [entry.kind for entry in budgets.history("pure")][-2:] == [Kind.CAPPED, Kind.LIMITED]
+    assert budgets.verify(), str(budgets.verify())
+
+
+def test_a_stored_release_is_read_as_it_was_made(budgets):
+    stored = [budgets.stored("pure", entry.question) for entry in budgets.history("pure") if entry.event]
+    counts, mean = (Release.from_json(json.loads(payload)) for payload in stored)
+    assert len(counts["n"]) == 2
+    assert mean.value("m_high") == 1
+    assert "m" in str(mean)

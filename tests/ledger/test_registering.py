@@ -115,7 +115,7 @@ def test_both_neighbour_relations_come_back(ledger, dataset, neighbours):
 
 
 def test_the_division_of_delta_cannot_change_after_the_first_answer(ledger, dataset, charge):
-    kept = dataset(budget=Budget(epsilon=1, delta=1e-9))
+    kept = dataset(budget=Budget(epsilon=1, delta=1e-9, reserved_delta=0))
     ledger.register(kept)
     ledger.set_cap(kept.name, Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10), reason="before any answer")
     charge(ledger)

@@ -1,14 +1,17 @@
 """What an owner declares, which changes are another promise, and the words of each refusal; what the stores do with it
 is in test_registering.py."""
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
+import discreet as dp
 from discreet.accounting.filters import Budget
-from discreet.errors import BudgetError, CatalogError, ParameterError, SourceError, UnitError
-from discreet.ledger import Slice, SQLiteLedger
+from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
+from discreet.ledger import Slice, SQLiteLedger, registration
 from discreet.ledger.registration import budget_columns, budget_of, slice_columns, slice_of
 
 
@@ -28,8 +31,17 @@ def test_the_same_name_over_another_source_is_refused_with_the_way_out(ledger, d
     charge(ledger)
     with pytest.raises(SourceError) as caught:
         ledger.register(dataset(source="other.csv"))
-    assert 'name="..."' in caught.value.instead
+    assert caught.value.instead.startswith('name="visits_2" for other people')
     assert "version=2" in caught.value.instead
+
+
+@pytest.mark.parametrize("change", [{}, {"budget": Budget(epsilon=2)}, {"unit": "one household"}])
+def test_a_file_of_the_same_name_elsewhere_is_told_apart_by_its_directory(ledger, dataset, charge, change):
+    ledger.register(dataset(source="/work/one/visits.csv"))
+    charge(ledger)
+    with pytest.raises(SourceError, match=r"registered over '/work/one/visits\.csv'") as caught:
+        ledger.register(dataset(source="/work/project two/visits.csv", **change))
+    assert caught.value.instead.startswith('name="project_two_visits" for other people, or dp.protect(..., version=2)')
 
 
 def test_a_changed_budget_is_a_new_promise_and_is_refused(ledger, dataset, charge):
@@ -44,7 +56,7 @@ def test_a_changed_division_of_delta_is_a_new_promise_too(ledger, dataset, charg
     ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9)))
     charge(ledger)
     with pytest.raises(BudgetError, match="new promise"):
-        ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)))
+        ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9, reserved_delta=2e-10)))
 
 
 def test_another_ceiling_over_the_same_promise_is_the_same_promise(ledger, dataset):
@@ -171,3 +183,56 @@ def test_a_population_beyond_64_bits_is_refused(dataset):
     assert dataset(population=2**63 - 1).population == 2**63 - 1
     with pytest.raises(ParameterError, match="64-bit"):
         dataset(population=2**63)
+
+
+def test_a_budget_that_states_no_reserve_is_the_registered_promise(ledger, dataset, charge):
+    """A tenth of delta for a new dataset, and from then on as registered; an explicit 0 stays 0."""
+    assert ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9))).budget.reserve == Fraction(1, 10**10)
+    none = dataset(name="none", budget=Budget(epsilon=1, delta=1e-9, reserved_delta=0))
+    assert ledger.register(none).budget.reserve == 0
+    charge(ledger, name="none")
+    assert not ledger.register(dataset(name="none", budget=Budget(epsilon=1, delta=1e-9))).is_new
+    ledger.set_cap("none", Budget(epsilon=2, delta=1e-8), reason="another year")
+    assert ledger.budget("none").reserve == 0
+
+
+def test_a_new_cap_keeps_the_registered_reserve_and_never_follows_what_was_spent(ledger, dataset, charge):
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9, reserved_delta=3e-10)))
+    ledger.set_cap("visits", Budget(epsilon=2, delta=1e-8), reason="before the first charge")
+    charge(ledger)
+    ledger.set_cap("visits", Budget(epsilon=3, delta=1e-9), reason="after it")
+    assert ledger.budget("visits").reserve == Fraction(3, 10**10)
+    with pytest.raises(BudgetError, match="more than this delta") as caught:
+        ledger.set_cap("visits", Budget(epsilon=4, delta=1e-10), reason="a delta below the reserve")
+    ledger.set_cap("visits", eval(caught.value.instead, {"dp": dp}), reason="as advised")  # noqa: S307
+    with pytest.raises(BudgetError, match="another reserved_delta") as caught:
+        ledger.set_cap("visits", Budget(epsilon=5, delta=1e-9, reserved_delta=0), reason="another division")
+    ledger.set_cap("visits", eval(caught.value.instead.split(", which")[0], {"dp": dp}), reason="as advised")  # noqa: S307
+    assert ledger.budget("visits").reserve == Fraction(3, 10**10)
+
+
+def test_until_the_first_charge_another_delta_is_divided_anew(ledger, dataset):
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-7, reserved_delta=3e-8)))
+    assert ledger.register(dataset(budget=Budget(epsilon=2, delta=1e-7))).budget.reserve == Fraction(3, 10**8)
+    assert ledger.register(dataset(budget=Budget(epsilon=2, delta=1e-9))).budget.reserve == Fraction(1, 10**10)
+
+
+OTHER_DATASET = re.compile(r"(a|another) dataset of another name|name=\"\.\.\.\"|another name for the public table")
+
+
+def test_no_refusal_advises_a_dataset_of_another_name():
+    """A second promise over the same people adds up with the first, and nobody's refusal may lead there."""
+    source = Path(registration.__file__).parents[1]
+    assert [path.name for path in source.rglob("*.py") if OTHER_DATASET.search(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"unit": "one row"}, {"slice": Slice("stays", "2026-01-01", "2026-02-01")}],
+)
+def test_what_is_refused_for_a_registered_name_stays_with_that_name(ledger, dataset, charge, change):
+    ledger.register(dataset())
+    charge(ledger)
+    with pytest.raises(Refusal) as caught:
+        ledger.register(dataset(**change))
+    assert "name" not in caught.value.instead

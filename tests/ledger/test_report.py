@@ -22,7 +22,7 @@ from discreet.ledger.report import Overview, Report, report
 TENTH = events.PureEvent(Fraction(1, 10))
 GAUSSIAN = events.DiscreteGaussianEvent(Fraction(400), Fraction(1))
 PURE = Budget(epsilon=1)
-BOTH = Budget(epsilon=2, delta=1e-9)
+BOTH = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 
 
 def entry(event: events.Event | None = None, /, **changes) -> Entry:

@@ -116,7 +116,7 @@ def test_the_share_of_a_promise_is_that_of_the_cap_that_holds_longer():
     assert spending("0.1", "1").share(budget) == Fraction(1, 20)
     assert spending("0.1", "1", "9e-8").share(budget) == Fraction(9, 10)
     assert spending("3", "1").share(budget) > 1
-    assert spending("0.1", "0.005", "1e-9").share(Budget(epsilon=2, delta=1e-6)) is None
+    assert spending("0.1", "0.005", "1e-9").share(Budget(epsilon=2, delta=1e-6, reserved_delta=0)) is None
 
 
 @settings(deadline=None, max_examples=60)
@@ -151,7 +151,7 @@ def test_nothing_is_left_of_a_cap_below_what_is_spent():
 
 
 def test_a_promise_is_told_at_other_deltas():
-    budget = Budget(epsilon=2, delta=1e-9)
+    budget = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
     assert promised_at(budget, BILLIONTH) == 2
     assert promised_at(budget, MILLIONTH) == 2
     smaller = promised_at(budget, Fraction(1, 10**12))

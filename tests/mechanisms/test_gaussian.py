@@ -14,6 +14,7 @@ from opendp.measurements import make_gaussian
 from opendp.metrics import l2_distance
 from scipy.stats import binomtest, norm
 
+import discreet as dp
 from discreet.conversion import delta_of, epsilon_of, rho_of
 from discreet.errors import AccountingError, ParameterError, Refusal
 from discreet.exact import brief_up
@@ -216,7 +217,7 @@ def test_an_unclear_price_or_sensitivity_is_refused_with_code_that_works(paramet
     with pytest.raises(ParameterError) as refusal:
         Gaussian(**parameters)
     for code in refusal.value.instead.split(", or "):
-        assert eval(code, {"Gaussian": Gaussian})  # noqa: S307 - the corrected code is code
+        assert eval(code, {"Gaussian": Gaussian, "dp": dp})  # noqa: S307 - the corrected code is code
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=repr)

@@ -18,6 +18,9 @@ from processes import children
 
 PRIVATE = "a private value"
 
+MODULES = ("ctypes", "mmap", "os", "signal", "socket", "struct", "subprocess", "sys", "threading")
+"""What the functions here use beside the default modules: only the lock stands in their way."""
+
 NO_NUMBER = (
     "raises",
     "raises with the rows",

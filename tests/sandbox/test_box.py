@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hostile_functions import HANGING, HARMLESS, NO_NUMBER, PRIVATE, hostile, templates
+from hostile_functions import HANGING, HARMLESS, MODULES, NO_NUMBER, PRIVATE, hostile, templates
 
 from discreet import sandbox
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.sandbox import Limits, Sandbox
 from processes import children
 
+ONE = Limits(seconds=20, constant_time=False, workers=1)
 PATIENT = Limits(seconds=20, constant_time=False, memory=256 * 2**20)
 
 
@@ -47,7 +48,7 @@ def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(c
     monkeypatch.chdir(tmp_path)
     caplog.set_level(logging.DEBUG)
     names = [name for bad in NO_NUMBER for name in (bad, "is honest")]
-    with Sandbox(hostile, limits=PATIENT) as box:
+    with Sandbox(hostile, limits=PATIENT, modules=MODULES) as box:
         found = box.outputs(numbered(*(act(name, float(i)) for i, name in enumerate(names))), default=-1)
     expected = [Fraction(2 * i + 1, 2) if name == "is honest" else Fraction(-1) for i, name in enumerate(names)]
     assert dict(zip(names, found, strict=True)) == dict(zip(names, expected, strict=True))
@@ -61,7 +62,7 @@ def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(c
 
 def test_chunks_that_never_end_are_stopped_on_time(capfd):
     limits = Limits(seconds=1, rest=0.1)
-    with Sandbox(hostile, limits=limits) as box:
+    with Sandbox(hostile, limits=limits, modules=MODULES) as box:
         began = time.monotonic()
         found = box.outputs(numbered(*(act(name) for name in HANGING)), default=7)
         took = time.monotonic() - began
@@ -73,7 +74,7 @@ def test_chunks_that_never_end_are_stopped_on_time(capfd):
 
 def test_what_a_chunk_changes_or_says_reaches_no_other_and_nobody(capfd):
     names = [*HARMLESS, *HARMLESS]
-    with Sandbox(hostile, limits=PATIENT) as box:
+    with Sandbox(hostile, limits=PATIENT, modules=MODULES) as box:
         assert box.outputs(numbered(*map(act, names)), default=-1) == [*HARMLESS.values(), *HARMLESS.values()]
     assert capfd.readouterr() == ("", "")
 
@@ -150,7 +151,10 @@ def test_an_engine_that_fails_ends_everything_at_once():
         raise OSError("the engine")
 
     began = time.monotonic()
-    with Sandbox(hostile, limits=Limits(seconds=60)) as box, pytest.raises(OSError, match="the engine"):
+    with (
+        Sandbox(hostile, limits=Limits(seconds=60), modules=MODULES) as box,
+        pytest.raises(OSError, match="the engine"),
+    ):
         box.outputs(failing(), default=0)
     assert time.monotonic() - began < 30
     assert templates(os.getpid()) == []
@@ -198,7 +202,7 @@ def test_a_lock_that_processes_share_is_no_channel_between_chunks():
     machine = platform.machine()
     for shouting in ([False] * 4, [False, True, False, False]):
         chunks = [(i, pa.table({"shouts": [each], "machine": [machine]})) for i, each in enumerate(shouting)]
-        assert sandbox.outputs(chunks, told_by_others, default=0, limits=PATIENT) == [0, 0, 0, 0]
+        assert sandbox.outputs(chunks, told_by_others, default=0, limits=PATIENT, modules=("ctypes",)) == [0, 0, 0, 0]
 
 
 def first(table):
@@ -278,16 +282,25 @@ def test_a_default_that_is_no_number_is_refused():
         box.outputs([], default=float("nan"))
 
 
-def test_a_module_that_cannot_be_imported_is_named(tmp_path):
-    def wanting(table):
-        import antigravity_of_discreet  # noqa: PLC0415 - nobody has it
+def test_a_module_that_the_owner_allows_and_nobody_has_is_named():
+    with pytest.raises(ParameterError, match="the module 'antigravity_of_discreet' for functions") as refusal:
+        Sandbox(size, limits=ONE, modules=("antigravity_of_discreet",))
+    assert "pip install antigravity_of_discreet" in refusal.value.instead
 
-        return antigravity_of_discreet
 
-    with Sandbox(wanting, limits=PATIENT) as box:
-        assert box.outputs(numbered(act("")), default=5) == [5]
-    with pytest.raises(ParameterError, match="modules="):
-        Sandbox(size, limits=PATIENT, modules=("antigravity_of_discreet",))
+def test_the_template_runs_the_code_of_this_discreet_and_no_other(script, tmp_path):
+    """Two of them may be installed: one in the site-packages, and one that PYTHONPATH puts before it."""
+    copy = tmp_path / "copy"
+    shutil.copytree(Path(sandbox.__file__).parents[1], copy / "discreet", ignore=shutil.ignore_patterns("__pycache__"))
+    file = copy / "discreet" / "sandbox" / "template.py"
+    told = file.read_text(encoding="utf-8").replace("NUMBER.pack(number(", "NUMBER.pack(1 + number(")
+    file.write_text(told, encoding="utf-8")
+    code = (
+        "import pyarrow as pa\nfrom discreet import sandbox\n"
+        "print(sandbox.rehearse(len, pa.table({'a': [1, 2]}), limits=sandbox.Limits(workers=1)))\n"
+    )
+    ran = script(code, PYTHONPATH=str(copy))
+    assert ran.stdout == "3.0\n", ran.stderr
 
 
 def test_a_sandbox_says_what_a_chunk_is_cut_off_from():
@@ -322,11 +335,11 @@ def test_one_call_does_it_all():
 def test_a_rehearsal_gives_the_answer_or_tells_what_went_wrong():
     assert sandbox.rehearse(mean, act("", 1.0)) == 1.5
     with pytest.raises(UnsupportedError, match=r"gave no number: PermissionError: .*'/etc/passwd'"):
-        sandbox.rehearse(hostile, act("reads a file"))
+        sandbox.rehearse(hostile, act("reads a file"), modules=MODULES)
     with pytest.raises(UnsupportedError, match="TypeError: a str is not a number"):
-        sandbox.rehearse(hostile, act("returns text"))
+        sandbox.rehearse(hostile, act("returns text"), modules=MODULES)
     with pytest.raises(UnsupportedError, match="it was stopped"):
-        sandbox.rehearse(hostile, act("sleeps for ever"), limits=Limits(seconds=0.5))
+        sandbox.rehearse(hostile, act("sleeps for ever"), limits=Limits(seconds=0.5), modules=MODULES)
 
 
 def test_limits_and_rows_of_another_kind_are_refused():

@@ -1,18 +1,23 @@
 """A function travels with what it uses: what is installed by name, one's own by value, and nothing that holds rows."""
 
 import math
+import signal
 import statistics
 from collections import Counter
 from fractions import Fraction
+from functools import reduce
+from operator import add
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from numpy import sqrt
+from scipy.optimize import minimize
 
 from discreet.errors import ParameterError
-from discreet.sandbox.parcel import ALWAYS, packed, unpacked
+from discreet.sandbox.parcel import packed, unpacked
 
 SHIFT = 3
 TABLE = {"weights": [1.0, 2.5], "names": ("a", "b"), "set": {1, 2}, "none": None}
@@ -75,7 +80,7 @@ def test_installed_things_travel_by_name_and_their_modules_are_told():
     parcel = packed(
         lambda t: float(pc.mean(t["a"]).as_py()) + math.pi + sqrt(4.0) + statistics.median([1, Counter("a")["a"]])
     )
-    assert {"pyarrow.compute", "math", "numpy", "statistics", "collections"} <= set(parcel.modules)
+    assert {"pyarrow.compute", "math", "numpy", "statistics", "collections"} <= set(parcel.needed)
     assert unpacked(parcel.content)(pa.table({"a": [1, 2]})) == pytest.approx(1.5 + math.pi + 3)
 
 
@@ -86,15 +91,35 @@ def test_modules_that_are_imported_late_or_reached_through_others_are_found():
 
         return table.to_pandas(), np.linalg.norm([1]), json, minidom
 
-    names = packed(late).modules
+    names = packed(late, ("xml.dom", "pandas")).needed
     assert {"json.decoder", "xml.dom", "xml.dom.minidom", "pandas", "numpy.linalg"} <= set(names)
-    assert set(ALWAYS) <= set(names)
 
 
-def test_more_modules_can_be_named():
-    assert "scipy.stats" in packed(countdown, ("scipy.stats",)).modules
-    with pytest.raises(ParameterError, match="modules='nowhere'"):
-        packed(countdown, ("nowhere",))
+@pytest.mark.parametrize(
+    ("function", "module"),
+    [
+        (lambda: signal.SIGTERM, "signal"),
+        (lambda: Path("/"), "pathlib"),
+        (lambda: minimize(abs, 0), "scipy.optimize"),
+        (lambda table: table.to_pandas(), "pandas"),
+    ],
+)
+def test_what_needs_a_module_outside_the_list_is_refused_whichever_way_it_has_it(function, module):
+    with pytest.raises(ParameterError, match="a function that needs the module") as refusal:
+        packed(function)
+    assert f'modules=("{module}",)' in refusal.value.instead
+    assert packed(function, (module,)).listed[-1] == module
+
+
+def test_a_name_of_an_extension_is_found_in_the_module_that_is_allowed():
+    assert arrived(lambda: reduce(add, [1, 2, 3])) == 6
+
+
+def test_text_travels_as_text_and_its_digest_is_that_of_the_text():
+    text = "def answer(table):\n    return len(table)"
+    assert unpacked(packed(text).content)([1, 2]) == 2
+    assert packed(text).name == "answer"
+    assert packed(text).digest == packed("    " + text.replace("\n", "\n    ")).digest != packed(text + " ").digest
 
 
 def test_a_builtin_function_is_a_function():

@@ -1,6 +1,7 @@
-"""What counts as a number, and that a template starts each chunk from the same state."""
+"""What counts as a number, that a template starts each chunk from the same state, and where it can be started."""
 
 import math
+import os
 from decimal import Decimal
 from fractions import Fraction
 
@@ -71,5 +72,31 @@ def test_libraries_that_compute_in_threads_work_and_no_chunk_finds_what_another_
         return sum(grouped) + solved + left
 
     tables = [(i, pa.table({"a": [1, 2, 3 + i], "g": ["x", "y", "x"]})) for i in range(4)]
-    with Sandbox(worked, limits=Limits(seconds=30, constant_time=False, workers=1)) as box:
+    with Sandbox(
+        worked, limits=Limits(seconds=30, constant_time=False, workers=1), modules=("pandas", "polars")
+    ) as box:
         assert box.outputs(tables, default=-2) == [31, 32, 33, 34]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives up its rights for those of nobody")
+def test_an_interpreter_that_nobody_can_read_is_enough(printed, tmp_path):
+    """Without pandas, so that nothing else has loaded before what numpy loads late."""
+    (tmp_path / "own").chmod(0o700)
+    code = (
+        "import pyarrow as pa\nfrom discreet import sandbox\n"
+        "def answer(table):\n    import numpy as np\n    return np.random.default_rng().random() < 2\n"
+        "limits = sandbox.Limits(workers=1, constant_time=False, seconds=20)\n"
+        "with sandbox.Sandbox(answer, limits=limits) as box:\n"
+        "    print(*box.isolation, box.outputs([(0, pa.table({'a': [1]}))], default=0), sep=', ')\n"
+    )
+    expected = "system calls, network, shared memory, host name, mounts, rights, [Fraction(1, 1)]\n"
+    assert printed(code) == expected
+
+
+def test_an_environment_with_discreet_and_its_dependencies_alone_is_enough(printed):
+    code = (
+        "from importlib.util import find_spec\nfrom discreet.cli import doctor\n"
+        "assert not any(map(find_spec, ('pandas', 'polars', 'pyspark', 'pytest', 'matplotlib')))\n"
+        "check = doctor.sandbox_works()\nprint(check.status, check.found)\n"
+    )
+    assert printed(code).startswith("OK a function ran in a process of its own, cut off from: system calls")

@@ -81,6 +81,37 @@ def test_what_cannot_be_sampled_is_refused_before_anything_is_charged(session, w
     assert float(session.remaining()) == 20
 
 
+def test_the_owner_allows_modules_when_the_session_is_opened_and_no_question_can_add_one():
+    def counted(table):
+        import csv  # noqa: PLC0415 - it travels
+
+        return csv.QUOTE_ALL + len(table["x"])
+
+    budget = dp.Budget(epsilon=1)
+    with dp.protect(ROWS, budget=budget, ledger=":memory:", **WORDS) as session:
+        with pytest.raises(ParameterError, match="needs the module 'csv'") as refusal:
+            session.sample(T, counted, epsilon=1, **ASKED)
+        assert 'dp.protect(..., modules=("csv",))' in refusal.value.instead
+        with pytest.raises(TypeError, match="modules"):
+            session.sample(T, counted, epsilon=1, modules=("csv",), **ASKED)
+        assert float(session.remaining()) == 1
+    with dp.testing.protect(ROWS, budget=budget, modules=("csv",), **WORDS) as exact:
+        assert exact.sample(T, counted, epsilon=1, **ASKED).value == 51
+    with pytest.raises(ParameterError, match="modules="):
+        dp.testing.protect(ROWS, budget=budget, modules=("venv.__main__",), **WORDS)
+
+
+def test_a_text_is_a_function_with_the_name_of_its_def_and_one_that_is_broken_is_not_charged(session):
+    text = "def half(table):\n    import numpy as np\n    return np.mean(table['x'].to_numpy()) / 2"
+    with pytest.raises(ParameterError, match="SyntaxError"):
+        session.sample(T, text + ")", epsilon=1, **ASKED)
+    assert float(session.remaining()) == 20
+    made = session.sample(T, text, epsilon=20, **ASKED)
+    assert made.name == "half"
+    assert made.value == pytest.approx(25, abs=13)
+    assert session.sample(T, text, epsilon=20, **ASKED).repeated
+
+
 def test_a_table_and_a_function_are_asked_for(session):
     with pytest.raises(ParameterError):
         session.sample("t", mean, epsilon=1, **ASKED)

@@ -4,12 +4,13 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.session.checking import asked_query, confidence_of, framed, is_batch, scored
+from discreet.frame import Query, relation_of
+from discreet.session.checking import asked_query, confidence_of, contest_of, framed, is_batch
 
 QUERY = dp.table("visits").agg(n=dp.count())
 
 
-@pytest.mark.parametrize("check", [asked_query, framed, scored])
+@pytest.mark.parametrize("check", [asked_query, framed, lambda score: contest_of(score, ["A"])])
 @pytest.mark.parametrize("given", ["SELECT 1", None, 7, 1.5])
 def test_something_else_is_refused_with_what_is_wanted(check, given):
     with pytest.raises(ParameterError, match=r"dp\.table"):
@@ -18,9 +19,16 @@ def test_something_else_is_refused_with_what_is_wanted(check, given):
 
 def test_what_is_wanted_is_given_back():
     table = dp.table("visits")
-    assert asked_query(QUERY) is QUERY
-    assert framed(table) is table
-    assert scored(score := dp.score(table, by="ward")) is score
+    assert asked_query(QUERY) == QUERY
+    assert framed(table) == relation_of(table)
+    score = dp.score(table, by="ward")
+    assert contest_of(score, ["A"]) == score.contest(["A"])
+
+
+@pytest.mark.parametrize("plan", [dp.table("visits"), relation_of(dp.table("visits")), None, QUERY, 7])
+def test_a_query_around_something_that_is_no_aggregate_is_refused(plan):
+    with pytest.raises(ParameterError, match="a plan of type"):
+        asked_query(Query(plan))
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, "often", None, float("nan")])

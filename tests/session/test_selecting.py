@@ -19,7 +19,7 @@ ROWS = pa.table(
         "cost": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5],
     }
 )
-WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 2}
+WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 2, "fixed_schema": True}
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import datetime as dt
 import gc
 import json
 import logging
+import re
 from fractions import Fraction
 
 import pyarrow as pa
@@ -41,6 +42,7 @@ def rows(people=20, each=3):
 
 def opened(protect=dp.protect, source=None, **words):
     facts = {"privacy_unit": "person", "max_rows": 3, "keys": {"ward": ["A", "B"]}, "budget": BUDGET}
+    facts["fixed_schema"] = True
     return protect(rows() if source is None else source, **({"name": "visits"} | facts | words))
 
 
@@ -266,6 +268,38 @@ def test_a_name_belongs_to_one_source(tmp_path):
     assert "version=2" in refused.value.instead
     with opened(source=tmp_path / "two.csv", version=2):
         pass
+
+
+def test_two_projects_with_a_file_of_the_same_name_are_told_apart_before_their_columns_are_compared(tmp_path):
+    for folder, columns in (("first", "person,cost"), ("second", "user,amount")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "data.csv").write_text(f"{columns}\na,1\nb,2\n")
+    words = {"max_rows": 1, "budget": dp.Budget(epsilon=1)}
+    with dp.protect(tmp_path / "first" / "data.csv", privacy_unit="person", **words) as session:
+        session.release(dp.table("data").agg(n=dp.count()), epsilon=0.1)
+    with pytest.raises(SourceError, match="over another source") as refused:
+        dp.protect(tmp_path / "second" / "data.csv", privacy_unit="user", **words)
+    name = re.match(r'name="(\w+)"', refused.value.instead)[1]
+    assert name == "second_data"
+    with dp.protect(tmp_path / "second" / "data.csv", privacy_unit="user", name=name, **words) as other:
+        assert other.release(dp.table(name).agg(n=dp.count()), epsilon=0.1).private
+
+
+def test_corrected_data_under_the_same_name_is_told_to_be_a_repeat_and_how_it_is_asked_anew(tmp_path):
+    file = tmp_path / "data.csv"
+    words = {"privacy_unit": "person", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+    query = dp.table("data").agg(n=dp.count())
+    for rows in ("a\n", "a\nb\n"):
+        file.write_text(f"person\n{rows}")
+        with dp.protect(file, **words) as session:
+            release = session.release(query, epsilon=0.1)
+    assert release.repeated
+    stored = release.receipt["time"][:16].replace("T", " ")
+    assert f"answered before, on {stored} UTC; the stored answer is free" in str(release)
+    assert "dp.protect(..., version=2) answers from it, charged to the same budget" in str(release)
+    with dp.protect(file, version=2, **words) as session:
+        assert not session.release(query, epsilon=0.1).repeated
+        assert session.remaining().epsilon == Fraction(8, 10)
 
 
 def test_versions_share_one_cap_and_have_answers_of_their_own():

@@ -63,6 +63,7 @@ def session():
         privacy_unit="patient_id",
         max_rows=10,
         keys={"ward": dp.datasets.WARDS},
+        fixed_schema=True,
         budget=dp.Budget(epsilon=5),
         ledger=dp.SQLiteLedger(":memory:"),
     ) as opened:
@@ -182,7 +183,7 @@ def test_a_first_mistake_is_met_with_the_line_to_type(session, mistake, instead)
         ({"privacy_unit": "PATIENT_ID"}, "'patient_id'"),
         ({"privacy_unit": "ROW"}, "privacy_unit=dp.ROW, without quotes"),
         ({"privacy_unit": "row"}, "privacy_unit=dp.ROW, without quotes"),
-        ({"types": {"age": "int"}}, "type: integer"),
+        ({"types": {"age": "int"}}, 'types={"age": "integer"}'),
     ],
 )
 def test_words_of_protect_are_corrected(words, instead):

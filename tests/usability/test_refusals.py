@@ -191,6 +191,25 @@ def test_a_grouping_by_real_numbers_shows_a_cast_that_works(session):
     assert session.release(derived.group_by("share", keys={"share": [0]}).agg(n=dp.count()), epsilon=0.1).private
 
 
+def test_names_with_spaces_are_written_so_that_the_code_runs():
+    spaced = pa.table({"person id": ["a", "b"], "the cost": [0.5, 1.5], "the ward": ["A", "B"]})
+    words = WORDS | {"name": "my file", "privacy_unit": "person id"}
+    table = dp.table("my file")
+    with dp.protect(spaced, **words) as session:
+        for wrong, names in (
+            (table.where(table["the costs"] > 1).agg(n=dp.count()), {"table": table}),
+            (dp.table("my files").agg(n=dp.count()), {}),
+            (table.agg(x=dp.sum("the cost")), {"lo": 0, "hi": 1}),
+            (table.group_by("the cost").agg(n=dp.count()), {"derive": table.derive, "table": table}),
+            (table.group_by("the ward").agg(n=dp.count()), {"group_by": table.group_by}),
+        ):
+            refused = refusal(dp.Refusal, lambda wrong=wrong: session.explain(wrong, epsilon=0.5))
+            assert corrected(refused.instead, **names) is not None
+        cast = refusal(dp.Refusal, lambda: session.explain(table.histogram("the ward", bins=[1]), epsilon=1)).instead
+        derived = re.search(r"derive\(.*\)(?= first)", cast)[0]
+        assert corrected(derived, derive=table.derive, table=table) is not None
+
+
 def test_a_condition_that_is_none_shows_a_comparison(session):
     refused = refusal(
         TypeMismatchError, lambda: session.explain(VISITS.where(VISITS.cost).agg(n=dp.count()), epsilon=1)

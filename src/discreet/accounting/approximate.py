@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from discreet import events
 from discreet.accounting.prices import price, total
-from discreet.errors import AccountingError, ParameterError
+from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, brief_up, exp_down, exp_up, log_up, positive, probability, shown, sqrt_up, whole
 
 LARGEST_COUNT = 100_000
@@ -44,6 +44,7 @@ class Parameters(NamedTuple):
     delta: Fraction
 
 
+@short_traceback
 def basic(event: events.Event) -> Parameters:
     """The sums of epsilons and deltas."""
     exact = total(event)
@@ -52,12 +53,14 @@ def basic(event: events.Event) -> Parameters:
     return Parameters(brief_up(exact.epsilon), brief_up(exact.delta))
 
 
+@short_traceback
 def advanced(*, epsilon: Number, count: int, slack: Number, delta: Number = 0) -> Parameters:
     """Advanced composition of `count` events that are each (epsilon, delta)-DP."""
     one = Parameters(positive(epsilon, "epsilon"), probability(delta, "delta"))
     return _advanced([(one, whole(count, "count"))], _spent(slack))
 
 
+@short_traceback
 def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
     """Advanced composition of everything inside an event, which may have different epsilons."""
     parts = []
@@ -69,6 +72,7 @@ def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
     return _advanced(parts, _spent(slack))
 
 
+@short_traceback
 def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
     """2 epsilon sqrt(2 count ln(1/slack)), rounded up, where it holds; refused where the total exceeds 1."""
     rate, times, spent = positive(epsilon, "epsilon"), whole(count, "count"), _spent(slack)
@@ -82,12 +86,14 @@ def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
     return brief_up(found)
 
 
+@short_traceback
 def textbook_formula(*, epsilon: Number, count: int, slack: Number) -> float:
     """What textbooks print, for teaching: not a guarantee where it exceeds 1."""
     depth = math.log(1 / probability(slack, "slack"))
     return 2 * float(positive(epsilon, "epsilon")) * math.sqrt(2 * whole(count, "count") * depth)
 
 
+@short_traceback
 def optimal(*, epsilon: Number, count: int, delta: Number) -> Fraction:
     """The least epsilon at `delta` that holds for every composition of `count` epsilon-DP events."""
     weights = _Weights(positive(epsilon, "epsilon"), whole(count, "count"))
@@ -101,6 +107,7 @@ def optimal(*, epsilon: Number, count: int, delta: Number) -> Fraction:
     return Fraction(0)
 
 
+@short_traceback
 def optimal_delta(*, epsilon: Number, count: int, total_epsilon: Number) -> Fraction:
     """The least delta at `total_epsilon` that holds for every composition of `count` epsilon-DP events."""
     weights = _Weights(positive(epsilon, "epsilon"), whole(count, "count"))

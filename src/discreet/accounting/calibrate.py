@@ -66,6 +66,7 @@ def least_multiplier(
     )
 
 
+@short_traceback
 def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
     """The event with the scale of its noise multiplied; parts that are known only by their guarantee stay."""
     match event:

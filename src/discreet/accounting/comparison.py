@@ -23,7 +23,7 @@ from types import MappingProxyType
 from discreet import events
 from discreet.accounting import approximate, concentrated, pld, pure, renyi
 from discreet.accounting.concentrated import delta_left
-from discreet.errors import AccountingError, Refusal, short_traceback
+from discreet.errors import AccountingError, Refusal, public_class, short_traceback
 from discreet.exact import Number, double_up, probability, shown
 
 _AS_ONE_GOES = "also for questions chosen after earlier answers"
@@ -94,6 +94,7 @@ class Row:
     note: str
 
 
+@public_class
 @dataclass(frozen=True)
 class Comparison:
     """Rows of one table: the same events, the same delta, every accountant."""

@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.conversion import epsilon_of, loose_epsilon_of
-from discreet.errors import AccountingError, ParameterError
+from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, brief_up, probability, shown
 
 Conversion = Literal["tight", "loose"]
@@ -37,12 +37,14 @@ class Concentrated(NamedTuple):
     delta: Fraction
 
 
+@short_traceback
 def rho(event: events.Event) -> Concentrated:
     """The rho of an event with everything inside it, and the sum of the deltas that its parts have of their own."""
     price = total(event)
     return Concentrated(brief_up(price.rho), brief_up(price.delta))
 
 
+@short_traceback
 def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight") -> Fraction:
     """An epsilon such that the event is (epsilon, delta)-DP."""
     if conversion not in ("tight", "loose"):
@@ -56,6 +58,7 @@ def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight"
     return brief_up(epsilon_of(price.rho, left) if conversion == "tight" else loose_epsilon_of(price.rho, left))
 
 
+@short_traceback
 def delta_left(own: Fraction, delta: Fraction) -> Fraction:
     """What is left of a delta for the conversion, once events with a delta of their own have taken theirs."""
     if own and own >= delta:

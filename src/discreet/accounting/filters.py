@@ -1,10 +1,11 @@
 """The promise over all questions ever asked, kept by two filters.
 
 Definition
-    A promise of (epsilon, delta) divides its delta once and for all, before the first answer: `reserved_delta` (none,
-    unless the owner says so) is for events that have a delta of their own, such as thresholds; the rest converts rho.
-    It admits a sequence of events while their own deltas sum to at most the reserve, and *either* their epsilons sum to
-    at most epsilon, *or* their rhos sum to at most the rho that converts to (epsilon, the rest of delta).
+    A promise of (epsilon, delta) divides its delta once and for all, before the first answer: `reserved_delta` (a tenth
+    of delta, unless the owner says otherwise) is for events that have a delta of their own, such as thresholds; the
+    rest converts rho. It admits a sequence of events while their own deltas sum to at most the reserve, and *either*
+    their epsilons sum to at most epsilon, *or* their rhos sum to at most the rho that converts to (epsilon, the rest of
+    delta).
 Guarantee
     All answers together are (epsilon, delta)-differentially private for analysts who choose each question after seeing
     the answers to earlier ones. The two filters share one delta: answers that the first admits need no conversion.
@@ -29,7 +30,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.conversion import epsilon_of, pure_rho, rho_of
-from discreet.errors import BudgetError, ParameterError
+from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, shown, sqrt_up, units_down, units_up, whole
 
 EPSILON_UNITS = 10**12
@@ -38,12 +39,14 @@ DELTA_UNITS = 10**18
 
 LARGEST_UNITS = 2**63 - 1
 CEILING = Fraction(10)
+DEFAULT_RESERVE = Fraction(1, 10)
 LARGEST_EPSILON = 1_000
 UNDECLARED_POPULATION = 10**6
 READABLE_DIGITS = 6
 LONGEST_REASON = 2_000
 
 
+@public_class
 @dataclass(frozen=True)
 class Cost:
     """What events cost under both filters, in whole units; epsilon is None where no finite epsilon exists."""
@@ -61,6 +64,7 @@ class Cost:
 NOTHING = Cost(0, 0, 0)
 
 
+@public_class
 @dataclass(frozen=True)
 class Caps:
     """The most that may be spent: delta always, and with it either epsilon or rho."""
@@ -75,17 +79,24 @@ class Caps:
         return spent.delta <= self.delta and (by_epsilon or spent.rho <= self.rho)
 
 
-@dataclass(frozen=True, kw_only=True)
+@public_class
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Budget:
     """A promise: what every answer ever given from a dataset may reveal about one unit.
 
     An epsilon above the ceiling needs a reason, which the ledger records. `reserved_delta` is the part of delta kept
-    for events with a delta of their own; it belongs to the promise and may not change while the promise lives.
+    for events with a delta of their own; it belongs to the promise and may not change while the promise lives. None
+    means as the ledger has it registered, and for a new dataset a tenth of delta; 0 reserves nothing.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.Budget(epsilon=2, delta=1e-9).reserve == dp.Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10).reserve
+        True
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    reserved_delta: Fraction = Fraction(0)
+    reserved_delta: Fraction | None = None
     ceiling: Fraction = CEILING
     reason: str | None = None
 
@@ -94,13 +105,14 @@ class Budget:
         *,
         epsilon: Number,
         delta: Number = 0,
-        reserved_delta: Number = 0,
+        reserved_delta: Number | None = None,
         ceiling: Number = CEILING,
         reason: str | None = None,
     ) -> None:
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "delta", probability(delta, "delta"))
-        object.__setattr__(self, "reserved_delta", probability(reserved_delta, "reserved_delta"))
+        reserved = None if reserved_delta is None else probability(reserved_delta, "reserved_delta")
+        object.__setattr__(self, "reserved_delta", reserved)
         object.__setattr__(self, "ceiling", positive(ceiling, "ceiling"))
         object.__setattr__(self, "reason", _printed(reason))
         self._refuse_beyond_the_ceiling()
@@ -113,9 +125,20 @@ class Budget:
         return self.delta == 0
 
     @property
+    def reserve(self) -> Fraction:
+        """The part of delta for events with a delta of their own: as stated, or a tenth as for a new dataset."""
+        return self.delta * DEFAULT_RESERVE if self.reserved_delta is None else self.reserved_delta
+
+    @property
     def conversion_delta(self) -> Fraction:
         """The part of delta at which rho is converted."""
-        return self.delta - self.reserved_delta
+        return self.delta - self.reserve
+
+    def reserving(self, reserve: Number) -> "Budget":
+        """The same promise with this part of delta reserved; one that states its own stays as it is."""
+        if self.reserved_delta is not None:
+            return self
+        return Budget(**vars(self) | {"reserved_delta": reserve})
 
     def rho(self, epsilon: Number) -> Fraction:
         """The rho of a Gaussian answer that asks for epsilon under this promise: whole units, so it costs itself."""
@@ -127,7 +150,7 @@ class Budget:
         return Caps(
             units_down(self.epsilon, EPSILON_UNITS),
             units_down(self.rho(self.epsilon), RHO_UNITS),
-            units_down(self.reserved_delta, DELTA_UNITS),
+            units_down(self.reserve, DELTA_UNITS),
         )
 
     def admits(self, spent: Cost) -> bool:
@@ -145,7 +168,7 @@ class Budget:
             return Fraction(0)
         left = Fraction(0)
         if spent.epsilon is not None:
-            left = _readable(Fraction(caps.epsilon - spent.epsilon, EPSILON_UNITS))
+            left = readable(Fraction(caps.epsilon - spent.epsilon, EPSILON_UNITS))
         return max(left, self._laplace_left_by_rho(caps.rho - spent.rho))
 
     def gaussian_left(self, spent: Cost) -> Fraction:
@@ -186,12 +209,25 @@ class Budget:
                 + (", or population=... with its true size" if population is None else ""),
             )
 
+    def __eq__(self, other: object) -> bool:
+        return self._terms == other._terms if isinstance(other, Budget) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._terms)
+
+    @property
+    def _terms(self) -> tuple[object, ...]:
+        """What two equal budgets share: a reserve that is not stated is equal to the one that it stands for."""
+        return self.epsilon, self.delta, self.reserve, self.ceiling, self.reason
+
     def __str__(self) -> str:
         return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
 
     def __repr__(self) -> str:
-        said = {"delta": self.delta, "reserved_delta": self.reserved_delta}
-        parts = [f"epsilon={shown(self.epsilon)}", *(f"{name}={shown(part)}" for name, part in said.items() if part)]
+        parts = [f"epsilon={shown(self.epsilon)}"]
+        if self.delta:
+            parts.append(f"delta={shown(self.delta)}")
+            parts += [] if self.reserved_delta is None else [f"reserved_delta={shown(self.reserved_delta)}"]
         return f"Budget({', '.join(parts + ([f'reason={self.reason!r}'] if self.reason else []))})"
 
     def _refuse_beyond_the_ceiling(self) -> None:
@@ -212,9 +248,9 @@ class Budget:
             )
 
     def _refuse_a_reserve_beyond_delta(self) -> None:
-        if self.reserved_delta > self.delta:
+        if self.reserve > self.delta:
             raise BudgetError(
-                f"reserved_delta={shown(self.reserved_delta)}",
+                f"reserved_delta={shown(self.reserve)}",
                 because=f"it is a part of the promise's delta, which is {shown(self.delta)}",
                 instead=f"reserved_delta={shown(self.delta / 10)}",
             )
@@ -237,6 +273,7 @@ def _is_hidden(character: str) -> bool:
     return unicodedata.category(character).startswith(("C", "Zl", "Zp"))
 
 
+@short_traceback
 def cost(event: events.Event) -> Cost:
     """The price of an event under both filters, rounded up to whole units."""
     exact = total(event)
@@ -247,7 +284,8 @@ def cost(event: events.Event) -> Cost:
     )
 
 
-def _readable(value: Fraction) -> Fraction:
+@short_traceback
+def readable(value: Fraction) -> Fraction:
     """The value rounded down to a few significant digits; zero where it is not positive."""
     if value <= 0:
         return Fraction(0)

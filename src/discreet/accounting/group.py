@@ -21,17 +21,19 @@ References
 from fractions import Fraction
 
 from discreet.accounting.approximate import Parameters
-from discreet.errors import AccountingError
+from discreet.errors import AccountingError, short_traceback
 from discreet.exact import Number, brief_up, exp_up, positive, probability, shown, whole
 
 LARGEST_EXPONENT = 10_000
 
 
+@short_traceback
 def pure(*, epsilon: Number, size: int) -> Fraction:
     """The epsilon for a group of `size` units."""
     return whole(size, "size") * positive(epsilon, "epsilon")
 
 
+@short_traceback
 def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
     """(epsilon, delta) for a group of `size` units; refused where it would say nothing."""
     units, single, small = whole(size, "size"), positive(epsilon, "epsilon"), probability(delta, "delta")
@@ -44,12 +46,14 @@ def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
     return Parameters(units * single, brief_up(grown))
 
 
+@short_traceback
 def simple_delta(*, epsilon: Number, delta: Number, size: int) -> Fraction:
     """The delta that textbooks print for a group, size e^((size-1) epsilon) delta, rounded up: shown, never charged."""
     units = whole(size, "size")
     return brief_up(units * exp_up((units - 1) * positive(epsilon, "epsilon")) * probability(delta, "delta"))
 
 
+@short_traceback
 def concentrated(*, rho: Number, size: int) -> Fraction:
     """The rho for a group of `size` units."""
     return whole(size, "size") ** 2 * positive(rho, "rho")

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from discreet import events
 from discreet.accounting.prices import price
-from discreet.errors import AccountingError
+from discreet.errors import AccountingError, short_traceback
 from discreet.exact import Number, double_down, double_up, positive, probability, shown, sqrt_double_up
 
 Floats = NDArray[np.float64]
@@ -62,12 +62,14 @@ _ALLOWANCE = 2.0**-50
 _FARTHEST_LOSS = 600.0
 
 
+@short_traceback
 def epsilon(event: events.Event, delta: Number) -> float:
     """An epsilon such that an event fixed in advance is (epsilon, delta)-DP."""
     asked = probability(delta, "delta")
     return min(_epsilon(_parts(read), asked) for read in _readings(event))
 
 
+@short_traceback
 def delta(event: events.Event, epsilon: Number) -> float:
     """A delta such that an event fixed in advance is (epsilon, delta)-DP."""
     reached = float(positive(epsilon, "epsilon"))

@@ -18,10 +18,11 @@ from fractions import Fraction
 
 from discreet import events
 from discreet.accounting.prices import total
-from discreet.errors import AccountingError
+from discreet.errors import AccountingError, short_traceback
 from discreet.exact import brief_up
 
 
+@short_traceback
 def epsilon(event: events.Event) -> Fraction:
     """The epsilon of an event with everything inside it."""
     price = total(event)

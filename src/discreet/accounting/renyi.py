@@ -35,7 +35,7 @@ from discreet import events
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import total
 from discreet.conversion import classic_epsilon_at_order, epsilon_at_order
-from discreet.errors import AccountingError, ParameterError
+from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, brief_up, exp_down, exp_up, log_up, probability, rational
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))
@@ -52,6 +52,7 @@ class Converted(NamedTuple):
     classic_order: Fraction
 
 
+@short_traceback
 def epsilon(event: events.Event, alpha: Number) -> Fraction:
     """The Renyi divergence of order alpha of an event with everything inside it."""
     order = rational(alpha, "alpha")
@@ -66,6 +67,7 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
     return brief_up(_sum(tuple(events.leaves(event)), order))
 
 
+@short_traceback
 def converted(event: events.Event, delta: Number) -> Converted:
     """The epsilon of an event at delta, by the best order of a grid."""
     left = delta_left(total(event).delta, probability(delta, "delta"))

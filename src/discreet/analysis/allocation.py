@@ -52,8 +52,7 @@ def spending(
     if chosen == "laplace":
         return Spending("laplace", asked, asked, f"{_why_laplace(budget)}, so epsilons add")
     amount = budget.rho(asked)
-    outside = shown(budget.conversion_delta)
-    why = f"the promise has delta {outside}, so rhos add and many answers cost less than their epsilons"
+    why = f"the promise has delta {shown(budget.delta)}, so rhos add and many answers cost less than their epsilons"
     return Spending("gaussian", _payable(amount, "epsilon"), asked, why)
 
 

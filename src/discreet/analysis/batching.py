@@ -139,10 +139,10 @@ def _by_distributions(
         raise ParameterError(
             "a batch with a delta of its own",
             because="it is charged as one event of (epsilon, delta), with Gaussian noise",
-            instead="session.release([q1, q2], epsilon=1, delta=1e-9), under a promise with reserved_delta",
+            instead="session.release([q1, q2], epsilon=1, delta=1e-10), under a promise with reserved_delta",
         )
     asked = positive(epsilon, "epsilon")
-    own = Budget(epsilon=asked, delta=delta, ceiling=max(asked, Fraction(10)))
+    own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
 
     def at(amount: Fraction) -> tuple[TablePlan, ...]:
         return _parts(queries, catalog, own, Spending("gaussian", amount, asked, _BY_RHO), shares)

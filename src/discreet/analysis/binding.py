@@ -26,12 +26,11 @@ from discreet.catalog import (
     python_value,
 )
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnsupportedError, suggestion
-from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
+from discreet.plan import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES, MOST_STEPS
 from discreet.pushdown import Apply, Constant, Operator, Read, Term
 
 _DEEPEST_TERM = DEEPEST + 20
 _LARGEST_TERM = 2 * MOST_NODES
-_MOST_STEPS = 1_000
 _LONGEST_SHOWN = 200
 _ORDERED = (*NUMERIC, ColumnType.DATE, ColumnType.TIMESTAMP)
 _COMPARISONS: dict[plan.Comparison, Operator] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -88,10 +87,10 @@ def bind(relation: plan.Relation, catalog: Catalog) -> Bound:
     while not isinstance(relation, plan.Table):
         steps.append(relation)
         relation = relation.source
-    if len(steps) > _MOST_STEPS:
+    if len(steps) > MOST_STEPS:
         raise ParameterError(
             f"a query of {len(steps):,} steps",
-            because=f"a query has at most {_MOST_STEPS:,} calls of where, derive, join and per_unit",
+            because=f"a query has at most {MOST_STEPS:,} calls of where, derive, join and per_unit",
             instead="fewer steps, or a column prepared by the owner",
         )
     scope = _opened(relation.name, catalog)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import events, plan, pushdown
-from discreet.accounting.filters import Budget, Cost, cost
+from discreet.accounting.filters import Budget, Cost, cost, readable
 from discreet.analysis import allocation, balancing, bounding, combining, keys, refuse_ambiguous_names, shares_of
 from discreet.analysis.allocation import MechanismName, Spending
 from discreet.analysis.binding import Bound, bind
@@ -266,13 +266,14 @@ def analyze_discovery(
 
 def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
     """Refuse a delta that the promise has not reserved: it could never be charged."""
-    if delta > budget.reserved_delta:
-        has = f"reserves {shown(budget.reserved_delta)} of its delta" if budget.reserved_delta else "reserves no delta"
+    if delta > budget.reserve:
+        has = f"reserves {shown(budget.reserve)} of its delta" if budget.reserve else "reserves no delta"
+        smaller = f"dp.discover(delta={shown(readable(budget.reserve))}), or " if budget.reserve else ""
         raise BudgetError(
             f"keys that are discovered at delta {shown(delta)}",
             because=f"a key that is found shows with that probability that one unit is there, and the promise {has}",
-            instead=f"budget=dp.Budget(epsilon={shown(budget.epsilon)}, delta={shown(max(2 * delta, budget.delta))}, "
-            f"reserved_delta={shown(delta)}) when the dataset is registered, or a smaller delta",
+            instead=f"{smaller}budget=dp.Budget(epsilon={shown(budget.epsilon)}, "
+            f"delta={shown(max(2 * delta, budget.delta))}, reserved_delta={shown(delta)}) until the first charge",
         )
 
 
@@ -361,7 +362,9 @@ def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confiden
     wide = int(rule.noise.margin(1 - (1 - confidence) * max(above_zero, _LEAST_CHANCE)))
     threshold = rule.threshold + rule.at_least - 1
     margins = tuple(
-        wide if value - threshold > wide else max(wide, int(value) - rule.at_least) for value in output.values
+        wide if value - threshold > wide else max(wide, int(value) - rule.at_least)
+        for value in output.values
+        if value is not None
     )
     return replace(output, margins=margins, parts=())
 

@@ -130,15 +130,16 @@ def _released(release: Release, keys: tuple[Key, ...], groups: int) -> list[Frac
             because="every group of the query takes its size from it",
             instead="a release by the same keys",
         )
-    return [max(Fraction(0), Fraction(known[group])) / shared[group] for group in groups_of]
+    return [max(Fraction(0), Fraction(known[group] or 0)) / shared[group] for group in groups_of]
 
 
 def _answers(release: Release | None, name: str, kind: str, keys: tuple[Key, ...]) -> tuple[float, ...] | None:
     """What an earlier release says of the very output, where it has it by the same keys."""
     if release is None or release.keys != keys:
         return None
-    found = (output.values for output in release.outputs if (output.name, output.kind) == (name, kind))
-    return next(found, None)
+    same = (output for output in release.outputs if (output.name, output.kind) == (name, kind))
+    found = next((output.values for output in same if output.is_found), None)
+    return None if found is None else tuple(value for value in found if value is not None)
 
 
 def _basis(sizes: Sizes | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from discreet import plan
 from discreet.analysis.binding import KEY_EXAMPLES, Bound, key_constant
+from discreet.calls import keyword_text
 from discreet.catalog import UNSTRUCTURED, ColumnType, Value, is_of_type
 from discreet.errors import KeysError, TypeMismatchError, UnsupportedError
 from discreet.plan import MOST_KEYS
@@ -79,10 +80,11 @@ def _checked(
 def _term(name: str, scope: Bound) -> Term:
     term = scope.term(plan.Column(name))
     if term.type in (ColumnType.REAL, *UNSTRUCTURED):
+        cast = f'table["{name}"].cast("integer")'
         raise TypeMismatchError(
             f"group_by({name!r}) of type {term.type}",
             because="groups need values that can be listed in advance",
-            instead=f'derive({name}=table["{name}"].cast("integer"))'
+            instead=f"derive({keyword_text(name, cast)})"
             if term.type is ColumnType.REAL
             else "a column that the owner extracted from it",
         )
@@ -102,7 +104,7 @@ def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Va
             f"group_by({name!r})",
             because="its keys are not public, so a rare key would show that somebody is there",
             instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), '
-            "or declare keys in the catalog, or keys=dp.discover(delta=1e-9)",
+            "or declare keys in the catalog, or keys=dp.discover(delta=1e-10)",
         )
     return values
 

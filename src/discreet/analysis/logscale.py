@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 TWICE_A_DECADE = (2, 3, 4, 6, 10, 14)
 """Twice 1, 1.5, 2, 3, 5 and 7: bounds that are easily read, about half as far apart as they are large."""
 
+MOST_LOST = 0.75
+"""How much of the total distance of values from zero clamping may move them by, as noisy counts estimate it."""
+
 Bounds = tuple[int, int]
 
 
@@ -49,7 +52,7 @@ class Scale:
 
     @property
     def narrowest(self) -> Bounds:
-        """Zero and the step next to it: what is left where nothing is known."""
+        """Zero and the step next to it."""
         return (0, self.above[0]) if self.above else (-self.below[0], 0)
 
     def clamped(self, counts: Sequence[int], sums: Sequence[int], bounds: Bounds) -> int:
@@ -74,38 +77,63 @@ class Scale:
         first, last = (_outermost(counts, end, side, thresholds) for end, side in ((sure[0], -1), (sure[-1], 1)))
         return self.bins[first][0], self.bins[last][1]
 
-    def spanned(self, span: Bounds | None) -> Bounds:
-        """A span as bounds, of which one is below the other."""
+    def spanned(self, span: Bounds | None) -> Bounds | None:
+        """A span as bounds, of which one is below the other; None where nothing, or nothing but zero, was seen."""
         low, high = span or (0, 0)
         if low == high:
             low, high = min(0, low), max(0, high)
-        return (low, high) if low < high else self.narrowest
+        return (low, high) if low < high else None
 
-    def chosen(self, counts: Sequence[int], thresholds: Sequence[int], noise: Callable[[Bounds], float]) -> Bounds:
+    def chosen(
+        self, counts: Sequence[int], thresholds: Sequence[int], noise: Callable[[Bounds], float]
+    ) -> Bounds | None:
         """The bounds with the least expected error: what clamping takes away, as the counts say, and the noise.
 
-        Of bounds that are equally good, the widest are taken.
+        Bounds that most rows are beyond, or at which clamping takes away nearly all, do not count: their answers would
+        be precise and wrong. Of bounds that are equally good, the widest are taken; None where nothing, or nothing but
+        zero, was seen.
         """
         span = self.filled(counts, thresholds)
         if span is None:
-            return self.narrowest
+            return None
         inside = [bound for bound in self.candidates if min(0, span[0]) <= bound <= max(0, span[1])]
         above, below = (self._lost(counts, span, inside, side) for side in (1, -1))
+        most = MOST_LOST * (above[inside.index(0)] + below[inside.index(0)])
+        over, under = (self._rows_beyond(counts, span, inside, side) for side in (1, -1))
+        half = sum(self._weights(counts, span)) / 2
         costs = {
             (low, high): float(below[i] + above[j]) + noise((low, high))
             for i, low in enumerate(inside)
             for j, high in enumerate(inside)
-            if low < high
+            if low < high and below[i] + above[j] <= most and under[i] + over[j] <= half
         }
-        return min(costs, key=lambda bounds: (costs[bounds], bounds[0] - bounds[1]), default=self.narrowest)
+        return min(costs, key=lambda bounds: (costs[bounds], bounds[0] - bounds[1]), default=None)
 
     def _lost(self, counts: Sequence[int], span: Bounds, bounds: Sequence[int], side: int) -> NDArray[np.float64]:
         """What clamping to each bound takes from the total on one side of it, with values in the middle of bins."""
-        middles = np.array([(low + high) / 2 for low, high in self.bins])
-        weights = np.array([max(0, c) if span[0] <= m <= span[1] else 0 for c, m in zip(counts, middles, strict=True)])
-        beyond = np.maximum(0.0, side * (middles[None, :] - np.array(bounds, dtype=float)[:, None]))
-        lost: NDArray[np.float64] = beyond @ weights.astype(float)
+        lost: NDArray[np.float64] = np.maximum(0.0, self._distances(bounds, side)) @ self._weights(counts, span)
         return lost
+
+    def _rows_beyond(
+        self, counts: Sequence[int], span: Bounds, bounds: Sequence[int], side: int
+    ) -> NDArray[np.float64]:
+        """How many rows are beyond each bound on one side of it."""
+        rows: NDArray[np.float64] = (self._distances(bounds, side) > 0) @ self._weights(counts, span)
+        return rows
+
+    def _distances(self, bounds: Sequence[int], side: int) -> NDArray[np.float64]:
+        """How far the middle of each bin is beyond each bound on one side of it."""
+        distances: NDArray[np.float64] = side * (self._middles[None, :] - np.array(bounds, dtype=float)[:, None])
+        return distances
+
+    def _weights(self, counts: Sequence[int], span: Bounds) -> NDArray[np.float64]:
+        """Rows of each bin within the span, as the noisy counts say."""
+        is_inside = (span[0] <= self._middles) & (self._middles <= span[1])
+        return np.where(is_inside, np.maximum(0.0, np.array(counts, dtype=float)), 0.0)
+
+    @cached_property
+    def _middles(self) -> NDArray[np.float64]:
+        return np.array([(low + high) / 2 for low, high in self.bins])
 
 
 def _outermost(counts: Sequence[int], start: int, side: int, thresholds: Sequence[int]) -> int:

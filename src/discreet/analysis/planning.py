@@ -13,6 +13,7 @@ from discreet.analysis.ranking import analyze_quantiles, asks_for_quantiles
 from discreet.analysis.scouting import analyze_scouting, asks_for_bounds
 from discreet.analysis.selecting import SelectionPlan, analyze_contest
 from discreet.analysis.topmost import TopKeysPlan, analyze_top_keys
+from discreet.calls import keyword_text
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import TypeMismatchError
 from discreet.exact import Number
@@ -53,11 +54,12 @@ def _refuse_unordered(query: plan.Question, catalog: Catalog) -> None:
     for name in cut:
         kind = scope.term(plan.Column(name)).type
         if kind in (ColumnType.TEXT, ColumnType.BOOLEAN):
+            cast = f'table["{name}"].cast("real")'
             raise TypeMismatchError(
                 f"a histogram of {name!r}, which is of type {kind}",
                 because="its values have no order that all engines share, so there is nothing to cut into bins",
                 instead=f'group_by("{name}").agg(n=dp.count())'
-                + (f', or derive({name}=table["{name}"].cast("real")) first' if kind is ColumnType.TEXT else ""),
+                + (f", or derive({keyword_text(name, cast)}) first" if kind is ColumnType.TEXT else ""),
             )
 
 

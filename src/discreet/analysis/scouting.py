@@ -6,7 +6,8 @@ Definition
     the steps of each bin, in each group. First, from the bins of all groups together, two candidates low < high of the
     scale are found, by noisy counts or by above-threshold (analysis/seeking.py). Then the question is asked as if these
     had been given as bounds: sums of clamped steps, which follow exactly from the bins, and counts get noise for that
-    sensitivity.
+    sensitivity. Where no bounds are found there are no sums and means, which is a result of its own; counts are
+    answered as ever.
 
 Guarantee
     Let a query spend epsilon (or rho), and a share s of it on the search. The bounds are s epsilon-DP (s rho-zCDP). For
@@ -50,6 +51,7 @@ from discreet.analysis.private import PrivatePlan
 from discreet.analysis.pushing import pushed
 from discreet.analysis.seeking import BOUNDS, Found, Seeker, by_counts, by_growth
 from discreet.analysis.sensitivity import sensitivity
+from discreet.answers import nothing_found
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import KeysError, ParameterError, UnsupportedError
 from discreet.exact import Number, shown, units_down
@@ -137,16 +139,25 @@ class ScoutPlan:
         asked = (self.dataset, self.unit, self.pushdown, self.query.outputs, self.query.grouping, self.grid)
         return digest((circumstances, *asked, events.canonical(self.event)))
 
-    def within(self, bounds: Bounds) -> PrivatePlan:
-        """The question as it is asked once the bounds are known."""
+    def within(self, bounds: Bounds | None) -> PrivatePlan:
+        """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""
         if bounds not in self._plans:
             price = _price(self.spending, self.rest)
-            self._plans[bounds] = _asked_within(self.query, self.catalog, self.budget, self.grid, bounds, price)
+            query = self.query if bounds else replace(self.query, outputs=self._counted)
+            self._plans[bounds] = _asked_within(query, self.catalog, self.budget, self.grid, bounds or (0, 0), price)
         return self._plans[bounds]
 
     @cached_property
-    def _plans(self) -> dict[Bounds, PrivatePlan]:
+    def _plans(self) -> dict[Bounds | None, PrivatePlan]:
         return {}
+
+    @property
+    def _counted(self) -> tuple[plan.Output, ...]:
+        return tuple(output for output in self.query.outputs if isinstance(output.measure, plan.Count))
+
+    def _is_asked(self, found: Found) -> bool:
+        """Whether there is a second step: not for bounds alone, and without bounds only where there are counts."""
+        return bool(self.rest) and bool(found.bounds or self._counted)
 
     def randomize(self, exact: Steps) -> Scouting:
         """Bounds from all groups together, then the noisy integers of the question within them."""
@@ -161,25 +172,28 @@ class ScoutPlan:
 
     def keys(self, noisy: Scouting) -> tuple[Key, ...]:
         """The public keys."""
-        return self.within(noisy.found.bounds).keys(noisy.rest) if self.rest else ()
+        return self.within(self.scale.narrowest).keys(noisy.rest) if self.rest else ()
 
     def measured(self, noisy: Scouting) -> tuple[Measured, ...]:
         """The noisy integers of the answers, and then those of the search."""
-        answers = self.within(noisy.found.bounds).measured(noisy.rest) if self.rest else ()
+        answers = self.within(noisy.found.bounds).measured(noisy.rest) if self._is_asked(noisy.found) else ()
         return *answers, *self.seeker.measured(noisy.found, self.grid)
 
     def stored(self, release: Release) -> Scouting:
         """What is noisy, as a stored release holds it."""
         *answers, last = (measured for measured in release.measured if measured.places in ("", BOUNDS))
         counts = [measured.steps for measured in release.measured if measured.places not in ("", BOUNDS)]
-        low, high = last.steps
-        return Scouting(Found((low, high), *counts[:1]), [measured.steps for measured in answers])
+        bounds = (last.steps[0], last.steps[1]) if last.steps else None
+        return Scouting(Found(bounds, *counts[:1]), [measured.steps for measured in answers])
 
     def outputs(self, noisy: Scouting, confidence: Fraction) -> tuple[Output, ...]:
         """Answers with their margins, and the bounds that they are for."""
         bounds = noisy.found.bounds
-        answers = self.within(bounds).outputs(noisy.rest, confidence) if self.rest else ()
-        shown_bounds = zip(self._names, ("lower bound", "upper bound"), bounds, strict=True)
+        asked = self.within(bounds).outputs(noisy.rest, confidence) if self._is_asked(noisy.found) else ()
+        known = {output.name: output for output in asked}
+        every = self.query.outputs if self.rest else ()
+        answers = (known.get(output.name) or self._nothing(output) for output in every)
+        shown_bounds = zip(self._names, ("lower bound", "upper bound"), bounds or (None, None), strict=True)
         return *answers, *(self._bound(name, kind, bound) for name, kind, bound in shown_bounds)
 
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
@@ -206,7 +220,13 @@ class ScoutPlan:
     def _names(self) -> tuple[str, str]:
         return _names_of_bounds(self.query)
 
-    def _bound(self, name: str, kind: str, bound: int) -> Output:
+    def _nothing(self, output: plan.Output) -> Output:
+        is_mean = isinstance(output.measure, plan.Scouted) and _is_mean(output.measure)
+        return nothing_found(output.name, "mean" if is_mean else "sum", self.groups)
+
+    def _bound(self, name: str, kind: str, bound: int | None) -> Output:
+        if bound is None:
+            return nothing_found(name, kind, self.groups)
         value = bound * self.grid
         number = int(value) if self.grid.denominator == 1 else float(value)
         return Output(name, kind, (number,) * self.groups, (0,) * self.groups)
@@ -225,20 +245,20 @@ class ScoutPlan:
         ]
 
     def _asked(self, found: Found, exact: Steps, *, noisy: bool) -> list[list[int]]:
-        if not self.rest:
+        if not self._is_asked(found):
             return []
         private = self.within(found.bounds)
         table = [self._totals(measure, found.bounds, exact) for measure in private.pushdown.measures]
         return private.randomize(table) if noisy else private.combined(table)
 
-    def _totals(self, measure: Integers, bounds: Bounds, exact: Steps) -> list[int]:
+    def _totals(self, measure: Integers, bounds: Bounds | None, exact: Steps) -> list[int]:
         """A measure of each group, from its bins."""
         match measure:
             case CountRows(None):
                 return [sum(counts) for counts, _ in self._parts(exact)]
             case CountRows():
                 return [sum(counts[:-1]) for counts, _ in self._parts(exact)]
-            case SumSteps(low=low, high=high, centre=centre, power=1) if (low, high) == bounds:
+            case SumSteps(low=low, high=high, centre=centre, power=1) if bounds and (low, high) == bounds:
                 parts = ((counts[:-1], sums[:-1]) for counts, sums in self._parts(exact))
                 return [self.scale.clamped(counts, sums, bounds) - centre * sum(counts) for counts, sums in parts]
         raise TypeError(type(measure).__name__)

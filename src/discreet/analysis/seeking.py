@@ -2,7 +2,10 @@
 
 By counts: each bin's count gets noise, and bounds are chosen from the noisy counts alone. By growth: a bound moves away
 from zero, one candidate after the other, until the sum of clamped steps hardly grows; growth is counted in rows, by how
-many rows it would take that are all beyond the next candidate, and above-threshold tells where it ends.
+many rows it would take that are all beyond the next candidate, and above-threshold tells where it ends. Noise may end
+it too early where rows are few, so the rows on each side of zero are counted as well, with noise of their own.
+
+Both ways may find nothing. That is decided from what is noisy already, and is a result of its own.
 """
 
 import math
@@ -29,15 +32,17 @@ BEYOND = Fraction(3, 8), Fraction(2, 3)
 """The same of one bin beyond the others, and by how much less with each bin that it is farther: it costs more."""
 OVERSHOT = Fraction(1, 100)
 """Twice how often noise on a threshold is so far above it that bounds are widened where nothing grows."""
+SHARE_OF_PRESENCE = Fraction(1, 10)
+"""What part of a search by growth pays for the number of rows on each side of zero."""
 BOUNDS = "lower and upper bound"
 
 Cost = Callable[[Bounds], float]
 
 
 class Found(NamedTuple):
-    """Bounds in steps, and the noisy counts that they were chosen from, where there are any."""
+    """Bounds in steps, None where nothing was found, and the noisy counts that this was decided from."""
 
-    bounds: Bounds
+    bounds: Bounds | None
     counts: tuple[int, ...] = ()
 
 
@@ -78,7 +83,7 @@ class ByCounts:
         norms = width, self.moved.l1, self.moved.l2_squared
         return (
             Measured("rows by size", noise, *norms, Fraction(1), found.counts, "bins of sizes"),
-            Measured("bounds", "chosen from the noisy counts", *norms, grid, found.bounds, BOUNDS),
+            Measured("bounds", "chosen from the noisy counts", *norms, grid, found.bounds or (), BOUNDS),
         )
 
     @property
@@ -91,33 +96,59 @@ class ByCounts:
 
 @dataclass(frozen=True)
 class ByGrowth:
-    """One above-threshold for both sides of zero, which ends once on each side that the scale has."""
+    """One above-threshold for both sides of zero, which ends once on each side that the scale has.
+
+    `presence` is the noise on the number of rows above and below zero: a side with too few of them is not believed.
+    """
 
     scale: Scale
     mechanism: AboveThreshold
+    presence: Laplace
+    moved: Sensitivity
 
     def event(self) -> events.Event:
         """What finding does, for the accountants."""
-        return self.mechanism.event()
+        return events.ComposedEvent((self.mechanism.event(), self.presence.event()))
+
+    @cached_property
+    def needed(self) -> int:
+        """How many rows a side must be seen to have, for its search to end with fewer than half of them beyond.
+
+        Noise ends a search where more rows than `beyond` are still beyond the next candidate about once in a hundred
+        searches, and makes a number of rows too large by `seen` as seldom.
+        """
+        scales, ends = self.mechanism.scales, max(len(self.scale.above), len(self.scale.below))
+        rare = -math.log(OVERSHOT)
+        beyond = -int(self.mechanism.threshold) + scales.threshold * rare + scales.comparison * (rare + math.log(ends))
+        seen = self.presence.scale * rare
+        return math.ceil(2 * beyond + seen)
 
     def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
-        """Bounds at which the sum hardly grows."""
+        """Bounds at which the sum hardly grows; zero on a side that is not seen to have enough rows."""
         above = [self.scale.clamped(counts, sums, (0, end)) for end in self.scale.above]
         below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
-        stream = self.mechanism.open()
-        high = _reached(stream, self.scale.above, above)
-        low = -_reached(stream, self.scale.below, below)
-        return Found((low, high) if low < high else self.scale.narrowest)
+        zero, stream = len(self.scale.below), self.mechanism.open()
+        rows = tuple(int(n) for n in self.presence.release([sum(counts[zero + 1 :]), sum(counts[:zero])]))
+        ends = _reached(stream, self.scale.above, above), _reached(stream, self.scale.below, below)
+        high, low = (end if seen >= self.needed else 0 for end, seen in zip(ends, rows, strict=True))
+        return Found((-low, high) if -low < high else None, rows)
 
     def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
-        """The bounds, with the noise of the comparisons."""
+        """The bounds, with the noise of the comparisons, and the rows on both sides of zero."""
         size, moved = self.mechanism.scales.comparison, int(self.mechanism.sensitivity)
-        return (Measured("bounds", "above threshold", size, moved, moved**2, grid, found.bounds, BOUNDS),)
+        norms = self.presence.scale, self.moved.l1, self.moved.l2_squared
+        return (
+            Measured("rows by sign", "discrete Laplace", *norms, Fraction(1), found.counts, "above and below zero"),
+            Measured("bounds", "above threshold", size, moved, moved**2, grid, found.bounds or (), BOUNDS),
+        )
 
     @property
     def told(self) -> str:
         """In words, with its noise."""
-        return f"bounds that are widened until the sum grows as by fewer than {-int(self.mechanism.threshold):,} rows"
+        return (
+            f"bounds that are widened until the sum grows as by fewer than {-int(self.mechanism.threshold):,} rows; "
+            f"{self.needed:,} rows on a side are needed"
+        )
 
 
 Seeker = ByCounts | ByGrowth
@@ -133,8 +164,11 @@ def by_counts(scale: Scale, spent: Spending, caps: Caps, groups: int, neighbours
 
 def by_growth(scale: Scale, epsilon: Fraction, caps: Caps, groups: int, neighbours: Neighbours) -> ByGrowth:
     """Under add_remove, rows only make sums grow on both sides."""
+    together = Caps(spread(caps, groups).l1)
+    moved = sensitivity(CountRows(), together, 1, neighbours, 2)
+    presence = Laplace(sensitivity=moved.l1, epsilon=epsilon * SHARE_OF_PRESENCE)
     words: dict[str, Any] = {
-        "epsilon": epsilon,
+        "epsilon": epsilon * (1 - SHARE_OF_PRESENCE),
         "sensitivity": spread(caps, groups).l1,
         "answers": bool(scale.below) + bool(scale.above),
         "monotone": neighbours is Neighbours.ADD_REMOVE,
@@ -142,7 +176,7 @@ def by_growth(scale: Scale, epsilon: Fraction, caps: Caps, groups: int, neighbou
     scales = AboveThreshold(threshold=0, **words).scales
     # noise on the threshold is drawn once, and where it is too high, bounds are widened without any growth
     least = math.ceil(scales.threshold * -math.log(OVERSHOT) + scales.comparison)
-    return ByGrowth(scale, AboveThreshold(threshold=-least, **words))
+    return ByGrowth(scale, AboveThreshold(threshold=-least, **words), presence, moved)
 
 
 def _reached(stream: Stream, ends: Sequence[int], totals: Sequence[int]) -> int:

@@ -44,7 +44,7 @@ def neighbours_of(session: Session, table: str) -> Neighbours:
 def asked(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:
     """Ask a question whose answer is one number: a count or a sum."""
     release = session.release(query, epsilon=epsilon, fresh=fresh)
-    return Answer(release.value(), deviation(release), release.private)
+    return Answer(release.value() or 0, deviation(release), release.private)
 
 
 def deviation(release: Release) -> float:

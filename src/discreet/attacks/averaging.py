@@ -18,7 +18,7 @@ from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import Answer, asked, checked_session, neighbours_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
-from discreet.errors import BudgetError, ParameterError, short_traceback
+from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
 from discreet.frame import Query
 from discreet.mechanisms import Laplace
@@ -32,6 +32,7 @@ _CONFIDENCE = 0.99
 _MOST_DRAWS = 50_000
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Averaging(Outcome):
     """Telling a count from the next one by the mean of many answers with fresh noise.
@@ -96,6 +97,7 @@ class Averaging(Outcome):
         )
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class StoppedAveraging(Outcome):
     """The same question asked of a session: how many different answers repeats gave, and when the ledger refused.
@@ -184,12 +186,14 @@ class StoppedAveraging(Outcome):
         )
 
 
+@short_traceback
 def repeats_needed(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
     """How many answers tell two counts apart with a confidence: their mean is then this far within half the gap."""
     level = float(probability(confidence, "confidence", example="0.99"))
     return max(1, ceil((2 * float(ndtri(level)) * deviation / gap) ** 2))
 
 
+@short_traceback
 def chance(deviation: float, answers: int, gap: int = 1) -> float:
     """How often the nearer of two counts is the true one, by the mean of so many answers."""
     return 1.0 if deviation == 0 else float(ndtr(gap * sqrt(answers) / (2 * deviation)))

@@ -18,7 +18,7 @@ from discreet.aggregates import checked_bounds
 from discreet.attacks.answers import Answer, asked, checked_session, is_anybody_else
 from discreet.attacks.outcome import Outcome, exact_figure
 from discreet.attacks.tables import as_arrow, classes, numbers
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
 from discreet.session import Session
 
@@ -30,6 +30,7 @@ _PICTURED = (10.0, 1.0)
 _SESSION = "1.96 deviations of the noise, either way"
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Differencing(Outcome):
     """The difference of two sums, and how far it is from the truth where that is known.

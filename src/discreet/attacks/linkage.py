@@ -23,7 +23,7 @@ from discreet.attacks.answers import checked_session, neighbours_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import Codes, as_arrow, classes, coded, listed, sizes
 from discreet.catalog import Value
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
 from discreet.release import Release
 from discreet.session import Session
@@ -37,6 +37,7 @@ _CLEARLY = 4.5
 _COLUMNS = '["birth_date", "zip_code"]'
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Linkage(Outcome):
     """How many candidates each known person has in a published table, and whose value is learned.
@@ -109,6 +110,7 @@ class Linkage(Outcome):
         )
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class LinkageByCounts(Outcome):
     """The same through a session: counts of who fits each description and has each value, and the guess from them.

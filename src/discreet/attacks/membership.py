@@ -26,7 +26,7 @@ from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import Outcome, counted, percent
 from discreet.attacks.tables import as_arrow, coded, listed
 from discreet.catalog import Value
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
 from discreet.mechanisms import Laplace
 from discreet.session import Session
@@ -45,6 +45,7 @@ _FEW = 20
 _FEWEST_RUNS = 100
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Membership(Outcome):
     """How well members are told from others by a score.
@@ -131,6 +132,7 @@ class Membership(Outcome):
         )
 
 
+@short_traceback
 def allowed(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
     """The most members that any score finds under (epsilon, delta) while it calls so many others members."""
     by_members = exp(epsilon) * false_positives + delta
@@ -172,6 +174,7 @@ def evaluate(
     )
 
 
+@short_traceback
 def likelihood_ratios(counts: ArrayLike, *, people: int, frequencies: ArrayLike, deviation: float = 0.0) -> Scores:
     """The logarithm of how much likelier each count is with a person of that value in than without.
 

@@ -13,6 +13,7 @@ from math import exp
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet import plots
+from discreet.errors import public_class
 from discreet.unit import Neighbours
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SCHEMA = "discreet.attack/1"
 NOT_PRIVATE = "nothing here: the session is one of dp.testing, and its answers are exact"
 
 
+@public_class
 class Outcome(ABC):
     """What an attacker has, does and learned, and what epsilon does about it."""
 

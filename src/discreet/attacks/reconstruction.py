@@ -28,7 +28,7 @@ from discreet.attacks import pictures
 from discreet.attacks.answers import asked, checked_session, neighbours_of
 from discreet.attacks.outcome import Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import as_arrow
-from discreet.errors import BudgetError, ParameterError, short_traceback
+from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.mechanisms import Laplace
 from discreet.session import Session
@@ -46,6 +46,7 @@ PEOPLE, QUESTIONS = 128, 640
 _CALLED = "it is called with a subset of people, one boolean each, and returns one finite number"
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class Reconstruction(Outcome):
     """How many of the bits came back from the answers that were given.
@@ -125,6 +126,7 @@ class Reconstruction(Outcome):
         )
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class ReconstructionCurve(Outcome):
     """What comes back at each total epsilon, as the mean of several runs.
@@ -189,22 +191,26 @@ class ReconstructionCurve(Outcome):
         )
 
 
+@short_traceback
 def exact(secret: Bits) -> Publisher:
     """A publisher who answers exactly."""
     return lambda subset: int(np.count_nonzero(secret & subset))
 
 
+@short_traceback
 def rounded(secret: Bits, to: int = 5) -> Publisher:
     """A publisher who rounds each count to the nearest multiple."""
     return lambda subset: to * round(int(np.count_nonzero(secret & subset)) / to)
 
 
+@short_traceback
 def noisy(secret: Bits, *, epsilon: Number) -> Publisher:
     """A publisher who adds fresh noise for epsilon to every answer, and does not count how many there are."""
     mechanism = Laplace(sensitivity=1, epsilon=epsilon)
     return lambda subset: int(mechanism.release(int(np.count_nonzero(secret & subset))))
 
 
+@short_traceback
 def secret_bits(people: int = PEOPLE, *, generator: np.random.Generator | None = None) -> Bits:
     """One random bit for each person."""
     bits: Bits = _generator(generator).integers(0, 2, whole(people, "people")).astype(bool)

@@ -23,7 +23,7 @@ from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, exact_figure, few_digits, percent
 from discreet.attacks.tables import as_arrow, classes, listed, numbers
 from discreet.catalog import Value
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.release import Release
 from discreet.session import Session
@@ -39,6 +39,7 @@ _LARGEST_SHOWN = 12
 Counts = NDArray[np.int64]
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class SmallGroups(Outcome):
     """What a table of exact figures gives away: groups of one, and groups with fewer people than `fewer_than`.
@@ -105,6 +106,7 @@ class SmallGroups(Outcome):
         )
 
 
+@public_class
 @dataclass(frozen=True, repr=False)
 class ToldGroups(Outcome):
     """How well small groups are told from a release: those that look small against those that are.
@@ -256,7 +258,7 @@ def against_release(
         called_one=int((noisy == 1).sum()),
         right_one=int(((noisy == 1) & (sizes == 1)).sum()),
         by_size=tuple((s, int((capped == s).sum()), int((called & (capped == s)).sum())) for s in range(least + 1)),
-        value_error=None if value is None else _value_error(release[value], exact, sizes, places),
+        value_error=None if value is None else _value_error([v or 0 for v in release[value]], exact, sizes, places),
         epsilon=float(positive(epsilon, "epsilon")),
         is_private=release.private,
         is_pure=all(noise.mechanism == "discrete Laplace" for noise in release.measured),

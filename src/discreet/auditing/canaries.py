@@ -43,7 +43,7 @@ from scipy.special import gammaln, logsumexp
 from discreet.auditing.asking import checked_alarm, checked_claim
 from discreet.auditing.claims import Approximate, Claim
 from discreet.auditing.finding import Finding, Verdict
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.release import Release
 
 Canary = TypeVar("Canary")
@@ -72,6 +72,7 @@ class Guessed:
     found: float
 
 
+@short_traceback
 def one_run(
     pipeline: Callable[[list[Canary]], Output],
     canaries: Sequence[Canary],
@@ -199,9 +200,10 @@ class SessionCanaries:
         keys = next(key for key in release.keys if key.name == self.group).values
         is_here = canary.place < len(keys) and keys[canary.place] == canary.key
         place = canary.place if is_here else keys.index(canary.key)
-        return float(release.outputs[0].values[place])
+        return float(release.outputs[0].values[place] or 0)
 
 
+@short_traceback
 def session_canaries(
     table: pa.Table, count: int, *, privacy_unit: str, group: str, values: Mapping[str, Any] | None = None
 ) -> SessionCanaries:

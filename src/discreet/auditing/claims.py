@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive, probability, rational, shown
 
 Floats = NDArray[np.float64]
@@ -183,6 +183,7 @@ class Gaussian:
             return _at_least_none(ndtri(least) - ndtri(most))
 
 
+@short_traceback
 def claim(
     *, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None, mu: Number | None = None
 ) -> Approximate | Concentrated | Gaussian:

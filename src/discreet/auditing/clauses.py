@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from discreet.auditing.finding import Finding, Verdict
+from discreet.errors import short_traceback
 
 LAYER = "contract"
 
@@ -28,6 +29,7 @@ def read(
     ]
 
 
+@short_traceback
 def require(findings: Finding | Iterable[Finding]) -> None:
     """Raise an AssertionError with one line for each claim that is broken or could not be judged, or nothing."""
     given = [findings] if isinstance(findings, Finding) else findings

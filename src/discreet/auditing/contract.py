@@ -28,7 +28,7 @@ from discreet.auditing.finding import Finding
 from discreet.auditing.fitting import grid_of, many
 from discreet.auditing.pipelines import check_session
 from discreet.auditing.statistical import audit
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError, ParameterError, short_traceback
 from discreet.events import event_of
 from discreet.exact import rational, shown
 
@@ -41,6 +41,7 @@ _DIFFER = "two releases differ"
 _MOST_COPIES = 10_000
 
 
+@short_traceback
 def check_mechanism(
     mechanism: Any,
     *,

@@ -1,4 +1,4 @@
-"""Selections, watches, noise that fits and aggregated chunks as callables of a dataset, with neighbours and claims.
+"""Selections, watches, streams, noise that fits and chunks as callables of a dataset, with neighbours and claims.
 
 Each is what a session calls under its charge, on data where one unit does most: scores that move against each other,
 questions just below a threshold before one above it, a median in a gap, an answer of one chunk from bound to bound.
@@ -12,6 +12,7 @@ from discreet.auditing import claims
 from discreet.auditing.claims import Claim
 from discreet.mechanisms import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip, TopK, keys, sampled, smooth
 from discreet.mechanisms.quantile import RankSelection
+from discreet.workloads.stream import Online
 
 EPSILON, DELTA, RHO = 1, Fraction(1, 1000), Fraction(1, 2)
 THRESHOLD = 5
@@ -43,6 +44,7 @@ def families() -> Mapping[str, Audited]:
         "above threshold": Audited(_watched(1), [4] * 6 + [6], [5] * 6 + [5], pure),
         "above threshold, twice, with gaps": Audited(_watched(2, gap=True), [4, 6, 4, 6], [5, 5, 5, 5], pure),
         "above threshold, with answers": Audited(_watched(1, with_answers=True), [4, 4, 6], [5, 5, 5], pure),
+        "stream of ranges": Audited(_streamed(), [9, 0], [10, 0], pure),
         "quantile by ranks": Audited(_ranked(), [[2, 0, 1, 0]], [[2, 0, 1, 1]], pure),
         **_found(),
         **_fitted(),
@@ -74,6 +76,17 @@ def _watched(answers: int, **words: Any) -> Callable[[Sequence[int]], object]:
 
     def told(values: Sequence[int]) -> object:
         return [(reply.is_above, reply.answer, reply.gap) for reply in watch.open().ask_many(values)]
+
+    return told
+
+
+def _streamed() -> Callable[[Sequence[int]], object]:
+    """A histogram that is wrong about both of its bins: the first range is corrected, by a number with noise."""
+    online = Online(bins=2, total=4, threshold=1, epsilon=EPSILON, corrections=1)
+
+    def told(counts: Sequence[int]) -> object:
+        answer = online.open(counts).ask(0, 1)
+        return [answer.value, answer.corrected]
 
     return told
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from discreet.errors import public_class
+
 
 class Verdict(StrEnum):
     """What an audit says of a claim. No audit can say that a claim is true.
@@ -19,6 +21,7 @@ class Verdict(StrEnum):
     SKIPPED = "skipped"
 
 
+@public_class
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """One thing examined against one claim.

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, rational, whole
 from discreet.unit import Neighbours
 
@@ -28,6 +28,7 @@ BRIMS = (2**15 - 1, 2**16 - 1, 2**24, 2**31 - 1, 2**32 - 1, 2**53, 2**63 - 1, 2*
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
+@short_traceback
 def neighbouring_lists(
     bounds: tuple[Number, Number] = (0, 1),
     *,

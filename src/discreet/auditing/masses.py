@@ -39,7 +39,7 @@ from discreet.auditing.claims import Approximate, Claim, Concentrated
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.intervals import Interval, point
 from discreet.auditing.laws import FLOATS, Exponential, Law, Stated
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import exp_up, log_down, rational
 
 LAYER = "masses"
@@ -65,6 +65,7 @@ class Judged:
     gap: float = 0.0
 
 
+@short_traceback
 def compare_masses(
     one: Mapping[Any, Fraction | int], other: Mapping[Any, Fraction | int], *, claim: Claim, name: str = "two laws"
 ) -> Finding:
@@ -80,6 +81,7 @@ def compare_masses(
     return replace(_finding(name, claim, judged, f"{len(outcomes):,} outcomes"), seconds=time.perf_counter() - started)
 
 
+@short_traceback
 def check_masses(
     mechanism: Any, *, claim: Claim | None = None, sensitivity: Fraction | int | None = None, name: str | None = None
 ) -> list[Finding]:

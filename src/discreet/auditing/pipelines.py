@@ -31,7 +31,7 @@ from discreet.auditing.noticing import Noticing
 from discreet.auditing.side_channels import compare_calls
 from discreet.auditing.statistical import LEAST_SAMPLES, audit
 from discreet.catalog import Catalog
-from discreet.errors import FAILURE, BudgetError, Failure, ParameterError, SourceError
+from discreet.errors import FAILURE, BudgetError, Failure, ParameterError, SourceError, short_traceback
 from discreet.exact import Number, positive
 from discreet.frame import Query
 from discreet.ledger import Entry, SQLiteLedger
@@ -44,6 +44,7 @@ _MOST_RELEASES = 200
 Make = Callable[[Any], Session]
 
 
+@short_traceback
 def check_session(
     session: Session,
     query: Query,
@@ -331,7 +332,7 @@ def _on_grid(asked: _Asked) -> str:
         return "a measured integer is of another type"
     for made in asked.private.recipes:
         for value in release[made.name]:
-            if not math.isfinite(value):
+            if value is None or not math.isfinite(value):
                 return f"{made.name!r} is not a finite number"
             if made.kind == "mean":
                 low, high = made.bounds or (Fraction(0), Fraction(0))

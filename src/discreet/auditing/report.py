@@ -16,7 +16,7 @@ from typing import Any
 from discreet import plots
 from discreet.auditing import figures
 from discreet.auditing.finding import Finding, Verdict
-from discreet.errors import ParameterError, UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.version import __version__
 
 FORMAT = "discreet.audit/1"
@@ -34,6 +34,7 @@ _NUMBERS, _NUMBER = {"found", "samples", "false alarm"}, ' class="number"'
 _COLUMNS = ("subject", "layer", "claim", "found", "samples", "false alarm", "verdict")
 
 
+@public_class
 @dataclass(frozen=True)
 class Report:
     """Findings with their date and the version of the library; `about` is what to type to see them again."""

@@ -32,7 +32,7 @@ from discreet.auditing.distances import INFINITE, Incomparable, Norm, distance, 
 from discreet.auditing.finding import Finding, Verdict
 from discreet.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, Registered, Workspace, source_of
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from discreet.exact import Number, rational, shown, whole
 from discreet.frame import Query
@@ -65,6 +65,7 @@ class Examined:
     pair: Pair | None
 
 
+@short_traceback
 def audit_plan(
     query: Query,
     catalog: Catalog | Session,
@@ -113,6 +114,7 @@ def examined(
     return Examined(finding, worst.pair)
 
 
+@short_traceback
 def audit_function(
     function: Callable[[Any], object],
     pairs: Iterable[tuple[Any, Any]],

@@ -55,6 +55,7 @@ from scipy.special import ndtr
 from discreet.auditing.asking import checked_calls, checked_queries, refuse_no_way_to_make_sessions
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.watching import CHANNELS, Seen, Witness, is_address, surroundings, within_a_day
+from discreet.errors import short_traceback
 from discreet.exact import Number, whole
 from discreet.frame import Query, count, table
 from discreet.release import Measured, Release
@@ -73,6 +74,7 @@ Sides = tuple[list[Run], list[Run]]
 Calls = Iterator[tuple[str, Callable[[], Any]]]
 
 
+@short_traceback
 def compare_calls(
     make_session: Callable[[Any], Session],
     one: Any,

@@ -21,6 +21,8 @@ from discreet.auditing.families import families
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.ourselves import ALL, MECHANISMS, Case, cases
 from discreet.auditing.statistical import audit
+from discreet.auditing.workloads import audited_workload, workloads
+from discreet.errors import short_traceback
 
 ALARM_OF_CONTROLS = 1e-3
 ALARM = 5e-7
@@ -32,6 +34,7 @@ class Size:
 
     mechanism: int
     families: int
+    workloads: int
     redrawn: int
     blocks: int
     whole: int
@@ -44,6 +47,7 @@ class Size:
 QUICK = Size(
     mechanism=10_000,
     families=1_000,
+    workloads=4_000,
     redrawn=2_000,
     blocks=1_000,
     whole=100,
@@ -55,6 +59,7 @@ QUICK = Size(
 LONG = Size(
     mechanism=1_000_000,
     families=50_000,
+    workloads=50_000,
     redrawn=100_000,
     blocks=100_000,
     whole=900,
@@ -65,12 +70,14 @@ LONG = Size(
 )
 
 
+@short_traceback
 def run_controls(quick: bool = True) -> list[Finding]:
     """Audit every control; a finding is VOID where it says the opposite of what is known."""
     times = (QUICK if quick else LONG).right_controls
     return [examined(control if control.is_broken else _larger(control, times)) for control in CONTROLS]
 
 
+@short_traceback
 def audit_everything(quick: bool = True) -> list[Finding]:
     """Audit every mechanism and every aggregate of discreet, in every layer."""
     size = QUICK if quick else LONG
@@ -158,10 +165,16 @@ def _mechanisms(size: Size) -> Iterator[Finding]:
 
 
 def _families(size: Size) -> Iterator[Finding]:
-    """Layer 3 on selections, watches, noise that fits and aggregated chunks."""
+    """Layer 3 on selections, watches, streams, noise that fits and aggregated chunks."""
     for name, made in families().items():
         words: dict[str, Any] = {"claim": made.claim, "samples": size.families, "alarm": ALARM, "name": name}
         yield audit(made.mechanism, made.one, made.other, **words)
+
+
+def _workloads(size: Size) -> Iterator[Finding]:
+    """Layer 3 on hierarchies, ranges and quantiles from a tree."""
+    for name, made in workloads().items():
+        yield audited_workload(name, made, size.workloads, ALARM)
 
 
 def _plans(size: Size) -> Iterator[Finding]:
@@ -214,6 +227,7 @@ def _some(aggregate: str, *mechanisms: str) -> list[Case]:
 PARTS: Mapping[str, Callable[[Size], Iterator[Finding]]] = {
     "mechanisms": _mechanisms,
     "families": _families,
+    "workloads": _workloads,
     "sensitivity": _plans,
     "releases by key": _keys,
     "releases over everything": _redrawn,

@@ -16,7 +16,7 @@ from discreet.cli import doctor, version
 from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError
 
-LATER = ("audit", "ledger", "receipt")
+LATER = ("audit", "ledger", "materialise", "receipt")
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 
 

@@ -31,6 +31,14 @@ LEAST_PYTHON = (3, 11)
 TESTED_SQLITE = (3, 37)
 LITTLE_SPACE = 5 * 10**9
 NO_SPACE = 200 * 10**6
+_TRYING_TO_READ = """
+def answer(table):
+    try:
+        open("/proc/self/status")
+    except PermissionError:
+        return sum(table["x"].to_pylist())
+    return 0
+"""
 
 
 class Status(StrEnum):
@@ -78,6 +86,7 @@ def examine() -> Iterator[Check]:
     yield entropy(os.urandom)
     yield from directory()
     yield duckdb_starts()
+    yield sandbox_works()
 
 
 def python_version(version: tuple[int, ...]) -> Check:
@@ -181,6 +190,26 @@ def duckdb_starts() -> Check:
     if total != 499_500:
         return Check("engine", Status.PROBLEM, "DuckDB adds wrongly", remedy)
     return Check("engine", Status.OK, "DuckDB starts and answers")
+
+
+def sandbox_works() -> Check:
+    """Whether a function runs in a locked process, which isolation is in force, and that it holds."""
+    told = "session.sample cannot run functions"
+    try:
+        sandbox, arrow = import_module("discreet.sandbox"), import_module("pyarrow")
+        limits = sandbox.Limits(seconds=20, workers=1, constant_time=False)
+        with sandbox.Sandbox(_TRYING_TO_READ, limits=limits) as tried:
+            answers = tried.outputs([(0, arrow.table({"x": [20, 22]}))], default=-1)
+            isolation = ", ".join(tried.isolation)
+    except Refusal as refusal:
+        return Check("sandbox", Status.WARNING, f"{told}: {refusal.because}", refusal.instead)
+    except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
+        remedy = "let this process start others and write to its temporary directory"
+        return Check("sandbox", Status.WARNING, f"{told}: {_first_line(error)}", remedy)
+    if answers != [42]:
+        remedy = "do not use session.sample here, and report this"
+        return Check("sandbox", Status.PROBLEM, "a locked function gave a wrong answer, or opened a file", remedy)
+    return Check("sandbox", Status.OK, f"a function ran in a process of its own, cut off from: {isolation}")
 
 
 def _dependencies() -> Iterator[Check]:

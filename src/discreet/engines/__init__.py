@@ -2,7 +2,8 @@
 
 The contract, which one test suite holds every engine to:
 
-- `prepare` binds a question against declared types and known columns; it reads no row and may refuse.
+- `prepare` binds a question against declared types and known columns; it reads no protected row and may refuse. Rows
+  that it makes of public tables are named after what those hold, and none are used that were made of other contents.
 - `run` answers with whole numbers, one list per measure, in the order of the public keys; absent keys are zeros. Where
   keys are open it names those that enough units have, in the order of their own values, and no others.
 - The same question on the same rows with the same key gives the same integers, whatever the order of the rows.
@@ -16,10 +17,12 @@ from typing import Protocol
 
 from discreet.catalog import ColumnType
 from discreet.engines.chunking import LARGEST_CHUNK, Chunk
+from discreet.engines.contents import States
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.files import located, public_location
+from discreet.engines.identity import Opened, is_registered, same_rows
 from discreet.engines.opening import draft, engine_of, engines_of, has_tables, source_of
-from discreet.engines.sources import Source, unreadable_column
+from discreet.engines.sources import Source, Statements, unreadable_column
 from discreet.engines.sql import Prepared, PreparedChunks, Registered
 from discreet.engines.workspace import Workspace
 from discreet.progress import Stage
@@ -29,17 +32,22 @@ __all__ = [
     "Chunk",
     "DuckDB",
     "Engine",
+    "Opened",
     "Prepared",
     "PreparedChunks",
     "Registered",
     "Source",
+    "Statements",
+    "States",
     "Workspace",
     "draft",
     "engine_of",
     "engines_of",
     "has_tables",
+    "is_registered",
     "located",
     "public_location",
+    "same_rows",
     "source_of",
     "unreadable_column",
 ]
@@ -55,7 +63,7 @@ class Engine(Protocol):
         """Take the key that orders a table's rows."""
 
     def prepare(self, question: Pushdown) -> Prepared:
-        """Bind a question without reading a row."""
+        """Bind a question without reading a protected row."""
 
     def run(self, prepared: Prepared) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers, and in keys where those are open."""
@@ -68,6 +76,9 @@ class Engine(Protocol):
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""
+
+    def exposures(self) -> tuple[str, ...]:
+        """Records outside discreet that show exact row counts, and are switched on."""
 
     def close(self) -> None:
         """Give back everything, prepared tables and spill files included."""

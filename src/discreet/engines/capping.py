@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.catalog import ColumnType
 from discreet.engines import lower
-from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.dialect import Dialect, Reads, Stored
 from discreet.pushdown import MissingUnits, Read, Scan, SumSteps
 from discreet.unit import Caps
 
@@ -25,11 +25,12 @@ _COARSE_UP_TO = 2.0**43
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows are read: a relation, how it stores its columns, and the key that orders the rows of a unit."""
+    """Where rows are read: a relation, how it stores its columns, how these are read, and the key that orders rows."""
 
     relation: str
     stored: Mapping[str, Stored]
     key: int
+    reads: Reads
 
 
 def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
@@ -38,7 +39,7 @@ def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
     The columns of a joined relation were read already, where its tables are.
     """
     columns = ", ".join(
-        name if scan.base else f"{dialect.reads[place.stored[read.column], read.type].format(name)} AS {name}"
+        name if scan.base else f"{place.reads[place.stored[read.column], read.type].format(name)} AS {name}"
         for read in _laid_out(scan, dialect)
         for name in (dialect.quoted(read.column),)
     )

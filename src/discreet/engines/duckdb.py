@@ -137,8 +137,7 @@ class DuckDB(SQLEngine):
         """A connection of this thread's own; a frame is visible only where it is registered."""
         cursor = self._connection.cursor()
         try:
-            for setting in ("enable_progress_bar_print = false", "enable_progress_bar = true"):
-                cursor.execute(f"SET {setting}")
+            _track_progress(cursor)
             for table in tables:
                 frame = self._sources[table].source.frame
                 if frame is not None:
@@ -333,7 +332,6 @@ def _locked_down(
         "SET autoload_known_extensions = false",
         "SET python_enable_replacements = false",
         "SET enable_logging = false",
-        "SET enable_progress_bar = false",
         "SET allowed_configs = ['enable_progress_bar', 'enable_progress_bar_print']",
         f"SET allowed_paths = [{', '.join(paths)}]",
         *([f"SET memory_limit = {_text(_share(memory_limit))}"] if memory_limit else []),
@@ -341,17 +339,41 @@ def _locked_down(
         "SET enable_external_access = false",
         "SET lock_configuration = true",
     ]
-    try:
-        for setting in settings:
+    _turn_off_progress(connection)
+    for setting in settings:
+        try:
             connection.execute(setting)
-    except duckdb.Error:
-        connection.close()
-        raise SourceError(
-            "an engine that cannot be set up",
-            because="DuckDB did not take its settings",
-            instead='memory_limit="4GB", threads=2, and files that exist',
-        ) from None
+        except duckdb.Error:
+            connection.close()
+            raise _refused_setting(setting) from None
     return connection
+
+
+def _track_progress(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Let DuckDB count how far a query is, and print nothing.
+
+    In a Jupyter kernel without ipywidgets DuckDB refuses every setting of its progress bar, and has none: queries then
+    run without a percentage.
+    """
+    with suppress(duckdb.InvalidInputException):
+        for setting in ("enable_progress_bar_print = false", "enable_progress_bar = true"):
+            cursor.execute(f"SET {setting}")
+
+
+def _turn_off_progress(connection: duckdb.DuckDBPyConnection) -> None:
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
+
+
+def _refused_setting(setting: str) -> SourceError:
+    """The refusal of a setting that DuckDB does not take; only two of them come from a person."""
+    name = setting.removeprefix("SET ").split()[0]
+    instead = {"memory_limit": 'memory_limit="4GB"', "threads": "threads=2"}.get(name)
+    return SourceError(
+        "an engine that cannot be set up",
+        because=f"DuckDB did not take {name}" if instead else f"DuckDB {duckdb.__version__} did not take {name}",
+        instead=instead or "a release of DuckDB that discreet is tested with: pip install 'duckdb>=2.0,<3'",
+    )
 
 
 def _share(memory_limit: str) -> str:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.catalog import ColumnType
 from discreet.engines import lower
-from discreet.engines.dialect import Dialect, Stored
+from discreet.engines.dialect import Dialect, Reads, Stored
 from discreet.pushdown import (
     Apply,
     Average,
@@ -30,8 +30,8 @@ from discreet.pushdown import (
 
 EXACT = 2**53
 
-Places = Mapping[str, tuple[str, Mapping[str, Stored]]]
-"""By table: the relation to read, and how it stores its columns."""
+Places = Mapping[str, tuple[str, Mapping[str, Stored], Reads]]
+"""By table: the relation to read, how it stores its columns, and how these are read."""
 
 
 def relation(base: Base, places: Places, dialect: Dialect) -> str:
@@ -67,9 +67,9 @@ def _reads(term: Term) -> Iterator[Read]:
 
 
 def _rows(leaf: Rows, places: Places, dialect: Dialect) -> str:
-    source, stored = places[leaf.table]
+    source, stored, reads = places[leaf.table]
     columns = ", ".join(
-        f"{dialect.reads[stored[read.column], read.type].format(dialect.quoted(read.column))} AS {dialect.quoted(name)}"
+        f"{reads[stored[read.column], read.type].format(dialect.quoted(read.column))} AS {dialect.quoted(name)}"
         for name, read in _read(leaf).items()
     )
     rows = f"SELECT {columns or '1 AS discreet_row'} FROM {source}"

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from discreet.catalog import ColumnType
 from discreet.engines import duckdb, postgres, sources, spark, sqlite
-from discreet.engines.sources import Source
+from discreet.engines.sources import UNSTATED, Source, Statements
 from discreet.engines.sql import Registered, SQLEngine
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError
@@ -34,7 +34,7 @@ class EngineModule(Protocol):
     def is_source(self, data: object) -> bool:
         """Whether the engine reads such a thing; asked without importing a driver."""
 
-    def source(self, data: object, table: str | None) -> Source:
+    def source(self, data: object, table: str | None, stated: Statements) -> Source:
         """The source, by its schema alone."""
 
     def draft(self, source: Source) -> dict[str, ColumnType]:
@@ -44,13 +44,15 @@ class EngineModule(Protocol):
 MODULES: tuple[EngineModule, ...] = (postgres, spark, sqlite)
 
 
-def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
+def source_of(
+    data: object, *, delimiter: str | None = None, table: str | None = None, stated: Statements = UNSTATED
+) -> Source:
     """Recognise a path, a frame, or a table of any engine."""
     data = _address(data)
     for module in MODULES:
         if module.is_source(data):
-            return module.source(data, table)
-    return sources.source_of(data, delimiter=delimiter, table=table)
+            return module.source(data, table, stated)
+    return sources.source_of(data, delimiter=delimiter, table=table, stated=stated)
 
 
 def has_tables(data: object) -> bool:

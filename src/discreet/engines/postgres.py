@@ -18,10 +18,13 @@ import pyarrow as pa
 from discreet.catalog import ColumnType
 from discreet.engines import lower, reading
 from discreet.engines import postgres_server as server
+from discreet.engines import postgres_views as views
 from discreet.engines.carrying import distinct_names
 from discreet.engines.chunking import batches_of
 from discreet.engines.dialect import DRAFTED, Dialect, Reads, Stored, finite
-from discreet.engines.sources import Source
+from discreet.engines.postgres_columns import columns_of
+from discreet.engines.postgres_identity import identity
+from discreet.engines.sources import UNSTATED, Source, Statements
 from discreet.engines.sql import Prepared, Registered, Shelf, SQLEngine
 from discreet.errors import SourceError, UnsupportedError
 from discreet.pushdown import Pushdown, SumSteps
@@ -174,8 +177,11 @@ def is_source(data: object) -> bool:
     return isinstance(data, str) and _ADDRESS.match(data) is not None
 
 
-def source(data: object, table: str | None) -> Source:
-    """A table by its address and name; the catalog of the server is read, and no row."""
+def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:
+    """A table by its address and name; the catalog of the server is read, and no row.
+
+    A view that its definition does not show to be row-local is refused, unless its owner stated that it is.
+    """
     address = str(data)
     found = _ADDRESS.match(address)
     if found is None or found["driver"]:
@@ -192,13 +198,16 @@ def source(data: object, table: str | None) -> Source:
         )
     with server.connect(address) as connection:
         relation = server.relation(connection, table, {})
-        columns = server.columns(connection, relation)
+        columns = columns_of(connection, relation)
         server.warn(relation)
         distinct_names([column.name for column in columns])
-        place = server.public_address(connection, relation.database)
+        if relation.is_view and not stated.row_local:
+            views.refuse_view(connection, relation.oid, relation.name)
+        if relation.is_filtered and not stated.row_local:
+            views.refuse_policies(connection, relation.oid, relation.name)
         return Source(
             "postgres",
-            f"{place}#{relation.name}",
+            identity(connection, relation),
             tuple(column.name for column in columns if column.unreadable is None),
             table=relation.name,
             unreadable={column.name: column.unreadable for column in columns if column.unreadable is not None},
@@ -209,7 +218,7 @@ def source(data: object, table: str | None) -> Source:
 def draft(source: Source) -> dict[str, ColumnType]:
     """The types that the columns seem to have, by the catalog of the server alone."""
     with server.connect(source.address or "") as connection:
-        columns = server.columns(connection, server.relation(connection, source.table or "", {}))
+        columns = columns_of(connection, server.relation(connection, source.table or "", {}))
     drafted = {column.name: DRAFTED[column.stored] for column in columns if column.unreadable is None}
     return drafted | {c.name: ColumnType.BINARY for c in columns if c.type == "bytea" and c.unreadable is None}
 
@@ -298,11 +307,13 @@ class PostgreSQL(SQLEngine):
     def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
         with self._connected(table) as connection:
             relation = server.relation(connection, source.table or "", self._settings)
-            columns = [each for each in server.columns(connection, relation) if each.unreadable is None]
+            columns = [each for each in columns_of(connection, relation) if each.unreadable is None]
         reads = ", ".join(
             f"{column.read(name)} AS {name}" for column in columns for name in (DIALECT.quoted(column.name),)
         )
-        return f"(SELECT {reads} FROM {relation.name}) AS source", {each.name: each.stored for each in columns}
+        # OFFSET 0 keeps our conditions out of a view: its own WHERE may keep cells from expressions that fail on them
+        fence = " OFFSET 0" if relation.is_view else ""
+        return f"(SELECT {reads} FROM {relation.name}{fence}) AS source", {each.name: each.stored for each in columns}
 
     def _named(self, kind: str, thing: object) -> str:
         return f"pg_temp.{super()._named(kind, thing)}"

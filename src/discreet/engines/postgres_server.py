@@ -5,7 +5,6 @@ in UTC, and a role that may read the table and make temporary tables is all that
 never. What the driver says when something fails may hold names, cells or a password, and is never passed on.
 """
 
-import ipaddress
 import logging
 import os
 import re
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.dialect import Stored
 from discreet.errors import SourceError, suggestion
 
 if TYPE_CHECKING:
@@ -47,30 +45,6 @@ SETTINGS: Mapping[str, str] = {
     "jit": "off",
 }
 
-_NUMBERS = {
-    "int2": Stored.INTEGER,
-    "int4": Stored.INTEGER,
-    "int8": Stored.INTEGER,
-    "oid": Stored.INTEGER,
-    "float4": Stored.REAL,
-    "float8": Stored.REAL,
-    "numeric": Stored.DECIMAL,
-    "bool": Stored.BOOLEAN,
-    "date": Stored.DATE,
-    "timestamp": Stored.TIMESTAMP,
-    "timestamptz": Stored.ZONED,
-}
-_TEXTS = ("text", "varchar", "bpchar", "char", "name", "uuid", "inet", "cidr", "macaddr", "macaddr8")
-_PLAIN = {
-    Stored.INTEGER: "bigint",
-    Stored.REAL: "double precision",
-    Stored.DECIMAL: "numeric",
-    Stored.WIDE: "numeric",
-    Stored.BOOLEAN: "boolean",
-    Stored.DATE: "date",
-    Stored.TIMESTAMP: "timestamp",
-    Stored.ZONED: "timestamptz",
-}
 _ROWS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialised view", "f": "foreign table"}
 # What the driver says: it holds no code where no connection was made, and in another language none of this is found.
 _CAUSES = {
@@ -127,11 +101,11 @@ _REASONS = {
     ),
 }
 _STATES = {"28P01": "role", "28000": "role", "3D000": "database", "42501": "right"}
-_SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
-
 _SUITABLE = """
 SELECT pg_is_in_recovery(), has_database_privilege(current_database(), 'TEMPORARY'),
-       quote_ident(current_database()), quote_ident(current_user)
+       quote_ident(current_database()), quote_ident(current_user),
+       ARRAY(SELECT format('DROP CAST (%s AS %s);', castsource::regtype, casttarget::regtype) FROM pg_cast
+             WHERE oid >= 16384 AND castmethod <> 'i' AND castsource < 10000 AND casttarget < 10000 ORDER BY 1)
 """
 _RELATION = """
 SELECT c.relkind::text, format('%%I.%%I', n.nspname, c.relname), quote_ident(n.nspname),
@@ -142,22 +116,6 @@ SELECT c.relkind::text, format('%%I.%%I', n.nspname, c.relname), quote_ident(n.n
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_roles AS r ON r.rolname = current_user
 WHERE c.oid = %s
 """
-_COLUMNS = """
-WITH RECURSIVE typed AS (
-  SELECT attnum, attname, atttypid AS type, atttypmod AS modifier, false AS is_domain,
-         has_column_privilege(attrelid, attnum, 'SELECT') AS is_granted
-  FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped
-  UNION ALL
-  SELECT attnum, attname, t.typbasetype, CASE WHEN modifier < 0 THEN t.typtypmod ELSE modifier END, true, is_granted
-  FROM typed JOIN pg_type AS t ON t.oid = typed.type WHERE t.typtype = 'd'
-)
-SELECT attname::text, t.typname::text, n.nspname = 'pg_catalog', t.typtype::text, modifier, is_domain, is_granted,
-       EXISTS (SELECT FROM pg_cast AS c
-               WHERE c.castsource = t.oid AND c.casttarget = 'text'::regtype AND c.castmethod = 'b')
-FROM typed JOIN pg_type AS t ON t.oid = typed.type JOIN pg_namespace AS n ON n.oid = t.typnamespace
-WHERE t.typtype <> 'd' ORDER BY attnum
-"""
-
 _NAMED = """
 SELECT n.nspname::text, c.relname::text, format('%I.%I', n.nspname, c.relname), quote_ident(n.nspname),
        quote_ident(current_user), has_schema_privilege(n.oid, 'USAGE')
@@ -169,38 +127,11 @@ _PART = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"|(?P<bare>[^."]+)')
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column by the catalog: its type under all domains, and whether the role may read it."""
-
-    name: str
-    type: str
-    stored: Stored
-    is_domain: bool
-    is_granted: bool
-
-    def read(self, name: str) -> str:
-        """The quoted column as the type that it is stored as; text by its bytes, other things by being there."""
-        if self.stored is Stored.TEXT:
-            return f'CAST({name} AS text) COLLATE "C"'
-        if self.stored is Stored.OTHER:
-            return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN TRUE END"
-        return f"CAST({name} AS {_PLAIN[self.stored]})" if self.is_domain or self.type == "oid" else name
-
-    @property
-    def unreadable(self) -> str | None:
-        """Why it cannot be read, or None."""
-        if not self.is_granted:
-            return "the role may not read it"
-        if self.name in _SYSTEM_COLUMNS:
-            return "PostgreSQL keeps this name for itself, and no table of ours could have such a column"
-        return None
-
-
-@dataclass(frozen=True)
 class Relation:
     """A table, view or the like, by its full name, and what the role may do with it."""
 
     oid: int
+    kind: str
     name: str
     schema: str
     database: str
@@ -209,6 +140,11 @@ class Relation:
     is_owner: bool
     is_filtered: bool
     writes: tuple[str, ...]
+
+    @property
+    def is_view(self) -> bool:
+        """Whether its rows are computed when they are read."""
+        return self.kind == "v"
 
 
 def driver() -> ModuleType:
@@ -303,7 +239,9 @@ def set_up(connection: "psycopg.Connection[Any]", more: Mapping[str, str]) -> No
     _suited(connection, *row)
 
 
-def _suited(connection: "psycopg.Connection[Any]", is_standby: bool, may_keep: bool, database: str, role: str) -> None:
+def _suited(
+    connection: "psycopg.Connection[Any]", is_standby: bool, may_keep: bool, database: str, role: str, casts: list[str]
+) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if connection.info.server_version < OLDEST:
         raise SourceError(
@@ -329,13 +267,19 @@ def _suited(connection: "psycopg.Connection[Any]", is_standby: bool, may_keep: b
             because="capped rows and public keys are kept in temporary tables",
             instead=f"GRANT TEMPORARY ON DATABASE {database} TO {role};",
         )
+    if casts:
+        raise SourceError(
+            "a PostgreSQL database with casts of its own between PostgreSQL's types",
+            because="cells are read by casts, and these would read them in another way, or fail on one",
+            instead=" ".join(casts),
+        )
 
 
 def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mapping[str, str]) -> Relation:
     """The table that the role means by a name, by its own search path; the connection is set up on the way."""
-    oid = _oid(connection, table)
+    oid = oid_of(connection, table)
     set_up(connection, settings)
-    row = None if oid is None else _fetched(connection, _RELATION, oid)
+    row = None if oid is None else fetched(connection, _RELATION, oid)
     if not row:
         raise _no_table(connection, table)
     kind, name, schema, database, role, is_superuser, is_owner, is_filtered, writes = row[0]
@@ -345,12 +289,12 @@ def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mappin
             because=f"rows come from a {', a '.join(_ROWS.values())}",
             instead="a view over what you want to protect, made by its owner",
         )
-    return Relation(oid or 0, name, schema, database, role, is_superuser, is_owner, is_filtered, tuple(writes))
+    return Relation(oid or 0, kind, name, schema, database, role, is_superuser, is_owner, is_filtered, tuple(writes))
 
 
 def _no_table(connection: "psycopg.Connection[Any]", table: str) -> SourceError:
     """Which table may have been meant, among those that the role may look at, or which right is missing."""
-    named = _fetched(connection, _NAMED)
+    named = fetched(connection, _NAMED)
     parts = [(part["quoted"] or part["bare"]).replace('""', '"').casefold() for part in _PART.finditer(table)]
     schema, name = parts[-2] if len(parts) > 1 else None, parts[-1] if parts else ""
     for its_schema, its_name, _, quoted, role, is_open in named:
@@ -380,7 +324,7 @@ def _meant(schema: str | None, name: str, seen: list[tuple[str, str]]) -> Iterat
         yield suggestion("", wholes)
 
 
-def _oid(connection: "psycopg.Connection[Any]", table: str) -> int | None:
+def oid_of(connection: "psycopg.Connection[Any]", table: str) -> int | None:
     """By the rules of SQL first, then letter by letter: few people quote a name with capitals."""
     exact = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
     psycopg = driver()
@@ -394,40 +338,15 @@ def _oid(connection: "psycopg.Connection[Any]", table: str) -> int | None:
     return None
 
 
-def _fetched(connection: "psycopg.Connection[Any]", query: Any, *oid: int) -> list[tuple[Any, ...]]:
+def fetched(
+    connection: "psycopg.Connection[Any]", query: Any, values: int | Mapping[str, str] | None = None
+) -> list[tuple[Any, ...]]:
+    """The rows of a catalog query about a relation or other values; none where the server does not answer it."""
     psycopg = driver()
     try:
-        return connection.execute(query, oid or None).fetchall()
+        return connection.execute(query, (values,) if isinstance(values, int) else values).fetchall()
     except psycopg.Error:
         return []
-
-
-def columns(connection: "psycopg.Connection[Any]", table: Relation) -> list[Column]:
-    """The columns of a table by the catalog; one of which the role may read nothing is refused."""
-    found = [
-        Column(name, kind if is_ours else "", _stored(kind, is_ours, sort, modifier, is_text), is_domain, is_granted)
-        for name, kind, is_ours, sort, modifier, is_domain, is_granted, is_text in _fetched(
-            connection, _COLUMNS, table.oid
-        )
-    ]
-    if not any(column.is_granted for column in found):
-        raise SourceError(
-            f"a table that the role may not read: {table.name}",
-            because=f"{table.role} has no right to any of its columns",
-            instead=f"GRANT SELECT ON {table.name} TO {table.role};",
-        )
-    return found
-
-
-def _stored(kind: str, is_ours: bool, sort: str, modifier: int, is_text: bool) -> Stored:
-    """How a type is stored; of types that users made only enumerations and other spellings of text are text."""
-    if sort == "e" or (is_text and sort == "b") or (is_ours and kind in _TEXTS):
-        return Stored.TEXT
-    if not is_ours:
-        return Stored.OTHER
-    if kind == "numeric" and modifier >= 0 and (((modifier - 4) & 0x7FF) ^ 1024) - 1024 <= 0:
-        return Stored.WIDE
-    return _NUMBERS.get(kind, Stored.OTHER)
 
 
 def warn(table: Relation) -> None:
@@ -459,18 +378,3 @@ def warn(table: Relation) -> None:
             table.name,
             table.role,
         )
-
-
-def public_address(connection: "psycopg.Connection[Any]", database: str) -> str:
-    """Where the database is, without the role: the same for every spelling of this machine."""
-    host = connection.info.host.lower().rstrip(".")
-    if not host or host.startswith(("/", "@")) or _is_loopback(host):
-        host = "localhost"
-    return f"postgresql://{f'[{host}]' if ':' in host else host}:{connection.info.port}/{database}"
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -16,9 +16,14 @@ FLUSHING = 1e-134
 """Adding and subtracting it turns what is below 1e-150 into zero, minus zero included, and changes no larger number
 that a table about people holds: values between 1e-134 and 1e-118 may change in their last bit."""
 
+ROUNDED = "floor({0} + {1} + {1})"
+"""Half up, by adding one quarter {1} twice: from 2^52 on adding one half would itself round an odd integer up."""
+
 WHOLE = " {0,99}[+-]?[0-9]{1,38} {0,99}"
 NUMBER = " {0,99}[+-]?([0-9]{1,38}([.][0-9]{0,50})?|[.][0-9]{1,50})([eE][+-]?[0-9]{1,2})? {0,99}"
 TRUE = "[Tt]([Rr][Uu][Ee])?|[Yy]([Ee][Ss])?|1"
+TRUTHS = {"[Tt][Rr][Uu][Ee]": 1, "[Ff][Aa][Ll][Ss][Ee]": 0}
+"""What a stored truth value prints, and the number that it reads as."""
 FALSE = "[Ff]([Aa][Ll][Ss][Ee])?|[Nn][Oo]?|0"
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
 _LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)"
@@ -60,7 +65,7 @@ def standard(p: Primitives) -> Reads:
         (Stored.INTEGER, ColumnType.INTEGER): p.bigint,
         (Stored.INTEGER, ColumnType.REAL): p.double,
         (Stored.INTEGER, ColumnType.TEXT): p.varchar,
-        (Stored.INTEGER, ColumnType.BOOLEAN): "({0} <> 0)",
+        (Stored.INTEGER, ColumnType.BOOLEAN): "CASE {0} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END",
         (Stored.WIDE, ColumnType.INTEGER): p.wide,
         (Stored.WIDE, ColumnType.REAL): p.decimal_real,
         (Stored.WIDE, ColumnType.TEXT): p.varchar,
@@ -92,7 +97,7 @@ def _real(p: Primitives) -> str:
 
 def _real_as_integer(value: str, p: Primitives) -> str:
     within = p.limited.format(p.double.format(value), p.real.format(finite(2.0**63)))
-    return p.bigint.format(f"floor({within} + {p.real.format(finite(0.5))})")
+    return p.bigint.format(ROUNDED.format(within, p.real.format(finite(0.25))))
 
 
 def _matches(p: Primitives, pattern: str) -> str:
@@ -109,12 +114,18 @@ def _texts(p: Primitives) -> dict[tuple[Stored, ColumnType], str]:
     return {
         (Stored.TEXT, ColumnType.TEXT): "{0}",
         (Stored.TEXT, ColumnType.INTEGER): f"CASE WHEN {_matches(p, WHOLE)} THEN {p.whole_text} "
-        f"WHEN {number} THEN {_real_as_integer('{0}', p)} END",
-        (Stored.TEXT, ColumnType.REAL): f"CASE WHEN {number} THEN {p.double} + {p.real.format(finite(0.0))} END",
+        f"WHEN {number} THEN {_real_as_integer('{0}', p)} {_truths(p, '{0}')} END",
+        (Stored.TEXT, ColumnType.REAL): f"CASE WHEN {number} THEN {p.double} + {p.real.format(finite(0.0))} "
+        f"{_truths(p, p.real.format('{0}.0e0'))} END",
         (Stored.TEXT, ColumnType.BOOLEAN): f"CASE {true} {false} END",
         (Stored.TEXT, ColumnType.DATE): f"CASE {day} {p.date} {time} {p.date.format(p.timestamp)}{zoned_date} END",
         (Stored.TEXT, ColumnType.TIMESTAMP): f"CASE {day} {p.timestamp} {time} {p.timestamp}{zoned_time} END",
     }
+
+
+def _truths(p: Primitives, number: str) -> str:
+    """The branches that read true and false as numbers."""
+    return " ".join(f"WHEN {_matches(p, word)} THEN {number.format(value)}" for word, value in TRUTHS.items())
 
 
 def _times(p: Primitives) -> dict[tuple[Stored, ColumnType], str]:

@@ -6,17 +6,17 @@ content. Opening a source reads its header or schema, never a row.
 
 import csv
 import datetime as dt
-import hashlib
 import re
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
+from discreet.catalog import ColumnType
+from discreet.engines import inferred
 from discreet.engines.carrying import carried, distinct_names, unreadable_columns
 from discreet.engines.files import Files, files_of, found, parquet_rows
 from discreet.errors import ParameterError, Refusal, SourceError, suggestion
@@ -34,8 +34,22 @@ _ENDINGS: dict[str, Kind] = {
     ".db": "duckdb",
 }
 _LONGEST_HEADER = 1_000_000
-_LARGEST_HASHED = 2**26
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What an owner states about a source that its schema does not show; recorded with the registration.
+
+    `fixed_schema`: the column types were declared to whatever read the rows, and do not depend on them.
+    `row_local`: every row of a view is computed from rows of one privacy unit alone.
+    """
+
+    fixed_schema: bool = False
+    row_local: bool = False
+
+
+UNSTATED = Statements()
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,8 @@ class Source:
     columns cannot travel; `looks` is what a frame of Python objects seems to hold, for drafting a catalog alone.
     `folders` are the columns that only the names of folders hold; `paths` is empty where only Arrow can open files.
     `address` says where a database is, and may hold a password: it is never shown.
+    `undeclared` is an in-memory table as it was given, until the catalog says how its columns are declared; from then
+    on the source `is_inferred`.
     """
 
     kind: Kind
@@ -60,36 +76,35 @@ class Source:
     looks: pa.Schema | None = None
     folders: tuple[str, ...] = ()
     address: str | None = field(default=None, repr=False)
+    undeclared: pa.Table | None = field(default=None, repr=False)
+    is_inferred: bool = False
 
-    def state(self) -> str:
-        """What tells that a public source has changed; never asked of a protected one, of whose rows it would tell."""
-        files = [Path(path) for path in self.paths]
-        if files and all(file.is_file() for file in files):
-            return repr([(file.stat().st_size, file.stat().st_mtime_ns) for file in files])
-        return self._content
-
-    @cached_property
-    def _content(self) -> str:
-        """A name for what a small frame holds; of anything else one for this opening alone."""
-        if isinstance(self.frame, pa.Table) and self.frame.nbytes <= _LARGEST_HASHED:
-            return _digest(self.frame)
-        return secrets.token_hex(8)
-
-
-def _digest(frame: pa.Table) -> str:
-    """A name for what a small table holds."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, frame.schema) as stream:
-        stream.write_table(frame)
-    return hashlib.sha256(sink.getvalue()).hexdigest()
+    def declared(self, columns: Mapping[str, ColumnType]) -> "Source":
+        """The source as the catalog declares it: an in-memory table whose types were inferred has these columns."""
+        if self.undeclared is None:
+            return self
+        unreadable = inferred.unreadable_columns(columns)
+        frame = inferred.declared_columns(self.undeclared, [name for name in columns if name not in unreadable])
+        return replace(
+            self,
+            columns=tuple(columns),
+            frame=_travelling(frame),
+            schema=frame.schema,
+            unreadable=unreadable,
+            undeclared=None,
+            is_inferred=True,
+        )
 
 
 def unreadable_column(table: str, column: str, source: Source) -> SourceError:
-    """The refusal of a column that cannot be read so that no cell makes it fail."""
+    """The refusal of a column that cannot be read so that no cell makes it fail, or changes how others are read."""
     return SourceError(
-        f"column {column!r} of {table!r}",
+        f"column {column!r} of {table!r}{', an in-memory table' if source.is_inferred else ''}",
         because=source.unreadable[column],
-        instead="a column of plain text, numbers, dates or times, written by the owner",
+        instead='dp.protect("visits.csv", ...), which reads the file itself, or fixed_schema=True if the column types '
+        "were declared to the reader and do not depend on the rows"
+        if source.is_inferred
+        else "a column of plain text, numbers, dates or times, written by the owner",
     )
 
 
@@ -133,7 +148,13 @@ def unwanted_table(table: str, what: str) -> ParameterError:
     )
 
 
-def source_of(data: object, *, delimiter: str | None = None, table: str | None = None) -> Source:
+def source_of(
+    data: object,
+    *,
+    delimiter: str | None = None,
+    table: str | None = None,
+    stated: Statements = UNSTATED,
+) -> Source:
     """Recognise a path, a glob, a directory or a URI, or a frame: Arrow, pandas, Polars, a DuckDB relation."""
     if isinstance(data, str | Path):
         return _from_path(str(data), delimiter, table)
@@ -148,10 +169,10 @@ def source_of(data: object, *, delimiter: str | None = None, table: str | None =
             because="it gives its rows once, and every question reads them again",
             instead='dp.protect(reader.read_all(), name="visits", ...)',
         )
-    return _from_frame(data)
+    return _from_frame(data, stated)
 
 
-def _from_frame(data: object) -> Source:
+def _from_frame(data: object, stated: Statements) -> Source:
     frame, looks = _as_frame(data)
     if frame is None:
         raise SourceError(
@@ -160,7 +181,7 @@ def _from_frame(data: object) -> Source:
             "a Spark DataFrame, or postgresql://host/database with table=",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
-    distinct_names(frame.column_names)
+    _require_names(frame.column_names, stated)
     left = unreadable_columns(frame.schema, is_parquet=False)
     kept = frame.drop_columns(list(left))
     return Source(
@@ -171,7 +192,13 @@ def _from_frame(data: object) -> Source:
         schema=kept.schema,
         unreadable=left,
         looks=_without(looks, left),
+        undeclared=None if stated.fixed_schema else frame,
     )
+
+
+def _require_names(names: Sequence[str], stated: Statements) -> None:
+    """Refuse names that could be taken for each other; one person's record may bring another spelling of a name."""
+    distinct_names(names if stated.fixed_schema else [f"{name} {name.encode().hex()}" for name in names])
 
 
 def _from_path(location: str, delimiter: str | None, table: str | None) -> Source:
@@ -189,7 +216,10 @@ def _from_path(location: str, delimiter: str | None, table: str | None) -> Sourc
         )
     if kind == "csv":
         separator = delimiter or ("\t" if files.ending == ".tsv" else ",")
-        return Source("csv", files.identity, _one_header(files.paths, separator), files.paths, separator)
+        columns = _one_header(files.paths, separator)
+        if delimiter is None and len(columns) == 1:
+            _refuse_another_delimiter(columns[0])
+        return Source("csv", files.identity, columns, files.paths, separator)
     if kind == "duckdb":
         return _from_database(location, files, table)
     raise SourceError(
@@ -239,6 +269,17 @@ def _one_header(paths: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
     return headers.pop()
 
 
+def _refuse_another_delimiter(column: str) -> None:
+    """Refuse a header that is one name by the usual delimiter and several by another."""
+    for other, text in ((";", ";"), ("\t", "\\t"), ("|", "|")):
+        if other in column:
+            raise SourceError(
+                "a CSV file whose header is a single name",
+                because=f'its names seem to be separated by "{text}"',
+                instead=f'delimiter="{text}" (delimiter: "{text}" in a catalog), or delimiter="," for one column',
+            )
+
+
 def _header(path: str, delimiter: str) -> tuple[str, ...]:
     """The names in the first line; nothing behind that line is decoded, so no cell can change what is said of it."""
     if len(delimiter) != 1:
@@ -263,9 +304,9 @@ def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
             return _from_pandas(data)
         if _kind(data) in _TABLES:
             return _TABLES[_kind(data)](data), None
-    except Refusal:
+    except (Refusal, KeyboardInterrupt):
         raise
-    except Exception:  # noqa: BLE001, S110 - a lazy frame may fail on a cell, and its error would print it
+    except BaseException:  # noqa: BLE001, S110 - a lazy frame may fail on a cell, or panic, and would print it
         pass
     else:
         return None, None
@@ -285,17 +326,32 @@ def _collected(frame: Any) -> Any:
 
 
 def _from_polars(frame: Any) -> pa.Table:
-    """A Polars frame as Arrow, its text as the views that Polars itself holds, which copies nothing."""
-    if any(str(kind) == "Object" for kind in frame.dtypes):
-        raise SourceError(
-            "a Polars column of type Object",
-            because="its cells are Python objects, which have no form outside this process",
-            instead="a column of type String, cast before the frame is protected",
-        )
+    """A Polars frame as Arrow, its text as the views that Polars itself holds, which copies nothing.
+
+    Integers of 128 bits, which Arrow does not have, and Python objects become text, each cell by itself: one cell may
+    be all that makes Polars choose such a type.
+    """
     import polars as pl  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
 
+    for name, kind in frame.schema.items():
+        if str(kind) in ("Int128", "UInt128"):
+            frame = frame.with_columns(frame[name].cast(pl.String))
+        elif str(kind) == "Object":
+            frame = frame.with_columns(pl.Series(name, [_text(cell) for cell in frame[name].to_list()], pl.String))
     level = getattr(pl, "CompatLevel", None)
     return frame.to_arrow() if level is None or not _has_views() else frame.to_arrow(compat_level=level.newest())
+
+
+def _from_relation(relation: Any) -> pa.Table:
+    """A DuckDB relation as Arrow; scalars of JSON as text without quotes, since other columns of scalars have none."""
+    columns = [
+        f"CASE WHEN json_type({name}) NOT IN ('ARRAY', 'OBJECT') THEN {name} ->> '$' END AS {name}"
+        if str(kind) == "JSON"
+        else name
+        for each, kind in zip(relation.columns, relation.types, strict=True)
+        for name in ('"' + each.replace('"', '""') + '"',)
+    ]
+    return relation.project(", ".join(columns)).to_arrow_table()
 
 
 def _has_views() -> bool:
@@ -313,7 +369,7 @@ _TABLES: dict[str, Callable[[Any], pa.Table]] = {
     "pyarrow.InMemoryDataset": lambda tables: tables.to_table(),
     "polars.DataFrame": _from_polars,
     "polars.LazyFrame": lambda frame: _from_polars(_collected(frame)),
-    "duckdb.DuckDBPyRelation": lambda relation: relation.to_arrow_table(),
+    "duckdb.DuckDBPyRelation": _from_relation,
 }
 
 
@@ -323,6 +379,12 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, pa.Schema]:
     A column of a declared dtype stays as it is. One of objects or categories becomes text, each cell by itself: a type
     inferred from all of its cells would let one of them change how the others are read.
     """
+    if frame.index.nlevels > 1 or getattr(frame.index.dtype, "kind", "") not in "iu":
+        raise SourceError(
+            "a pandas frame whose index holds values",
+            because="only columns are read, and a reader may have taken the first column of all rows for the index",
+            instead="dp.protect(frame.reset_index(), ...)",
+        )
     names, columns, kinds = [str(name) for name in frame.columns], [], []
     for i in range(len(names)):
         series = frame.iloc[:, i]
@@ -347,14 +409,27 @@ def _texts(series: Any) -> pa.Array:
 def _text(cell: object) -> str | None:
     """One cell as text, whatever the others are; missing where Python cannot write it."""
     try:
+        if isinstance(cell, complex):  # one such number makes a whole column complex
+            cell = cell.real if cell.imag == 0 else None
+        if cell is None:
+            return None
         if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
             cell = cell.astimezone(dt.UTC).replace(tzinfo=None)
+        if isinstance(cell, dt.timedelta) or (_kind(cell).startswith("pandas.") and not isinstance(cell, dt.datetime)):
+            return None  # a column of nothing else is stored as durations, periods or intervals, which have no text
         if isinstance(cell, bytes):
             return cell.decode("utf-8", "backslashreplace")
-        text = str.__str__(cell) if isinstance(cell, str) else str(cell)
+        text = _number_text(cell) or (str.__str__(cell) if isinstance(cell, str) else str(cell))
         return text.encode("utf-8", "backslashreplace").decode()
     except Exception:  # noqa: BLE001 - a cell of any class may fail in any way, and must not fail the others
         return None
+
+
+def _number_text(cell: object) -> str | None:
+    """A number of any class as a column of numbers would hold it: enumerations and short floats have other names."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | np.integer | np.floating):
+        return None
+    return repr(int(cell)) if isinstance(cell, int | np.integer) else repr(float(cell))
 
 
 def _inferred(series: Any) -> pa.DataType:

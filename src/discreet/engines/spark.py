@@ -16,12 +16,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import binning, reading, spark_jobs, spark_rows
+from discreet.engines import binning, reading, spark_connect, spark_jobs, spark_plans, spark_rows
 from discreet.engines.cancelling import Outcome, cancellable
 from discreet.engines.carrying import distinct_names
 from discreet.engines.chunking import Spool
 from discreet.engines.dialect import DRAFTED, Dialect, Stored
-from discreet.engines.sources import Source, unwanted_table
+from discreet.engines.sources import UNSTATED, Source, Statements, unwanted_table
 from discreet.engines.sql import Prepared, PreparedChunks, Registered, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.progress import Stage
@@ -149,8 +149,10 @@ _STRICT_READERS = (
     "spark.sql.parquet.int96RebaseModeInRead",
     "spark.sql.avro.datetimeRebaseModeInRead",
 )
-_UNREPEATABLE = frozenset({"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tail"})
-UNNAMED = "memory"
+_SHOWING_ROWS = {
+    "spark.ui.enabled": ("true", "Spark's web pages"),
+    "spark.eventLog.enabled": ("false", "Spark's event log"),
+}
 
 
 def is_source(data: object) -> bool:
@@ -164,7 +166,7 @@ def is_session(data: object) -> bool:
     return type(data).__name__ == "SparkSession"
 
 
-def source(data: object, table: str | None) -> Source:
+def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:
     """A DataFrame, or a table of a session, unread: its schema is asked for, never a row."""
     if find_spec("pyspark") is None:
         raise SourceError(
@@ -173,7 +175,7 @@ def source(data: object, table: str | None) -> Source:
     if table is not None and not is_session(data):
         raise unwanted_table(table, "a Spark DataFrame")
     try:
-        return _opened(_table_of(data, table) if is_session(data) else data, table)
+        return _opened(_table_of(data, table) if is_session(data) else data, stated)
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001 - the driver's own words may quote what it was reading
@@ -206,8 +208,7 @@ def _table_of(session: Any, table: str | None) -> Any:
     return session.table(table)
 
 
-def _opened(frame: Any, table: str | None) -> Source:
-    columns = distinct_names([field.name for field in frame.schema.fields])
+def _opened(frame: Any, stated: Statements) -> Source:
     if frame.isStreaming:
         raise SourceError(
             "a streaming DataFrame",
@@ -221,55 +222,10 @@ def _opened(frame: Any, table: str | None) -> Source:
                 because="one row with a date of long ago would make reading fail, and tell that it is there",
                 instead=f'spark.conf.set("{setting}", "CORRECTED")',
             )
-    identity = f"spark:{table}" if table else UNNAMED
-    if not spark_jobs.is_remote(frame.sparkSession):
-        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - the only way to the plan
-        _require_repeatable(plan, frame.sparkSession)
-        identity = _identity(plan) or identity
-    return Source("spark", identity, columns, frame=frame)
-
-
-def _require_repeatable(plan: Any, session: Any) -> None:
-    """Refuse what may give other rows when it is read again; a cap holds only over rows that stay the same."""
-    patterns = session.sparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # noqa: SLF001
-    if (
-        plan.deterministic()
-        and not plan.containsPattern(patterns.CURRENT_LIKE())
-        and not any(_is_arbitrary(node) for node in _nodes(plan))
-    ):
-        return
-    raise SourceError(
-        "a DataFrame that may give other rows when it is read again",
-        because="it samples, limits, or uses random numbers or the clock, and caps need rows that stay the same",
-        instead='frame.write.saveAsTable("clinic.visits"), then spark.table("clinic.visits")',
-    )
-
-
-def _is_arbitrary(node: Any) -> bool:
-    name = str(node.nodeName())
-    if name == "Deduplicate":
-        return bool(node.keys().size() < node.output().size())
-    return name in _UNREPEATABLE
-
-
-def _nodes(plan: Any) -> Iterator[Any]:
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for inner in (node.children(), node.subqueries()):
-            waiting += [inner.apply(i) for i in range(inner.size())]
-
-
-def _identity(plan: Any) -> str | None:
-    """The qualified name of a table, or the paths that were given for files; of anything else nothing is known."""
-    with suppress(Exception):
-        if plan.nodeName() == "SubqueryAlias":
-            name = str(plan.identifier().toString()).removeprefix("spark_catalog.")
-            return f"spark:{name}" if "." in name else None
-        if plan.nodeName() == "LogicalRelation":
-            return f"spark:{plan.relation().location().rootPaths().mkString(',')}"
-    return None
+    plans = spark_connect if spark_jobs.is_remote(frame.sparkSession) else spark_plans
+    rows = plans.admitted(frame, stated)
+    columns = distinct_names([field.name for field in rows.frame.schema.fields])
+    return Source("spark", rows.identity, columns, frame=rows.frame)
 
 
 def _unreadable(because: str = "its application has ended, or its schema cannot be told") -> SourceError:
@@ -330,6 +286,13 @@ class Spark(SQLEngine):
         known = [info for info in map(tracker.getStageInfo, stages) if info is not None]
         done = sum(info.numCompletedTasks >= info.numTasks for info in known)
         return Stage(done, len(stages), "stages") if stages else None
+
+    def exposures(self) -> tuple[str, ...]:
+        """Spark's own records of what ran, which show how many rows passed each operator."""
+        settings = {name: self._session.conf.get(name, default) for name, (default, _) in _SHOWING_ROWS.items()}
+        return tuple(
+            f"{_SHOWING_ROWS[name][1]} ({name}={value})" for name, value in settings.items() if value.lower() == "true"
+        )
 
     def run(self, prepared: Prepared) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""

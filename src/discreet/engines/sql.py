@@ -7,14 +7,14 @@ is asked of it is text from `lower` in its own dialect.
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
 from discreet.catalog import ColumnType
-from discreet.engines import capping, finding, joining, lower, totals
+from discreet.engines import capping, contents, finding, inferred, joining, lower, totals
 from discreet.engines.chunking import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
 from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source, unreadable_column
@@ -27,6 +27,8 @@ from discreet.release import KEY_TYPES
 MOST_PREPARED = 16
 _LONGEST_NAME = 40
 
+Outcome = TypeVar("Outcome")
+
 
 @dataclass(frozen=True)
 class Registered:
@@ -38,13 +40,17 @@ class Registered:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand."""
+    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand.
+
+    `states` are those of the public tables that it reads; the name of the rows and the name of the question hold them.
+    """
 
     question: Pushdown
     rows_name: str | None
     rows_sql: str
     stored: Mapping[SumSteps, str]
     keys_name: str
+    states: contents.States = ()
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,8 @@ class SQLEngine(ABC):
 
     def require(self, table: str, columns: Mapping[str, ColumnType]) -> None:
         """Refuse a declaration of columns that the source does not have, or holds in a form with no such reading."""
-        stored, source = self._place(table).stored, self._sources[table].source
+        place, source = self._place(table), self._sources[table].source
+        stored = place.stored
         for column, declared in columns.items():
             if column in source.unreadable:
                 raise unreadable_column(table, column, source)
@@ -91,8 +98,8 @@ class SQLEngine(ABC):
                     because="it is declared, and the source has no column of that name",
                     instead=suggestion(column, stored),
                 )
-            if (stored[column], declared) not in self.dialect.reads:
-                raise self._unfit(table, column, stored[column], declared)
+            if (stored[column], declared) not in place.reads:
+                raise _unfit(table, column, place, declared)
 
     def adopt(self, table: str, hash_key: int) -> None:
         """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
@@ -100,9 +107,13 @@ class SQLEngine(ABC):
         self._places[table] = replace(self._place(table), key=hash_key)
 
     def prepare(self, question: Pushdown) -> Prepared:
-        """Bind a question without reading a row; what its SQL cannot say is refused here."""
+        """Bind a question without reading a protected row; what its SQL cannot say is refused here."""
         scan = question.scan
         self._require_all(scan)
+        if self._has_inferred(scan):
+            question = inferred.canonical(question)
+            scan = question.scan
+        states = self._states(scan)
         materialised = (
             scan.max_rows is not None
             or scan.base is not None
@@ -111,10 +122,11 @@ class SQLEngine(ABC):
         stored = self._storable(question) if materialised else {}
         prepared = Prepared(
             question,
-            rows_name=self._named("rows", scan) if materialised else None,
+            rows_name=self._named("rows", (scan, states) if states else scan) if materialised else None,
             rows_sql=capping.capped(scan, self._place_of(scan), self.dialect, stored),
             stored=stored,
             keys_name=self._named("keys", question.keys),
+            states=states,
         )
         self.answer_sql(prepared, {})
         if not self._can_compile(prepared):
@@ -146,6 +158,8 @@ class SQLEngine(ABC):
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
         """Bind a split of a question's rows without reading one; its keys and measures play no part."""
+        if self._has_inferred(question.scan):
+            columns = {name: inferred.canonical(term) for name, term in columns.items()}
         split = split_of(columns, number)
         prepared = PreparedChunks(self.prepare(question), split)
         rows = f"({prepared.rows.rows_sql}) AS rows"
@@ -182,6 +196,10 @@ class SQLEngine(ABC):
         """How far the engine is with what it runs now, where it can tell; it depends on the rows."""
         return None
 
+    def exposures(self) -> tuple[str, ...]:
+        """Records outside discreet that show exact row counts of what runs here, and are switched on."""
+        return ()
+
     def is_prepared(self, prepared: Prepared) -> bool:
         """Whether the capped rows of a question stand ready."""
         return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
@@ -199,6 +217,7 @@ class SQLEngine(ABC):
 
         def create_rows() -> Mapping[SumSteps, str]:
             self._create_rows(connected, prepared.rows_name or "", prepared.rows_sql)
+            self._refuse_changed(connected, prepared)
             return prepared.stored
 
         with ExitStack() as needed:
@@ -212,7 +231,9 @@ class SQLEngine(ABC):
     def _place(self, table: str) -> capping.Place:
         if table not in self._places:
             relation, stored = self._described(table, self._sources[table].source)
-            self._places[table] = capping.Place(relation, stored, self._sources[table].hash_key)
+            registered = self._sources[table]
+            reads = inferred.READS if registered.source.is_inferred else self.dialect.reads
+            self._places[table] = capping.Place(relation, stored, registered.hash_key, reads)
         return self._places[table]
 
     def _require_all(self, scan: Scan) -> None:
@@ -234,10 +255,49 @@ class SQLEngine(ABC):
         own = self._place(scan.table)
         if scan.base is None:
             return own
-        known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
-        places = {name: (place.relation, place.stored) for name, place in known.items()}
-        query = joining.relation(scan.base, places, self.dialect)
+        query = joining.relation(scan.base, self._places_of(scan), self.dialect)
         return replace(own, relation=f"({query}) AS related")
+
+    def _places_of(self, scan: Scan) -> joining.Places:
+        known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
+        reads = {name: place.reads for name, place in known.items()}
+        if self._has_inferred(scan):  # all text of such a question is read in one form, or its joins would find nothing
+            reads = {name: {**each, inferred.TEXT: inferred.READS[inferred.TEXT]} for name, each in reads.items()}
+        return {name: (place.relation, place.stored, reads[name]) for name, place in known.items()}
+
+    def _has_inferred(self, scan: Scan) -> bool:
+        """Whether a question reads an in-memory table whose column types were inferred."""
+        return any(leaf.table in self._sources and self._sources[leaf.table].source.is_inferred for leaf in scan.leaves)
+
+    def _states(self, scan: Scan) -> contents.States:
+        """The states of the public tables that a scan reads, before anything is charged."""
+        tables = contents.public_tables(scan)
+
+        def read() -> contents.States:
+            with self._connected(*tables) as connected:
+                return self._states_read(connected, scan)
+
+        with suppress(Exception):  # whatever the driver raises
+            return self._cancellable(read) if tables else ()
+        raise contents.unreadable(tables)
+
+    def _states_read(self, connected: Any, scan: Scan) -> contents.States:
+        asked = contents.queries(scan, self._places_of(scan), self.dialect)
+        return tuple((table, ":".join(map(str, self._fetch(connected, sql)[0]))) for table, sql in asked)
+
+    def _refuse_changed(self, connected: Any, prepared: Prepared) -> None:
+        """Drop rows that were made while a public table changed: they are not those that the answer is named after."""
+        if not prepared.states:
+            return
+        name = prepared.rows_name or ""
+        self._fetch(connected, f"SELECT count(*) FROM {name}")  # an engine may make rows when they are first read
+        if self._states_read(connected, prepared.question.scan) != prepared.states:
+            self._drop(connected, name)
+            raise RuntimeError("a public table changed while it was read")
+
+    def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:
+        """Run what reads outside of a question; an engine whose drivers need more for that says so."""
+        return run()
 
     def _named(self, kind: str, thing: object) -> str:
         return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
@@ -249,14 +309,6 @@ class SQLEngine(ABC):
     def _is_slow_to_read(self, source: Source) -> bool:  # noqa: ARG002 - engines differ
         """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""
         return False
-
-    def _unfit(self, table: str, column: str, stored: Stored, declared: ColumnType) -> SourceError:
-        fitting = [str(kind) for kind in ColumnType if (stored, kind) in self.dialect.reads]
-        return SourceError(
-            f"column {column!r} of {table!r} as {declared}",
-            because=f"the source holds it as {stored}, which has no reading as {declared} that all engines share",
-            instead=" or ".join(f'types={{{column!r}: "{kind}"}}' for kind in fitting[:2]),
-        )
 
     def _can_compile(self, prepared: Prepared) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
         """Whether the engine takes the SQL of a question, found out before anything is charged and without a row."""
@@ -360,6 +412,16 @@ class OneConnection(SQLEngine):
 def _tables_of(prepared: Prepared) -> tuple[str, ...]:
     """The tables that a question reads, each once."""
     return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
+
+
+def _unfit(table: str, column: str, place: capping.Place, declared: ColumnType) -> SourceError:
+    stored = place.stored[column]
+    fitting = [str(kind) for kind in ColumnType if (stored, kind) in place.reads]
+    return SourceError(
+        f"column {column!r} of {table!r} as {declared}",
+        because=f"the source holds it as {stored}, which has no reading as {declared} that all engines share",
+        instead=" or ".join(f'types={{{column!r}: "{kind}"}}' for kind in fitting[:2]),
+    )
 
 
 def _uncompiled(engine: str) -> UnsupportedError:

@@ -17,7 +17,7 @@ from discreet.engines import reading
 from discreet.engines.chunking import batches_of
 from discreet.engines.dialect import LIMITED, Dialect, Reads, Stored, finite
 from discreet.engines.files import found
-from discreet.engines.sources import Source, unfit_table, unopened_database
+from discreet.engines.sources import UNSTATED, Source, Statements, unfit_table, unopened_database
 from discreet.engines.sql import OneConnection, SQLEngine
 
 KIND = "sqlite"
@@ -134,7 +134,7 @@ def is_source(data: object) -> bool:
     return "sqlite" in path.suffix
 
 
-def source(data: object, table: str | None) -> Source:
+def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:  # noqa: ARG001
     """A table of a file, by its schema; a view, or a column that is computed when it is read, could fail on a cell."""
     files = found(str(data))
     names, address = tuple(_columns(files.paths, table)), "".join(files.paths)

@@ -21,6 +21,7 @@ from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
 
 LEAST_USEFUL_SHARE = Fraction(1, 1000)
+NOTHING_LEFT = "practically nothing is left"
 
 
 def price(event: events.Event) -> Cost:
@@ -60,10 +61,25 @@ def refusal(name: str, budget: Budget, spent: Cost, asked: Cost) -> BudgetError:
         return _too_much_delta(name, budget, asked.delta, left)
     if asked.epsilon is None and budget.conversion_delta == 0:
         return _needs_delta(name, budget)
+    fitting = _fitting(budget, spent, asked)
     return BudgetError(
         f"a charge of {_asked(budget, asked)} on {name!r}",
         because=f"{_left(budget, spent, asked)} is left of the promise of {budget}, over all analysts",
-        instead=_fitting(name, budget, spent, asked),
+        instead=fitting
+        + (f'; or session.ledger.set_cap({name!r}, ..., reason="...")' if NOTHING_LEFT in fitting else ""),
+    )
+
+
+def refusal_of_a_quota(name: str, analyst: str, quota: Budget, spent: Cost, asked: Cost, owner: str) -> BudgetError:
+    """The same for an analyst whose quota is too small; `owner` is the call that raises it."""
+    what = f"a charge on {name!r} by {analyst!r}"
+    if asked.delta > (left := max(0, quota.caps().delta - spent.delta)):
+        because = f"{_decimal(left, DELTA_UNITS)} is left of the delta of their quota of {quota} for such answers"
+        return BudgetError(what, because=because, instead=f"{_with_delta(left)}, or the owner's {owner}")
+    return BudgetError(
+        what,
+        because=f"{_left(quota, spent, asked)} is left of their quota of {quota}",
+        instead=f"{_fitting(quota, spent, asked)}; or the owner's {owner}",
     )
 
 
@@ -72,10 +88,14 @@ def _too_much_delta(name: str, budget: Budget, asked: int, left: int) -> BudgetE
         f"a charge with a delta of its own of {_decimal(asked, DELTA_UNITS)} on {name!r}",
         because=f"{_decimal(left, DELTA_UNITS)} is left of the {_reserve(budget)} that the promise of {budget} "
         "reserves for such events, over all analysts",
-        instead="session.release(query, epsilon=0.5) with public keys, which needs no delta of its own"
-        if not left
-        else f"session.release(query, delta={_decimal(left, DELTA_UNITS)})",
+        instead=_with_delta(left),
     )
+
+
+def _with_delta(left: int) -> str:
+    if not left:
+        return "session.release(query, epsilon=0.5) with public keys, which needs no delta of its own"
+    return f"session.release(query, delta={_decimal(left, DELTA_UNITS)})"
 
 
 def _needs_delta(name: str, budget: Budget) -> BudgetError:
@@ -103,7 +123,7 @@ def _left(budget: Budget, spent: Cost, asked: Cost) -> str:
     return f"epsilon {shown(budget.gaussian_left(spent))} (rho {rho})"
 
 
-def _fitting(name: str, budget: Budget, spent: Cost, asked: Cost) -> str:
+def _fitting(budget: Budget, spent: Cost, asked: Cost) -> str:
     laplace, gaussian = budget.laplace_left(spent), budget.gaussian_left(spent)
     same_noise = gaussian if asked.epsilon is None else laplace
     useful = budget.epsilon * LEAST_USEFUL_SHARE
@@ -111,10 +131,7 @@ def _fitting(name: str, budget: Budget, spent: Cost, asked: Cost) -> str:
         return f"session.release(query, epsilon={shown(same_noise)})"
     if laplace >= useful:
         return f'session.release(query, epsilon={shown(laplace)}, mechanism="laplace")'
-    return (
-        "a question asked before, whose stored answer is free, because practically nothing is left; "
-        f'or session.ledger.set_cap({name!r}, ..., reason="...")'
-    )
+    return f"a question asked before, whose stored answer is free, because {NOTHING_LEFT}"
 
 
 def _reserve(budget: Budget) -> str:

@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from discreet import events
 from discreet.accounting.filters import Budget, Cost
-from discreet.errors import BudgetError, LedgerError, PendingError
+from discreet.errors import BudgetError, LedgerError, ParameterError, PendingError, public_class
 from discreet.exact import Number
 from discreet.ledger import at_once, charging, concluding, faults, limiting, recovering, registering, statements
 from discreet.ledger.anchors import Anchor
@@ -44,8 +44,10 @@ LEASE = 30.0
 PATIENCE = 600.0
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 COMMITS_LOOKED_UP = 5
+_SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
 
 
+@public_class
 class Ledger:
     """A promise over every question ever asked, kept in a store.
 
@@ -107,6 +109,14 @@ class Ledger:
         """
         label(reason, "reason", most=LONGEST_REASON)
         label(analyst, "analyst")
+        if not (quota is None or isinstance(quota, Budget | Kept)):
+            raise ParameterError(
+                f"a quota of type {type(quota).__name__}",
+                because="a quota is stated as a budget is",
+                instead=f"ledger.set_quota({name!r}, {analyst!r}, dp.Budget(epsilon={quota}), reason=...)"
+                if isinstance(quota, int | float)
+                else f"ledger.set_quota({name!r}, {analyst!r}, dp.Budget(epsilon=0.5), reason=...)",
+            )
         most = None if failures is None else checked_failures(failures)
         self._run(lambda pen: limiting.set_quota(pen, name, analyst, quota, most, reason))
 
@@ -211,7 +221,7 @@ class Ledger:
 
         def work(pen: Pen) -> Share:
             known = statements.account(pen, name, lock=False)
-            return statements.share(pen, known.name, label(analyst, "analyst"))[0]
+            return statements.share(pen, known.name, label(analyst, "analyst"))[0].in_terms_of(known.budget)
 
         return self._look(work)
 
@@ -239,6 +249,10 @@ class Ledger:
     def datasets(self) -> list[Registration]:
         """The newest version of every dataset, by name."""
         return self._look(lambda pen: list(statements.newest_versions(pen)))
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The sources of every version of every dataset, each with the name of the dataset."""
+        return self._look(lambda pen: [(row["dataset"], row["source"]) for row in pen.rows(_SOURCES)])
 
     def verify(self, name: str | None = None, *, receipts: Iterable[Receipt] = ()) -> Verification:
         """Recompute the chain of one dataset or of all, and compare it with everything else that the store holds.

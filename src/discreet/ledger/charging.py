@@ -7,10 +7,10 @@ from typing import Any
 from discreet import events
 from discreet.accounting.filters import Cost
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import admission, concluding, faults, registering, registration, statements
+from discreet.ledger import admission, concluding, faults, limiting, registering, registration, statements
 from discreet.ledger.account import Account
 from discreet.ledger.chain import Kind, Link, State
-from discreet.ledger.quota import Share
+from discreet.ledger.quota import Share, rejects_everything
 from discreet.ledger.receipt import receipt_of
 from discreet.ledger.registration import checked_version
 from discreet.ledger.statements import Charged, Pen
@@ -118,6 +118,7 @@ def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetErro
         return _again(pen, asked, earlier, found)
     if earlier is not None:
         found = [_without(pen, charge, own) for charge, own in zip(earlier, found, strict=True)]
+    found = [_restated(pen, each) for each in found]
     for each in found:
         _refuse_unregistered(pen, each)
         if not admission.is_countable(each.account.spent + each.part.cost):
@@ -262,6 +263,14 @@ def _without(pen: Pen, charge: Charged, own: _Found) -> _Found:
     """What was found, once the charge of somebody who never came back is forfeited."""
     after = concluding.forfeit_charge(pen, own.account, charge, concluding.EXPIRED)
     return replace(own, account=after, by_question=None)
+
+
+def _restated(pen: Pen, own: _Found) -> _Found:
+    """What was found, once a quota that older code recorded is stated in the terms of the budget."""
+    if not rejects_everything(own.share.quota, own.account.budget):
+        return own
+    after = limiting.restate_quotas(pen, own.account, own.account.budget)
+    return replace(own, account=after, share=own.share.in_terms_of(after.budget))
 
 
 def _resume(pen: Pen, asked: Asking, charge: Charged, own: _Found) -> None:

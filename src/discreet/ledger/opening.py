@@ -3,7 +3,7 @@
 import os
 import re
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, short_traceback
 from discreet.ledger.book import Ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SQLiteLedger
@@ -15,6 +15,7 @@ _SETTINGS = re.compile(
 )
 
 
+@short_traceback
 def open_ledger(where: str | os.PathLike[str]) -> Ledger:
     """The ledger at a path, made if it is absent, or in a PostgreSQL database that has one."""
     if isinstance(where, str) and _ADDRESS.match(where):

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.home import home
 from discreet.ledger import postgres_schema
 from discreet.ledger.book import LEASE, Ledger
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ANCHOR_EVERY = 100
 
 
+@public_class
 class PostgresLedger(Ledger):
     """A ledger in a PostgreSQL database, reached by the role of its service.
 

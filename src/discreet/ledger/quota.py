@@ -1,18 +1,20 @@
 """An analyst's share of a promise, and what they have spent of it: a limit inside the cap, never the promise itself.
 
-Quotas are about fairness. The promise is the dataset's cap over all analysts, because analysts talk to each other.
+Quotas are about fairness. The promise is the dataset's cap over all analysts, because analysts talk to each other. A
+quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta.
 Failures after data was read are counted too: each is a bit that no epsilon covers, so their number is capped.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
 from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
-from discreet.exact import whole
-from discreet.ledger import faults
+from discreet.exact import shown, whole
+from discreet.ledger import admission, faults
 from discreet.ledger.registration import budget_columns, budget_of
 from discreet.ledger.text import canonical, parsed
 
@@ -59,12 +61,14 @@ class Share:
             )
         if self.quota is None or self.quota.admits(self.spent + asked):
             return None
-        return BudgetError(
-            f"a charge on {self.dataset!r} by {self.analyst!r}",
-            because=f"it does not fit into what is left of their quota of {self.quota}",
-            instead="a smaller epsilon, a question asked before, whose stored answer is free, or the owner's "
-            f'ledger.set_quota({self.dataset!r}, {self.analyst!r}, dp.Budget(...), reason="...")',
-        )
+        owner = f'ledger.set_quota({self.dataset!r}, {self.analyst!r}, dp.Budget(...), reason="...")'
+        return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, asked, owner)
+
+    def in_terms_of(self, budget: Budget) -> "Share":
+        """The share with a quota that older code recorded as a charge will find it: in the terms of the budget."""
+        if self.quota is None or not rejects_everything(self.quota, budget):
+            return self
+        return replace(self, quota=restated(self.quota, budget, budget))
 
     def limited(self, quota: Budget | None, failures: int, *, is_own: bool) -> "Share":
         """The share under another quota; what was spent stays."""
@@ -91,6 +95,34 @@ class Share:
         """What the chain records of a quota."""
         row = self.row()
         return {name: row[name] for name in ("quota", "cap_epsilon", "cap_rho", "cap_delta", "most_failures")}
+
+
+def stated(name: str, quota: Budget, budget: Budget) -> Budget:
+    """A quota in the terms of the budget; its delta and its reserve, where it does not state them, are the budget's."""
+    reserve = budget.reserve if quota.reserved_delta is None else quota.reserved_delta
+    terms = _in_terms(quota, budget, reserve)
+    if quota.delta in (0, budget.delta, terms.delta) and reserve <= budget.reserve:
+        return terms
+    raise BudgetError(
+        f"a quota of {quota} for {name!r}",
+        because=f"a quota is a part of the budget of {budget}, and is counted at the same delta",
+        instead=f"dp.Budget(epsilon={shown(quota.epsilon)}), which is at the delta of the budget",
+    )
+
+
+def restated(quota: Budget, budget: Budget, before: Budget) -> Budget:
+    """A recorded quota in the terms of a budget that replaced another, or that it was recorded without."""
+    is_own = bool(quota.delta) and quota.reserve != before.reserve
+    return _in_terms(quota, budget, min(quota.reserve, budget.reserve) if is_own else budget.reserve)
+
+
+def rejects_everything(quota: Budget | None, budget: Budget) -> bool:
+    """Whether a quota was recorded without a delta under a budget that has one, and so admits no Gaussian noise."""
+    return quota is not None and quota.is_pure and budget.conversion_delta > 0
+
+
+def _in_terms(quota: Budget, budget: Budget, reserve: Fraction) -> Budget:
+    return Budget(**vars(quota) | {"delta": budget.conversion_delta + reserve, "reserved_delta": reserve})
 
 
 def share_of(row: Mapping[str, Any]) -> Share:

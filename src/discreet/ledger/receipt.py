@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from discreet.accounting.filters import Cost
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, public_class
 from discreet.ledger.chain import Kind, Link
 from discreet.ledger.signing import Publics, Signer, signed_by
 from discreet.ledger.text import canonical
@@ -22,6 +22,7 @@ _WHOLE = ("version", "sequence")
 _OPTIONAL = ("request", "detail", "ledger", "key", "signature")
 
 
+@public_class
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
     """What was charged, by whom and when, with the hash that the dataset's chain holds for it.

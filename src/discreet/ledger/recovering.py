@@ -19,7 +19,7 @@ from discreet.ledger.account import Account, account_of
 from discreet.ledger.anchors import Anchor, behind, highest
 from discreet.ledger.chain import Kind, Link, State, columns_of, now
 from discreet.ledger.receipt import Receipt
-from discreet.ledger.registration import budget_columns, budget_of, promise_of
+from discreet.ledger.registration import budget_columns, budget_of, is_same_promise
 from discreet.ledger.statements import Pen
 from discreet.ledger.store import inserting
 from discreet.ledger.tally import Tally, cost_in, tallies, tally_of
@@ -260,7 +260,7 @@ def _promised(known: Account, held: Evidence, anchor: Anchor | None, most: Cost)
 def _caps(known: Account, budget: Budget) -> Caps:
     """Under an unchanged promise the rules let caps fall, if somebody raised them, and never rise."""
     caps, old = budget.caps(), known.caps
-    if promise_of(budget) != promise_of(known.budget):
+    if not is_same_promise(budget, known.budget):
         return caps
     return Caps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
 

@@ -1,6 +1,7 @@
 """Registering datasets, their versions and their other names: what is written, and under which promise."""
 
 import secrets
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
@@ -30,7 +31,7 @@ def register(pen: Pen, dataset: Dataset) -> Registration:
         known = known or statements.find_account(pen, dataset.name)
     _refuse_another_time(pen, dataset)
     if known is None:
-        return _first(pen, dataset)
+        return _first(pen, replace(dataset, budget=registration.divided(dataset.budget, None)))
     newest = statements.registered_version(pen, known, None)
     stored = statements.registered_version(pen, known, dataset.version)
     if newest is None:
@@ -39,11 +40,14 @@ def register(pen: Pen, dataset: Dataset) -> Registration:
         registration.refuse_another_promise(dataset, newest)
         return _next(pen, known, newest, dataset)
     refusal = registration.refusal_of_a_change(dataset, stored, newest.version)
-    if refusal is None:
+    if refusal is None and dataset.source == stored.source:
         return stored
+    if refusal is None:  # the same table under another spelling, or without the server's numbers in an older ledger
+        others = (*stored.same_source, *statements.others_over(pen, known, dataset.source))
+        return replace(stored, same_source=tuple(sorted(set(others))))
     if known.is_charged or dataset.slice != known.slice:
         raise refusal
-    return _again(pen, known, stored, dataset)
+    return _again(pen, known, stored, replace(dataset, budget=registration.divided(dataset.budget, known.budget)))
 
 
 def rename(pen: Pen, name: str, to: str, reason: str) -> None:

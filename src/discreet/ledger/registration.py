@@ -6,6 +6,7 @@ first charge an owner may correct what was registered; from then on it is frozen
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +15,8 @@ from functools import lru_cache
 
 from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
-from discreet.exact import whole
+from discreet.exact import shown, whole
+from discreet.ledger import places
 from discreet.ledger.text import LONGEST_SOURCE, canonical, digest, document, label, same_document
 from discreet.unit import Neighbours
 
@@ -90,8 +92,8 @@ class Registration:
 
     `hash_key` orders rows where a cap must choose among them; it is drawn once and lives as long as the dataset.
     `sequence` is the event that registered it: a charge that names another is refused.
-    `same_source` names the other datasets over the same source, other slices of the same table left out: each keeps its
-    own promise, and the promises add up.
+    `same_source` names the other datasets whose sources read the same tables or files, other slices of the same table
+    left out: each keeps its own promise, and the promises add up.
     """
 
     name: str
@@ -127,24 +129,46 @@ def checked_version(version: object) -> int:
     return number
 
 
-def promise_of(budget: Budget) -> tuple[Fraction, Fraction, Fraction]:
-    """What makes two budgets the same promise; the ceiling and the reason explain it and do not change it."""
-    return budget.epsilon, budget.delta, budget.reserved_delta
+def is_same_promise(asked: Budget, kept: Budget) -> bool:
+    """Whether a budget states the promise that is registered; a division of delta that is not stated is the same.
+
+    The ceiling and the reason explain a promise and do not change it.
+    """
+    same = (asked.epsilon, asked.delta) == (kept.epsilon, kept.delta)
+    return same and asked.reserved_delta in (None, kept.reserve)
 
 
-def refuse_another_division(name: str, asked: Budget, kept: Budget, spent: Cost) -> None:
-    """The division of delta is fixed before the first answer; one that follows what was spent is not a promise."""
-    if spent != NOTHING and asked.reserved_delta != kept.reserved_delta:
+def divided(asked: Budget, known: Budget | None) -> Budget:
+    """A declared budget with its division of delta: as registered for the same delta, a tenth for a new one."""
+    is_known = known is not None and known.delta == asked.delta
+    return asked.reserving(known.reserve if known is not None and is_known else asked.reserve)
+
+
+def capped(name: str, asked: Budget, kept: Budget, spent: Cost) -> Budget:
+    """A new cap with the registered division of delta; another is refused once something was charged.
+
+    The division is fixed before the first answer: one that follows what was spent is not private.
+    """
+    if asked.reserved_delta is None and kept.reserve > asked.delta:
+        raise BudgetError(
+            f"a cap of {asked} for {name!r}",
+            because=f"the promise reserves {shown(kept.reserve)} of its delta, which is more than this delta",
+            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(kept.delta)})",
+        )
+    new = asked.reserving(kept.reserve)
+    if spent != NOTHING and new.reserve != kept.reserve:
         raise BudgetError(
             f"another reserved_delta for {name!r}",
             because="answers were given under the old division of delta, and one chosen after them is not private",
-            instead=f"reserved_delta=Fraction('{kept.reserved_delta}') as it is, or a dataset of another name",
+            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(max(asked.delta, kept.reserve))}), "
+            f"which keeps the registered reserved_delta of {shown(kept.reserve)}",
         )
+    return new
 
 
 def budget_columns(budget: Budget) -> dict[str, str | None]:
     """A promise as text: rationals as numerator/denominator."""
-    numbers = {name: getattr(budget, name) for name in _NUMBERS}
+    numbers = {name: getattr(budget, name) for name in _NUMBERS} | {"reserved_delta": budget.reserve}
     texts: dict[str, str | None] = {name: f"{n.numerator}/{n.denominator}" for name, n in numbers.items()}
     return texts | {"reason": budget.reason}
 
@@ -258,7 +282,8 @@ def refuse_another_promise(asked: Dataset, newest: Registration) -> None:
 
 def refusal_of_a_change(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
     """The refusal of a declaration that is not what is registered for its version; None where it is the same."""
-    return _another_promise(asked, stored) or _another_source(asked, stored, newest) or _facts(asked, stored, newest)
+    elsewhere = another_source(asked.name, asked.version, asked.source, stored, newest)
+    return elsewhere or _another_promise(asked, stored) or _facts(asked, stored, newest)
 
 
 def replaced(name: str) -> Refusal:
@@ -266,7 +291,8 @@ def replaced(name: str) -> Refusal:
     return SourceError(
         f"a charge under an earlier registration of {name!r}",
         because="the dataset was registered anew since, with another unit, budget, source or other facts",
-        instead="dp.protect(...) or dp.Session(...) again, with the facts as they are registered now",
+        instead="dp.protect(...) or dp.Session(...) again, with the facts as they are registered now, "
+        f"or name='{name}_2' in dp.protect where it is another dataset",
     )
 
 
@@ -319,16 +345,16 @@ def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
         return BudgetError(
             f"dataset {asked.name!r} as another part of a table",
             because=f"it is registered as {stored.slice or 'a whole table'}",
-            instead='the part as registered, or name="..." for another',
+            instead=_registered_part(stored.slice),
         )
     if (asked.unit, asked.neighbours) != (stored.unit, stored.neighbours):
         return UnitError(
             f"dataset {asked.name!r} with another privacy unit",
             because=f"its promise protects {stored.unit} ({stored.neighbours}), not {asked.unit} ({asked.neighbours}), "
             "and what was spent was counted for that unit",
-            instead='the unit as registered, or name="..." for a second promise, which adds up with this one',
+            instead=f"the unit as registered: {stored.unit} ({stored.neighbours})",
         )
-    if promise_of(asked.budget) != promise_of(stored.budget):
+    if not is_same_promise(asked.budget, stored.budget):
         return BudgetError(
             f"dataset {asked.name!r} with a budget of {asked.budget}",
             because=f"it is registered with {stored.budget}, and a changed cap is a new promise",
@@ -338,14 +364,29 @@ def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
     return None
 
 
-def _another_source(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
-    if asked.source == stored.source:
+def _registered_part(part: Slice | None) -> str:
+    return (
+        "the whole table, without a slice" if part is None else f'the slice as registered: "{part.start}", "{part.end}"'
+    )
+
+
+def another_source(name: str, version: int, source: str, stored: Registration, newest: int) -> SourceError | None:
+    """The refusal of a source that is not the one registered, such as a file of that name in another directory."""
+    if places.is_registered(source, stored.source):
         return None
     return SourceError(
-        f"dataset {asked.name!r} over another source",
-        because=f"version {asked.version} is registered over {stored.source!r}, not {asked.source!r}",
-        instead=f'{_next(newest)} for newer data of the same people, or name="..." for other people',
+        f"dataset {name!r} over another source",
+        because=f"version {version} is registered over {stored.source!r}, not {source!r}",
+        instead=f'name="{_another_name(name, source)}" for other people, '
+        f"or {_next(newest)} for newer data of the same people",
     )
+
+
+def _another_name(name: str, source: str) -> str:
+    """A name that tells a dataset from one of the same name elsewhere: with the directory that its source is in."""
+    folders = [part for part in re.split(r"[/\\]+", source)[:-1] if part and ":" not in part]
+    folder = re.sub(r"\W+", "_", folders[-1]) if folders else ""
+    return f"{folder}_{name}" if folder else f"{name}_2"
 
 
 def _facts(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:

@@ -411,7 +411,7 @@ def _plain_promise(budget: Budget, deltas: tuple[Fraction, ...]) -> dict[str, An
     return {
         "epsilon": plain(budget.epsilon),
         "delta": plain(budget.delta),
-        "reserved_delta": plain(budget.reserved_delta),
+        "reserved_delta": plain(budget.reserve),
         "rho": plain_up(Fraction(budget.caps().rho, RHO_UNITS)),
         "epsilons": [{"delta": plain(delta), "epsilon": plain_up(promised_at(budget, delta))} for delta in deltas],
     }

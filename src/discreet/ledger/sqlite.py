@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from discreet.errors import public_class
 from discreet.home import home
 from discreet.ledger.book import LEASE, Ledger
 from discreet.ledger.signing import Signer
@@ -12,6 +13,7 @@ from discreet.ledger.witness import Witness
 ANCHOR_EVERY = 10
 
 
+@public_class
 class SQLiteLedger(Ledger):
     """A ledger in one file, or in memory for tests.
 

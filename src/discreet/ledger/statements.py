@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.accounting.filters import NOTHING, Cost
 from discreet.errors import LedgerError, NameNotFoundError, suggestion
-from discreet.ledger import faults
+from discreet.ledger import faults, places
 from discreet.ledger.account import Account, account_of
 from discreet.ledger.chain import Kind, Link, State, columns_of, link_of
 from discreet.ledger.history import Entry
@@ -28,8 +28,9 @@ FROM datasets AS d WHERE d.name = {_NAMED}"""
 _SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
 _VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"
 _NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LIMIT 1"
-_SAME_SOURCE = """SELECT DISTINCT v.dataset FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
-WHERE v.source = :source AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
+_SAME_SOURCE = """SELECT DISTINCT v.dataset, v.source FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
+WHERE (v.source = :source OR replace(v.source, :spelled, '') <> v.source OR replace(v.source, :server, '') <> v.source)
+AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
 _CHARGED = """SELECT events.*, r.state, r.attempt, r.lease, {clock} AS clock, r.description,
   answers.payload, outcome.digest AS sealed, (
   SELECT count(*) FROM halts WHERE halts.dataset IN (r.dataset, '') AND cleared IS NULL) AS halts
@@ -275,8 +276,6 @@ def registered_version(pen: Pen, known: Account, version: int | None) -> Registr
 
 def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new: bool = False) -> Registration:
     """What the ledger holds for one version."""
-    table = "" if known.slice is None else known.slice.of
-    others = pen.rows(_SAME_SOURCE, source=row["source"], name=known.name, table=table)
     return Registration(
         name=known.name,
         version=row["version"],
@@ -290,9 +289,16 @@ def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new:
         sequence=row["registered"],
         hash_key=int(known.hash_key, 16),
         slice=known.slice,
-        same_source=tuple(other["dataset"] for other in others),
+        same_source=others_over(pen, known, row["source"]),
         is_new=is_new,
     )
+
+
+def others_over(pen: Pen, known: Account, source: str) -> tuple[str, ...]:
+    """The other datasets over what a source reads, by name; other slices of the same table are not among them."""
+    table = "" if known.slice is None else known.slice.of
+    rows = pen.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **places.likely(source))
+    return tuple(dict.fromkeys(row["dataset"] for row in rows if places.overlap(source, row["source"])))
 
 
 def newest_versions(pen: Pen) -> Iterator[Registration]:

@@ -37,7 +37,7 @@ from typing import Self, overload
 
 from discreet import noise
 from discreet.conversion import delta_of, rho_of
-from discreet.errors import AccountingError, ParameterError, short_traceback
+from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events import DiscreteGaussianEvent
 from discreet.exact import Number, brief_up, double_up, positive, probability, rational, sqrt_double_up, whole
 from discreet.mechanisms import lattice
@@ -50,6 +50,7 @@ _SMOOTH_SIGMA = 2
 _LARGEST_ANALYTIC = 1e6
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class Gaussian:
     """Noise with P[y] proportional to exp(-y^2/(2 sigma^2)), y and sigma counted in grid steps."""
@@ -272,7 +273,7 @@ def _squared(sensitivity: Number | None, squared_sensitivity: Number | None) -> 
     raise ParameterError(
         "Gaussian noise with both or neither of sensitivity and squared_sensitivity",
         because="the L2 sensitivity is given once: itself, or its square where that is the rational one",
-        instead="Gaussian(sensitivity=1, rho=0.1), or Gaussian(squared_sensitivity=2, rho=0.1)",
+        instead="dp.mechanisms.Gaussian(sensitivity=1, rho=0.1), or Gaussian(squared_sensitivity=2, rho=0.1)",
     )
 
 
@@ -280,7 +281,7 @@ def _one_price() -> ParameterError:
     return ParameterError(
         "Gaussian noise without one clear price",
         because="it is calibrated to rho, or to epsilon together with delta",
-        instead="Gaussian(sensitivity=1, rho=0.1), or Gaussian(sensitivity=1, epsilon=1, delta=1e-9)",
+        instead="dp.mechanisms.Gaussian(sensitivity=1, rho=0.1), or Gaussian(sensitivity=1, epsilon=1, delta=1e-9)",
     )
 
 

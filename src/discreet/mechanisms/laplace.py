@@ -31,7 +31,7 @@ from functools import partial
 from typing import Self, overload
 
 from discreet import noise
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, log_up, positive, rational, whole
 from discreet.mechanisms import lattice
@@ -40,6 +40,7 @@ from discreet.mechanisms.lattice import Scalar, Vector
 _FARTHEST = 2**80
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class Laplace:
     """Noise with P[y] proportional to exp(-|y|/scale), y counted in grid steps."""

@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet import tabular
-from discreet.answers import Factors, Figure, Key, Measured, Output, Untouched
-from discreet.errors import ParameterError, UnsupportedError, short_traceback
+from discreet.answers import Answer, Factors, Figure, Key, Measured, Output, Untouched
+from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
 from discreet.exact import Number, double_up, positive, rational, shown, whole
 from discreet.reckoning import adjusting, picking, simulating
 from discreet.reckoning.clipping import Bins, Clipping, clipping, ordered, ranges_of
@@ -23,6 +23,7 @@ from discreet.reckoning.quantities import Linear, Quantity
 from discreet.reckoning.simulating import Simulated
 
 
+@public_class
 class Reckoning(ABC):
     """The verbs of a release that look at nothing but the release."""
 
@@ -249,7 +250,7 @@ class Reckoning(ABC):
         others = [output.name for output in known if picking.is_traced(output)]
         raise UnsupportedError(
             f"{call}...) of {', '.join(lacking) or 'no output'}",
-            because="the release does not say what noise is on it" if lacking else "nothing is asked for",
+            because=_why_lacking(chosen) if lacking else "nothing is asked for",
             instead=f"{call}outputs={others})" if others else "the margins as they are, each for its own number",
         )
 
@@ -313,9 +314,17 @@ def named(outputs: tuple[Output, ...], name: str) -> Output:
 def answered(output: Output, row: int) -> str:
     """An answer with its margin, in as many digits as that makes meaningful."""
     value, margin = output.values[row], output.margins[row]
+    if value is None or margin is None:
+        return "nothing found"
     if output.margin_of:
         return f"{value:,.6g} ± {tabular.figure(margin, margin)} {output.margin_of}"
     return f"{tabular.figure(value, margin)} ± {tabular.figure(margin, margin)}"
+
+
+def _why_lacking(outputs: tuple[Output, ...]) -> str:
+    if all(output.is_found for output in outputs):
+        return "the release does not say what noise is on it"
+    return picking.NOTHING_FOUND
 
 
 def _no_rows(released: int) -> str:
@@ -348,16 +357,16 @@ def _matched(coarse: tuple[Key, ...], sought: Derived) -> list[int]:
     return [theirs[group] for group in mine]
 
 
-def _margin_around(quantity: Quantity, value: Figure, confidence: Fraction) -> Figure:
+def _margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> Figure:
     """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
     low, high = quantity.interval(confidence)
-    if low is None or high is None or not math.isfinite(value):
+    if low is None or high is None or value is None or not math.isfinite(value):
         return math.inf
     away = max(high - Fraction(value), Fraction(value) - low)
     return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
 
 
-def _values_of(output: Output, steps: list[list[int]]) -> tuple[Figure, ...]:
+def _values_of(output: Output, steps: list[list[int]]) -> tuple[Answer, ...]:
     """The values of an output that other noisy integers give."""
     if picking.is_certain(output):
         return output.values

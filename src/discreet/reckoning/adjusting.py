@@ -34,13 +34,15 @@ class Reconciled:
 
 def rounded(output: Output, to: Fraction) -> Output:
     """Each value as the nearest multiple of `to`, halves to the even one; each margin wider by half of it."""
-    values = tuple(_nearest(value, to) for value in output.values)
-    return replace(output, values=values, margins=tuple(_widened(m, to) for m in output.margins))
+    values = tuple(None if value is None else _nearest(value, to) for value in output.values)
+    margins = tuple(None if margin is None else _widened(margin, to) for margin in output.margins)
+    return replace(output, values=values, margins=margins)
 
 
 def clamped(output: Output, low: Fraction | None, high: Fraction | None) -> Output:
     """Each value moved to what is possible. The truth lies there, so nothing comes to lie farther from it."""
-    return replace(output, values=tuple(_moved(value, low, high) for value in output.values))
+    values = tuple(None if value is None else _moved(value, low, high) for value in output.values)
+    return replace(output, values=values)
 
 
 def consistent(output: Output, groups: Sequence[Reconciled], confidence: Fraction) -> Output:

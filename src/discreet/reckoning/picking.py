@@ -14,6 +14,9 @@ from discreet.margins import Noise
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.reckoning.quantities import Atom, Linear, Quotient
 
+NOTHING_FOUND = "automatic bounds found nothing, so there is no number"
+BOUNDS_INSTEAD = "bounds=(low, high) from public knowledge, or a larger epsilon"
+
 Where = Mapping[str, Value | Sequence[Value]]
 
 
@@ -85,7 +88,7 @@ def mean_of(output: Output, source: Source, rows: Sequence[int]) -> Quotient:
 
 def is_certain(output: Output) -> bool:
     """Whether an output has no noise of its own, like bounds that were found first and are then known."""
-    return not output.parts and not output.margin_of and not any(output.margins)
+    return output.is_found and not output.parts and not output.margin_of and not any(output.margins)
 
 
 def is_traced(output: Output) -> bool:
@@ -96,7 +99,7 @@ def is_traced(output: Output) -> bool:
 def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
     """What an output is in one row."""
     if is_certain(output):
-        return Linear({}, Fraction(output.values[row]))
+        return Linear({}, Fraction(output.values[row] or 0))
     return mean_of(output, source, [row]) if output.over else total_of(output, source, [row])
 
 
@@ -193,12 +196,16 @@ def require_parts(output: Output) -> None:
         raise UnsupportedError(
             f"a value derived from {output.kind} {output.name!r}",
             because=_why_not(output),
-            instead="counts, sums and means of disjoint groups; or a query of its own for the coarser groups",
+            instead="counts, sums and means of disjoint groups; or a query of its own for the coarser groups"
+            if output.is_found
+            else BOUNDS_INSTEAD,
         )
 
 
 def _why_not(output: Output) -> str:
     """Ranges and levels of a hierarchy are counts too, but their noise is spread over the nodes of a tree."""
+    if not output.is_found:
+        return NOTHING_FOUND
     if output.kind == "count":
         return "each of its rows is put together from noise that other rows share, and the release does not say how"
     return f"a {output.kind} is no sum of noisy integers of its row"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from discreet import tabular
-from discreet.answers import KEY_TYPES, Figure, Key, figure_array
+from discreet.answers import KEY_TYPES, Answer, Key, figure_array
 from discreet.catalog import Value
 from discreet.errors import ParameterError
 
@@ -21,7 +21,7 @@ class Pivot:
 
     rows: Key
     columns: Key
-    cells: tuple[tuple[Figure | None, ...], ...]
+    cells: tuple[tuple[Answer, ...], ...]
     texts: tuple[tuple[str, ...], ...]
     stamp: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Pivot:
         return [[tabular.cell(value), *texts] for value, texts in pairs]
 
 
-def pivoted(rows: Key, columns: Key, values: Sequence[Figure], texts: Sequence[str]) -> Pivot:
+def pivoted(rows: Key, columns: Key, values: Sequence[Answer], texts: Sequence[str]) -> Pivot:
     """Values and their texts, one for each row of both keys, set out in two directions."""
     places: dict[tuple[Value, Value], int] = {}
     for place, cell in enumerate(zip(rows.values, columns.values, strict=True)):
@@ -75,6 +75,6 @@ def pivoted(rows: Key, columns: Key, values: Sequence[Figure], texts: Sequence[s
     )
 
 
-def _array(values: tuple[Figure | None, ...]) -> pa.Array:
+def _array(values: tuple[Answer, ...]) -> pa.Array:
     known = tuple(value for value in values if value is not None)
     return figure_array(known) if len(known) == len(values) else pa.array(values, pa.float64())

@@ -17,6 +17,10 @@ memory; change its limits, its core or the filter. Around that stand, where the 
 network, shared memory and mounts of the machine, and the user nobody in place of root. Its address space and its CPU
 are bounded, its standard files lead nowhere, its environment and working directory say nothing.
 
+What runs before a process is locked: our own code, and the import of the modules that the owner allows (`modules=`, or
+`modules=` of `dp.protect` for a session). A function imports nothing outside the lock, whatever it names. As text, a
+string with one `def`, it is compiled and executed in locked processes alone.
+
 What passes between chunks: nothing that a process can write. Each is forked from a template that never held a row and
 has no memory that children share, gets its rows in a file of its own and ends before the next one of its lane begins.
 Chunks start on a public timetable (`Limits`), so that the clock tells them nothing of each other; the answers are there

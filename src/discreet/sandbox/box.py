@@ -4,6 +4,7 @@ A `Sandbox` is opened before anything is charged: it packs the function, starts 
 kernel can shut a function in. Nothing about a chunk leaves it but whether there is a number, and which.
 """
 
+import json
 import os
 import sys
 import tempfile
@@ -19,18 +20,20 @@ from typing import Self
 
 import pyarrow as pa
 
-from discreet.errors import ParameterError, UnsupportedError, short_traceback
+from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
 from discreet.exact import Number, rational
 from discreet.sandbox import parcel as parcels
 from discreet.sandbox.lane import Lane, LaneError, Reply
 from discreet.sandbox.limits import Limits, cores
+from discreet.sandbox.modules import refused
 from discreet.sandbox.template import NUMBER
 
 Chunks = Iterable[tuple[int, pa.Table | None]]
-Function = Callable[[pa.Table], object]
+Function = Callable[[pa.Table], object] | str
 _OFTEN = 0.2
 
 
+@public_class
 class Sandbox:
     """A function in its lanes, ready for chunks; a context manager, and used for one release."""
 
@@ -192,7 +195,7 @@ def rehearse(
         raise UnsupportedError(
             f"a function that gave no number: {_told(reply, bounds)}",
             because="in a sandbox there are no files, no network, no other processes and threads, and limits",
-            instead="a function of its table alone; modules=(...) for what it imports late; wider limits",
+            instead="a function of its table alone; modules=(...) for what a library imports late; wider limits",
         )
     return answer
 
@@ -215,7 +218,7 @@ def _opened(parcel: parcels.Parcel, limits: Limits, number: int, *, first: int =
             lanes.append(Lane(parcel, limits, known[place % len(known)], tells=tells))
             undo.callback(lanes[-1].close)
         for lane in lanes:
-            _require_ready(lane, limits)
+            _require_ready(lane, parcel, limits)
         undo.pop_all()
     return lanes
 
@@ -242,22 +245,45 @@ def _require_linux() -> None:
         )
 
 
-def _require_ready(lane: Lane, limits: Limits) -> None:
+def _require_ready(lane: Lane, parcel: parcels.Parcel, limits: Limits) -> None:
     try:
         found = lane.found()
     except LaneError:
-        found = {"missing": "discreet"}
+        raise UnsupportedError(
+            "a function of your own on this machine",
+            because="a fresh Python with discreet and the allowed modules did not start, or ended at once",
+            instead="python -m discreet doctor, which tries it, or another Python: python -m venv",
+        ) from None
     if "missing" in found:
         raise ParameterError(
-            f"a function that needs the module {found['missing']!r}",
+            f"the module {found['missing']!r} for functions",
             because="a fresh Python could not import it",
-            instead="a function that imports what is installed",
+            instead=f"pip install {found['missing'].partition('.')[0]}, or modules=(...) without it",
         )
     if "shared" in found or (limits.isolation == "kernel" and not lane.cut_off):
         raise UnsupportedError(
             "a function of your own without isolation",
             because="the kernel takes no filter of system calls here, or a library shares memory between processes",
             instead='Limits(isolation="process") if the owner trusts the function with files and network',
+        )
+    _require_sound(found.get("fault"), parcel)
+
+
+def _require_sound(report: bytes | None, parcel: parcels.Parcel) -> None:
+    """Refuse a function in which a locked process found a fault; what it wrote is not trusted to be well-formed."""
+    try:
+        found = dict(json.loads(report or b"null"))
+    except (ValueError, TypeError):
+        found = {"text": "it could not be read within limits of time and memory"}
+    if "unlisted" in found:
+        raise refused(str(found["unlisted"]), parcel.listed)
+    if "absent" in found:
+        raise refused(str(found["absent"]), parcel.listed, "the modules that the owner allows do not load it")
+    if found:
+        raise ParameterError(
+            f"the text of a function: {found.get('text')}",
+            because="it is read as Python, and has imports and one def",
+            instead=r'"def answer(table):\n    return table.num_rows"',
         )
 
 

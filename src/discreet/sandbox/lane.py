@@ -24,8 +24,9 @@ from discreet.sandbox.parcel import Parcel
 STARTING, ENDING = 120.0, 20.0
 _PACKAGES = Path(__file__).resolve().parents[2]
 _START = (
-    "import socket, sys; sys.path.append(sys.argv[2]); from discreet.sandbox import template; "
-    "template.serve(socket.socket(fileno=int(sys.argv[1])))"
+    # the discreet of this process, not another that is installed; all else as the fresh Python finds it
+    "import socket, sys; sys.path.insert(0, sys.argv[2]); import discreet; sys.path.append(sys.path.pop(0)); "
+    "from discreet.sandbox import template; template.serve(socket.socket(fileno=int(sys.argv[1])))"
 )
 _ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -76,7 +77,8 @@ class Lane:
         self._patience = float(limits.seconds) + ENDING
         order = {
             "function": parcel.content,
-            "modules": list(parcel.modules),
+            "needed": parcel.needed,
+            "listed": parcel.listed,
             "isolation": limits.isolation,
             "memory": limits.memory,
             "cpu": -(-limits.cpu.numerator // limits.cpu.denominator) + 1,
@@ -84,10 +86,11 @@ class Lane:
             "tells": tells,
         }
         content = marshal.dumps(order)
-        self._tell(template.LENGTH.pack(len(content)) + content)
+        with suppress(LaneError):  # a process that is gone already is seen when its report is waited for
+            self._tell(template.LENGTH.pack(len(content)) + content)
 
     def found(self) -> Mapping[str, Any]:
-        """What the template says once it is ready: a module that is missing, and how far its children are shut in."""
+        """The report of a template that is ready: a module that is missing, how far children are shut in, any fault."""
         try:
             self._control.settimeout(STARTING)
             (length,) = template.LENGTH.unpack(template.exactly(self._control, template.LENGTH.size))

@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact import Number, positive, rational, whole
 
 Isolation = Literal["kernel", "process"]
@@ -29,6 +29,7 @@ GIVEN_BACK = 2**31
 _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class Limits:
     """What each chunk may use, all of it public.

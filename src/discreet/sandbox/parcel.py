@@ -1,67 +1,88 @@
 """A function as it travels into a fresh Python: what is installed goes by name, what you wrote goes by value.
 
 Code travels as `marshal` writes it, for the same Python on the other side; with it go its defaults, what it closes
-over, and the global names that it uses. These may be constants, other functions of the same kind, and whatever an
-installed library or Python itself has under a name. Anything else is refused before data is read: an object of yours
-may hold rows, and the other side could not tell where it came from.
+over, and the global names that it uses. These may be constants, other functions of the same kind, and what a module on
+the owner's list has under a name. Anything else is refused before data is read: an object of yours may hold rows, and
+the other side could not tell where it came from. A function may also be text (`discreet.sandbox.text`).
 
-The modules that the code needs are found in the code and imported over there before any row comes, because afterwards
-no file can be opened.
+Nothing is imported here, and nothing on the other side because a function names it: the modules that the code needs are
+found in the code and compared with the owner's list (`discreet.sandbox.modules`).
 """
 
 import builtins
 import dis
 import hashlib
 import importlib
-import importlib.util
 import marshal
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 from discreet.errors import ParameterError
+from discreet.sandbox import text
+from discreet.sandbox.modules import allowed, codes, is_listed, named_by, refused
 
-ALWAYS = ("numpy", "pyarrow", "pyarrow.compute", "pyarrow.acero")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _GATHERED = (tuple, list, set, frozenset)
 _DEEPEST = 50
 _LARGEST = 16 * 2**20
 _FORMAT = 2
-_MODULE, _NAMED, _FUNCTION, _VALUE, _ITSELF = "module", "named", "function", "value", "itself"
+_MODULE, _NAMED, _FUNCTION, _VALUE, _ITSELF, _TEXT = "module", "named", "function", "value", "itself", "text"
+_LOADS, _ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
 
 
 @dataclass(frozen=True)
 class Parcel:
-    """A function in bytes, and the modules that have to be imported for it, in order."""
+    """A function in bytes, the modules that it needs as far as they are known, and those that the owner allows."""
 
     content: bytes
-    modules: tuple[str, ...]
     name: str
+    needed: tuple[str, ...]
+    listed: tuple[str, ...]
 
     @property
     def digest(self) -> str:
         """One name for one function with all that it uses, wherever in a file it stands."""
-        return hashlib.sha256(repr(self.modules).encode() + self.content).hexdigest()
+        return hashlib.sha256(self.content).hexdigest()
 
 
-def packed(function: object, modules: tuple[str, ...] = ()) -> Parcel:
-    """The function as bytes; what cannot travel is refused."""
+def packed(function: object, modules: object = ()) -> Parcel:
+    """The function as bytes; what cannot travel, or needs a module that the owner does not allow, is refused."""
+    listed = allowed(modules)
+    if isinstance(function, str):
+        source = textwrap.dedent(function)
+        name = text.name_of(source)
+        return Parcel(_bounded(_written((_TEXT, name, source))), name, (), listed)
     if not callable(function) or isinstance(function, type | MethodType):
         raise _unfit(
             f"a {type(function).__name__} in place of a function",
             "it would travel with the object that it belongs to",
             "a plain function of one table: def answer(table): ...",
         )
-    packing = _Packing()
-    content = _written(packing.item(function, "the function", 0))
-    if len(content) > _LARGEST:
-        raise _unfit("a function with more than 16 MB", "constants travel with it", "smaller constants")
-    needed = dict.fromkeys((*ALWAYS, *packing.modules, *map(_importable, modules)))
-    return Parcel(content, tuple(needed), getattr(function, "__name__", "function"))
+    packing = _Packing(listed)
+    content = _bounded(_written(packing.item(function, "the function", 0)))
+    return Parcel(content, getattr(function, "__name__", "function"), tuple(packing.needed), listed)
+
+
+def fault(content: bytes, needed: Iterable[str], listed: tuple[str, ...]) -> dict[str, str]:
+    """What keeps a function from running in this locked process, if anything: its text, or a module that it needs."""
+    kind, *rest = marshal.loads(content)  # noqa: S302 - our own bytes
+    try:
+        names = (*needed, *(named_by(text.compiled(*rest)) if kind == _TEXT else ()))
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        return {"text": f"{type(error).__name__}: {error}"}
+    for name in names:
+        if not is_listed(name, listed):
+            return {"unlisted": name}
+        if not _is_there(name):
+            return {"absent": name}
+    return {}
 
 
 def unpacked(content: bytes) -> Callable[..., object]:
@@ -73,8 +94,9 @@ def unpacked(content: bytes) -> Callable[..., object]:
 class _Packing:
     """One journey: each function is packed once, however often and by whomever it is called."""
 
-    def __init__(self) -> None:
-        self.modules: dict[str, None] = {}
+    def __init__(self, listed: tuple[str, ...]) -> None:
+        self.needed: dict[str, None] = {}
+        self._listed = listed
         self._seen: dict[int, int] = {}
 
     def item(self, value: object, where: str, depth: int) -> tuple[object, ...]:
@@ -82,7 +104,7 @@ class _Packing:
         if depth > _DEEPEST:
             raise _unfit(f"{where}, nested more than {_DEEPEST} deep", "it has to end somewhere", "flatter constants")
         if isinstance(value, ModuleType):
-            return (_MODULE, self._needed(value, where))
+            return (_MODULE, self._module(value, where))
         if type(plain := _plain(value)) in _PLAIN:
             return (_VALUE, plain)
         if type(value) in _GATHERED:
@@ -91,14 +113,16 @@ class _Packing:
         if type(value) is dict:
             pairs = [(self.item(k, where, depth + 1), self.item(v, where, depth + 1)) for k, v in value.items()]
             return ("dict", pairs)
-        if (place := _place(value)) is not None:
-            self._import(place[0])
+        if (place := _place(value, self._listed)) is not None:
+            self._need(place[0])
             return (_NAMED, *place)
+        if _is_installed(home := _home(value)) and _place(value, (home,)):
+            raise refused(_public(home), self._listed)
         if isinstance(value, FunctionType):
             return self._function(value, depth)
         raise _unfit(
             f"{where}, of type {type(value).__name__}",
-            "only constants, functions, and what an installed library has under a name travel with a function",
+            "only constants, functions, and what an allowed module has under a name travel with a function",
             "make it inside the function, or turn it into numbers and text",
         )
 
@@ -107,7 +131,8 @@ class _Packing:
             return (_ITSELF, self._seen[id(function)])
         self._seen[id(function)] = len(self._seen)
         code, name = function.__code__, function.__name__
-        self._find_modules(code, function.__globals__)
+        for each in (*named_by(code), *_reached(code, function.__globals__)):
+            self._need(each)
         used = {each: function.__globals__[each] for each in _globals(code) if each in function.__globals__}
         cells = zip(code.co_freevars, map(_content, function.__closure__ or ()), strict=True)
         return (
@@ -120,32 +145,20 @@ class _Packing:
             self.item(function.__kwdefaults__, f"a default of {name}", depth + 1),
         )
 
-    def _find_modules(self, code: CodeType, names: dict[str, Any]) -> None:
-        """Modules that the code imports, and parts of modules that it reaches through names."""
-        for each in _codes(code):
-            for name in _imports(each):
-                self._import(name)
-            reached = [names[name] for name in _globals(each) if isinstance(names.get(name), ModuleType)]
-            for part in each.co_names:
-                for module in reached:
-                    if f"{module.__name__}.{part}" in sys.modules:
-                        self._import(f"{module.__name__}.{part}")
-            if "to_pandas" in each.co_names:
-                self._import("pandas")
-
-    def _needed(self, module: ModuleType, where: str) -> str:
-        if not _is_installed(module.__name__):
+    def _module(self, module: ModuleType, where: str) -> str:
+        if not is_listed(module.__name__, self._listed) and not _is_installed(module.__name__):
             raise _unfit(
                 f"{where}, a module that is not installed",
                 "a module of yours would run outside before it is shut in",
                 f"from {module.__name__} import ..., so that its functions travel by value",
             )
-        self._import(module.__name__)
+        self._need(module.__name__)
         return module.__name__
 
-    def _import(self, name: str) -> None:
-        if _is_installed(name):
-            self.modules[name] = None
+    def _need(self, name: str) -> None:
+        if not is_listed(name, self._listed):
+            raise refused(name, self._listed)
+        self.needed[name] = None
 
 
 class _Unpacking:
@@ -161,7 +174,9 @@ class _Unpacking:
             case "module":
                 return importlib.import_module(rest[0])
             case "named":
-                return _found(*rest)
+                return _found(importlib.import_module(rest[0]), rest[1])
+            case "text":
+                return text.defined(*rest)
             case "value":
                 return rest[0]
             case "itself":
@@ -203,83 +218,85 @@ def _plain(value: object) -> object:
     return value.item() if is_number else value  # type: ignore[attr-defined]
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
 def _globals(code: CodeType) -> list[str]:
     """The global names that code reads, inner functions included."""
-    found = (
-        str(step.argval)
-        for each in _codes(code)
-        for step in dis.get_instructions(each)
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    )
+    found = (str(step.argval) for each in codes(code) for step in dis.get_instructions(each) if step.opname in _LOADS)
     return list(dict.fromkeys(found))
 
 
-def _imports(code: CodeType) -> list[str]:
-    """The modules that code imports, and what it takes from them, which may be a module too."""
-    names: list[str] = []
-    module = ""
-    for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME":
-            module = str(step.argval)
-            names.append(module)
-        elif step.opname == "IMPORT_FROM":
-            names.append(f"{module}.{step.argval}")
-    return names
+def _reached(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
+    """Modules that code reaches as attributes of a module that it has under a global name: np.linalg."""
+    for each in codes(code):
+        path = ""
+        for step in dis.get_instructions(each):
+            if step.opname in _LOADS and isinstance(module := names.get(step.argval), ModuleType):
+                path = module.__name__
+            elif path and step.opname in _ATTRIBUTES:
+                path = f"{path}.{step.argval}"
+                if path in sys.modules:
+                    yield path
+            elif step.opname != "EXTENDED_ARG":
+                path = ""
 
 
-def _place(value: object) -> tuple[str, str] | None:
-    """The module and name under which an installed library, or Python itself, has this very object."""
-    module = getattr(value, "__module__", None) or type(value).__module__
+def _home(value: object) -> str:
+    """The name of the module that an object says it is of."""
+    return str(getattr(value, "__module__", None) or type(value).__module__)
+
+
+def _public(name: str) -> str:
+    """The module that offers what a private part of it defines: scipy.optimize for scipy.optimize._minimize."""
+    while "." in name and name.rpartition(".")[2].startswith("_"):
+        name = name.rpartition(".")[0]
+    return name
+
+
+def _place(value: object, listed: tuple[str, ...]) -> tuple[str, str] | None:
+    """The module and name under which an allowed module, which is loaded already, has this very object."""
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or not _is_installed(module):
-        return None
-    try:
-        found = _found(module, name)
-    except (AttributeError, ImportError):
-        return None
-    return (module, name) if found is value else None
+    for home in dict.fromkeys((_home(value), *listed)):
+        if isinstance(name, str) and is_listed(home, listed) and home in sys.modules:
+            with suppress(AttributeError, KeyError):
+                if _found(sys.modules[home], name) is value:
+                    return home, name
+    return None
 
 
-def _found(module: str, name: str) -> Any:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
+def _found(module: ModuleType, name: str) -> Any:
+    """What a module has under a dotted name; a module that loads its parts late is not made to load one."""
+    first, *rest = name.split(".")
+    found: Any = vars(module)[first]
+    for part in rest:
         found = getattr(found, part)
     return found
 
 
-def _importable(name: object) -> str:
-    if isinstance(name, str) and _is_installed(name):
-        return name
-    raise _unfit(f"modules={name!r}", "only installed modules are imported for a function", 'modules=("scipy.stats",)')
-
-
 def _is_installed(name: str) -> bool:
-    """Whether a module belongs to Python or to an installed package."""
-    if name == "__main__":
+    """Whether a module that is loaded belongs to Python or to an installed package."""
+    if name == "__main__" or name not in sys.modules:
         return False
-    if name.partition(".")[0] in sys.stdlib_module_names or name in sys.builtin_module_names:
-        return _spec(name) is not None
-    spec = _spec(name)
-    origin = getattr(spec, "origin", None)
+    if name.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    file = getattr(sys.modules[name], "__file__", None)
     places = [Path(sysconfig.get_paths()[key]).resolve() for key in ("purelib", "platlib")]
-    return origin is not None and any(Path(origin).resolve().is_relative_to(place) for place in places)
+    return file is not None and any(Path(file).resolve().is_relative_to(place) for place in places)
 
 
-def _spec(name: str) -> object:
-    if name in sys.modules:
-        return getattr(sys.modules[name], "__spec__", None) or (name if name == "builtins" else None)
-    try:
-        return importlib.util.find_spec(name)
-    except (ImportError, ValueError):
-        return None
+def _is_there(name: str) -> bool:
+    """Whether a module, or what a module has under a name, can be had in this process; a locked one loads nothing."""
+    with suppress(Exception):
+        importlib.import_module(name)
+        return True
+    home, _, attribute = name.rpartition(".")
+    with suppress(Exception):
+        return hasattr(importlib.import_module(home), attribute)
+    return False
+
+
+def _bounded(content: bytes) -> bytes:
+    if len(content) > _LARGEST:
+        raise _unfit("a function with more than 16 MB", "constants travel with it", "smaller constants")
+    return content
 
 
 def _content(cell: CellType) -> object:

@@ -1,9 +1,13 @@
 """The process that every chunk of one lane is forked from: libraries and the function, never a row.
 
-It runs in a fresh Python, started before anything is charged, and imports what the function needs. Then, for each
-chunk, it forks a child, which reads the rows from a file of its own, computes, writes eight bytes and ends; what it
-changes, changes in its own memory, and the next child starts from the same template. The function itself is put
-together in the child alone, after it has been shut in.
+It runs in a fresh Python, started before anything is charged, and imports the modules on the owner's list: what it
+imports does not depend on the function. Then, for each chunk, it forks a child, which reads the rows from a file of its
+own, computes, writes eight bytes and ends; what it changes, changes in its own memory, and the next child starts from
+the same template. The function itself is put together in the child alone, after it has been shut in; a first child
+without rows finds out whether that can work.
+
+A template keeps the rights that it was started with, because Python and libraries load parts late, and the user nobody
+may not be able to read them. Each child gives them up after the last part is loaded and before it is shut in.
 
     parent -> template   "r" with two files: the rows, and a pipe for the answer   -> "r", the child runs
     parent -> template   "e" and seconds that it may still take to end              -> its status and CPU
@@ -13,6 +17,7 @@ A template whose parent is gone ends, and its child with it.
 
 import gc
 import importlib
+import json
 import marshal
 import math
 import os
@@ -37,8 +42,11 @@ NUMBER = struct.Struct("<d")
 TOLD = 2_000
 OPEN_FILES = 5
 _MOST_FILES = 1 << 16
+_REPORT = 1 << 16
+_UNLOCKED, _LOCKED, _LOCKED_ROOT = 1, 0, 2
 _TEXTS = (str, bytes, bytearray)
-_LATE = ("resource",)  # what Python itself imports when it is first needed: here by os.wait4
+_LATE = ("_strptime", "resource")  # what Python itself imports when it is first needed: here by os.wait4
+CHECKING = 30.0
 
 
 def serve(control: socket.socket) -> None:
@@ -67,28 +75,61 @@ def _prepared(order: Mapping[str, Any]) -> dict[str, object]:
         os.sched_setaffinity(0, {order["core"]})
     kernel.is_preferred_victim()
     separated = kernel.separate() if order["isolation"] == "kernel" else []
-    for name in (*_LATE, *order["modules"]):
+    for name in (*_LATE, *order["listed"]):
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - whatever a module raises while it is imported
+        except BaseException:  # noqa: BLE001 - whatever a module raises while it is imported
             return {"missing": name}
-    if order["isolation"] == "kernel" and kernel.become_nobody():
-        separated.append("rights")
     if kernel.has_shared_memory():
         return {"shared": True}
     gc.freeze()
-    return {"separated": separated, "locked": order["isolation"] == "kernel" and _can_be_locked(order)}
+    locked, ordinary = _can_be_locked(order) if order["isolation"] == "kernel" else (False, False)
+    found = {"separated": [*separated, *(["rights"] if ordinary else [])], "locked": locked}
+    return found if order["isolation"] == "kernel" and not locked else {**found, "fault": _fault(order)}
 
 
-def _can_be_locked(order: Mapping[str, Any]) -> bool:
-    """Whether a child that is shut in really cannot open, connect, fork, signal or look around."""
+def _can_be_locked(order: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether a child that is shut in cannot open, connect, fork, signal or look around; and whether it is not root."""
     child = os.fork()
     if child == 0:
-        _leave(0 if _is_shut_in(order) else 1)
-    return os.waitpid(child, 0)[1] == 0
+        status = _UNLOCKED
+        with suppress(BaseException):
+            status = _is_shut_in(order)
+        _leave(status)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return code in (_LOCKED, _LOCKED_ROOT), code == _LOCKED
 
 
-def _is_shut_in(order: Mapping[str, Any]) -> bool:
+def _fault(order: Mapping[str, Any]) -> bytes | None:
+    """What a child that is shut in finds wrong with the function, as JSON; None where it does not come back.
+
+    This is the first process that reads a function's text, so its parent takes what it writes for bytes.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _check(order, [os.open(os.devnull, os.O_RDONLY), writing])
+    os.close(writing)
+    try:
+        status, _ = _ended(child, CHECKING)
+        return os.read(reading, _REPORT) if status == 0 else None
+    finally:
+        os.close(reading)
+
+
+def _check(order: Mapping[str, Any], files: list[int]) -> NoReturn:
+    status = 1
+    with suppress(BaseException):
+        _hold_only(files)
+        _shut_in(order)
+        found = parcel.fault(order["function"], order["needed"], order["listed"])
+        shown = {kind: what[:TOLD].encode(errors="replace").decode() for kind, what in found.items()}
+        os.write(ANSWER, json.dumps(shown).encode())
+        status = 0
+    _leave(status)
+
+
+def _is_shut_in(order: Mapping[str, Any]) -> int:
     attempts: tuple[Callable[[], object], ...] = (
         lambda: os.open("/", os.O_RDONLY),
         lambda: Path("/").stat(),
@@ -99,11 +140,10 @@ def _is_shut_in(order: Mapping[str, Any]) -> bool:
         lambda: os.kill(os.getpid(), 0),
         lambda: os.dup(0),
     )
-    try:
-        _shut_in(order)
-    except OSError:
-        return False
-    return all(_is_denied(attempt) for attempt in attempts)
+    is_ordinary = _shut_in(order)
+    if not all(_is_denied(attempt) for attempt in attempts):
+        return _UNLOCKED
+    return _LOCKED if is_ordinary else _LOCKED_ROOT
 
 
 def _is_denied(attempt: Callable[[], object]) -> bool:
@@ -180,14 +220,16 @@ def _hold_only(files: list[int]) -> None:
     os.closerange(OPEN_FILES, _MOST_FILES)
 
 
-def _shut_in(order: Mapping[str, Any]) -> None:
-    """Limits and the filter, after the threads that libraries keep have been started: later no thread can be."""
-    kernel.die_with_parent()
+def _shut_in(order: Mapping[str, Any]) -> bool:
+    """Limits and the filter, after the threads that libraries keep have been started; whether it has no root rights."""
     _start_threads()
     is_shut = order["isolation"] == "kernel"
+    is_ordinary = kernel.become_nobody() if is_shut else False
+    kernel.die_with_parent()  # after the change of user, which makes the kernel forget it
     kernel.limit(order["memory"], order["cpu"], OPEN_FILES if is_shut else None)
     if is_shut:
         kernel.lock()
+    return is_ordinary
 
 
 def _start_threads() -> None:

@@ -21,18 +21,18 @@ from discreet.analysis.streaming import analyze_stream
 from discreet.analysis.watching import analyze_watch
 from discreet.catalog import Value
 from discreet.chosen import Chosen
-from discreet.engines import public_location, source_of
+from discreet.engines import Statements, public_location, source_of
 from discreet.errors import short_traceback
 from discreet.estimate import Estimate
 from discreet.exact import Number
-from discreet.frame import Frame, Query, relation_of
+from discreet.frame import Frame, Query
 from discreet.ledger import Entry, Ledger
-from discreet.remaining import Remaining
+from discreet.remaining import Remaining, limited
 from discreet.sandbox import Limits, Sandbox, box, parcel
 from discreet.scoring import Score
 from discreet.session import estimating, selecting
 from discreet.session.answering import LEVEL
-from discreet.session.checking import asked_query, confidence_of, framed, scored
+from discreet.session.checking import asked_query, confidence_of, contest_of, framed
 from discreet.session.gate import OWNER, Sampling, bottom, table_name
 from discreet.session.releasing import Releasing
 from discreet.session.streaming import Ranges
@@ -73,10 +73,13 @@ class Session(Releasing):
         rows: int | None = None,
         delimiter: str | None = None,
         table: str | None = None,
+        fixed_schema: bool = False,
+        row_local: bool = False,
         ledger: str | Path | Ledger | None = None,
         analyst: str = OWNER,
         memory_limit: str | None = None,
         threads: int | None = None,
+        modules: Sequence[str] = (),
     ) -> Self:
         """Put a file or a frame under a promise, in one call.
 
@@ -102,12 +105,18 @@ class Session(Releasing):
         population          how many people there are in all, to judge delta by
         rows                roughly how many rows there are; used only to predict errors
         delimiter, table    of a CSV file; in a DuckDB or SQLite file, or in PostgreSQL
+        fixed_schema        your statement about an in-memory table: its column types were declared to whatever read it,
+                            and do not depend on the rows; recorded with the registration
+        row_local           your statement about a view: each of its rows is computed from rows of one unit alone
         ledger              where spending is remembered: a path, or a ledger; one at home otherwise
         analyst             who asks, for the history; an "owner" sees how far a long query is
         memory_limit, threads   what the engine may use
+        modules             what functions in session.sample may import beside numpy, pyarrow and parts of Python that
+                            only compute: ("pandas", "scipy.stats"); these are imported outside the sandbox
         """
         known, part = drafting.sliced(drafting.name_of(source, name, table), slice)
-        opened = source_of(source, delimiter=delimiter, table=table)
+        stated = Statements(fixed_schema=fixed_schema, row_local=row_local)
+        opened = source_of(source, delimiter=delimiter, table=table, stated=stated)
         by_column = drafting.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
         facts = {
             "neighbours": neighbours,
@@ -120,6 +129,8 @@ class Session(Releasing):
             "rows": rows,
             "delimiter": delimiter,
             "relation": table,
+            "fixed_schema": fixed_schema,
+            "row_local": row_local,
             "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
         words = drafting.Words(privacy_unit, budget, version, by_column, facts, part)
@@ -131,6 +142,7 @@ class Session(Releasing):
             analyst=analyst,
             memory_limit=memory_limit,
             threads=threads,
+            modules=modules,
         )
 
     @short_traceback
@@ -148,11 +160,11 @@ class Session(Releasing):
     ) -> Chosen:
         """Choose a candidate with a high score (or the `top` so many), for one price however many candidates there are.
 
-        candidates  public values, such as wards, prices or dates; dp.discover(delta=1e-9) where they are not known
+        candidates  public values, such as wards, prices or dates; dp.discover(delta=1e-10) where they are not known
         score       dp.score(dp.table("visits"), by="ward"), computed by the engine for all of them in one query
         """
         level = confidence_of(confidence)
-        contest = scored(score).contest(candidates)
+        contest = contest_of(score, candidates)
         budget = self._budget_of(contest.source)
         asked = contested(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
         payload, repeated = self._asked(asked, request, fresh=fresh)
@@ -170,7 +182,7 @@ class Session(Releasing):
         confidence: Number = CONFIDENCE,
     ) -> float:
         """How far below the best score a selection would be, at most, with this probability; free."""
-        contest = scored(score).contest(candidates)
+        contest = contest_of(score, candidates)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "top": top}
         asked = contested(contest, self._catalog, self._budget_of(contest.source), **price)
         return float(asked.within(confidence_of(confidence)))
@@ -203,7 +215,7 @@ class Session(Releasing):
         gap           an answer above comes with how far above, which is free
         grid          what answers are whole multiples of: that of the sums, where sums are asked
         """
-        name = self._the_table(bottom(relation_of(table)) if isinstance(table, Frame) else table)
+        name = self._the_table(bottom(framed(table)) if isinstance(table, Frame) else table)
         words: dict[str, Any] = {
             "threshold": threshold,
             "answers": answers,
@@ -237,7 +249,7 @@ class Session(Releasing):
         threshold    how wrong an answer may be before it is corrected
         corrections  how many there may be before the stream ends
         """
-        source = relation_of(framed(table))
+        source = framed(table)
         words: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho}
         budget = self._budget_of(source)
@@ -260,9 +272,10 @@ class Session(Releasing):
         noise  "pareto" (pure) or "laplace_log_normal" (rho) as the promise has no delta or one, unless you say;
                "student_t" is pure too; "laplace" has a delta= of its own, which the promise must have reserved
         """
-        budget = self._budget_of(asked_query(query).plan.source)
+        valid = asked_query(query).plan
+        budget = self._budget_of(valid.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        asked = analyze_fitted(query.plan, self._catalog, budget, noise=noise, **price)
+        asked = analyze_fitted(valid, self._catalog, budget, noise=noise, **price)
         return self._estimated(asked, CONFIDENCE, request, fresh=fresh)
 
     @short_traceback
@@ -282,16 +295,17 @@ class Session(Releasing):
 
         Half of epsilon pays for the test, half for the number, and all of it is spent also where nothing comes back.
         """
-        budget = self._budget_of(asked_query(query).plan.source)
+        valid = asked_query(query).plan
+        budget = self._budget_of(valid.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        asked = analyze_fitted(query.plan, self._catalog, budget, bound=bound, **price)
+        asked = analyze_fitted(valid, self._catalog, budget, bound=bound, **price)
         return self._estimated(asked, confidence, request, fresh=fresh)
 
     @short_traceback
     def sample(
         self,
         table: Frame,
-        function: Callable[[pa.Table], object],
+        function: Callable[[pa.Table], object] | str,
         *,
         columns: Sequence[str],
         chunks: int,
@@ -302,14 +316,15 @@ class Session(Releasing):
         default: Number | None = None,
         grid: Number | None = None,
         limits: Limits | None = None,
-        modules: tuple[str, ...] = (),
         fresh: bool = False,
         request: str | None = None,
     ) -> Estimate:
         """Any function of a table, made private: it is asked about many chunks, and the answers are aggregated.
 
         table      dp.table("visits"), with any where and derive
-        function   takes a pyarrow.Table with these columns and returns a number; `sandbox.rehearse` tries it
+        function   takes a pyarrow.Table with these columns and returns a number; `sandbox.rehearse` tries it. As text,
+                   "def answer(table): ...", it is compiled and executed in the sandbox alone. It may use the modules
+                   that the owner allowed when the session was opened
         chunks     how many: more have less noise, and each stands for the whole less well
         bounds     answers are moved into them
         aggregate  "mean", "median", or "mean with bounds of its own", for bounds that are far too wide
@@ -317,8 +332,8 @@ class Session(Releasing):
         limits     time and memory of each chunk, and seconds for the engine; answers are there after
                    limits.deadline(chunks) seconds, whatever the function does
         """
-        packed, allowed = parcel.packed(function, modules), box.checked(limits)
-        source = relation_of(framed(table))
+        packed, allowed = parcel.packed(function, self._modules), box.checked(limits)
+        source = framed(table)
         asked = analyze_sample(
             source,
             self._catalog,
@@ -341,10 +356,12 @@ class Session(Releasing):
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
-        """What is left of the promise of a table (the only one, if there is one)."""
+        """What is left of the budget of a table (the only one, if there is one), and of the analyst's quota."""
         name = self._the_table(table)
         budget, spent, table_facts = self.ledger.budget(name), self.ledger.spent(name), self._catalog.table(name)
-        return Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
+        left = Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
+        share = self.ledger.share(name, self.analyst)
+        return limited(left, spent, self.analyst, share.quota, share.spent)
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:

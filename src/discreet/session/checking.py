@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeGuard
+from typing import Any, TypeGuard, get_args
 
+from discreet import plan
+from discreet.analysis.validating import validated
 from discreet.errors import ParameterError
 from discreet.exact import Number, probability
-from discreet.frame import Frame, Query
+from discreet.frame import Frame, Query, relation_of
 from discreet.scoring import Score
 
 
 def asked_query(query: object) -> Query:
-    """A question, or the refusal of what is none."""
+    """A question whose plan is valid, or the refusal of what is none."""
     if isinstance(query, Query):
-        return query
+        return Query(_of_kind(query.plan, plan.Aggregate))
     if isinstance(query, list | tuple):
         raise ParameterError(
             "several queries where one is asked",
@@ -45,10 +47,11 @@ def is_batch(query: object, *, weights: object, delta: object) -> TypeGuard[Sequ
     return False
 
 
-def framed(table: object) -> Frame:
-    """A table of the catalog, or the refusal of what is none."""
+def framed(table: object) -> plan.Relation:
+    """What a table of the catalog stands for, if it is valid, or the refusal of what is none."""
     if isinstance(table, Frame):
-        return table
+        relation: plan.Relation = _of_kind(relation_of(table), *get_args(plan.Relation))
+        return relation
     raise ParameterError(
         f"a table of type {type(table).__name__}",
         because="the rows are named by a table of the catalog, with conditions on it",
@@ -56,10 +59,11 @@ def framed(table: object) -> Frame:
     )
 
 
-def scored(score: object) -> Score:
-    """A score, or the refusal of what is none."""
+def contest_of(score: object, candidates: object) -> plan.Contest:
+    """The question of a score and its candidates, if it is valid, or the refusal of what is none."""
     if isinstance(score, Score):
-        return score
+        contest: plan.Contest = _of_kind(score.contest(candidates), plan.Contest)
+        return contest
     raise ParameterError(
         f"a score of type {type(score).__name__}",
         because="candidates are chosen by a score that the engine computes",
@@ -73,3 +77,14 @@ def confidence_of(value: Number) -> Fraction:
     if level == 0:
         raise ParameterError("confidence=0", because="such a margin says nothing", instead="confidence=0.95")
     return level
+
+
+def _of_kind(part: Any, *kinds: type) -> Any:
+    """A valid plan of one of some kinds; every plan that a session is given passes here, before anything is charged."""
+    if type(part) in kinds:
+        return validated(part)
+    raise ParameterError(
+        f"a plan of type {type(part).__name__}",
+        because="only aggregates of a table are released",
+        instead='dp.table("visits").agg(n=dp.count())',
+    )

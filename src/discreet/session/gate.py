@@ -10,7 +10,7 @@ import os
 import sys
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
@@ -22,8 +22,8 @@ from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.streaming import StreamPlan
 from discreet.analysis.watching import WatchPlan
 from discreet.catalog import Catalog, Table
-from discreet.engines import Engine, Prepared, PreparedChunks, Source, engines_of
-from discreet.errors import CatalogError, Failure, ParameterError, SourceError, short_traceback
+from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, engines_of
+from discreet.errors import CatalogError, Failure, ParameterError, SourceError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import whole
 from discreet.frame import Query
@@ -33,6 +33,8 @@ from discreet.mechanisms.threshold import AboveThreshold
 from discreet.progress import shown_while
 from discreet.pushdown import Pushdown, Scan, canonical
 from discreet.sandbox import Sandbox
+from discreet.sandbox.modules import allowed
+from discreet.session.public import refuse_protected_rows
 from discreet.session.watching import Stream
 from discreet.version import __version__
 
@@ -67,6 +69,7 @@ class Sampling(NamedTuple):
     box: Sandbox
 
 
+@public_class
 class Gate(ABC):
     """Tables with their engines and their ledger; nothing leaves but by a charge."""
 
@@ -82,24 +85,27 @@ class Gate(ABC):
         analyst: str = OWNER,
         memory_limit: str | None = None,
         threads: int | None = None,
+        modules: Sequence[str] = (),
     ) -> None:
         self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
+        self._modules = allowed(modules)
         given = dict(sources or {})
         opened = {
             name: drafting.opened_source(name, table, given, beside) for name, table in self._catalog.tables.items()
         }
         self.ledger = self._open_ledger(ledger)
+        refuse_protected_rows(self._catalog, opened, given, self.ledger)
         workers = None if threads is None else whole(threads, "threads")
         self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
         self._process = os.getpid()
         self._registrations: dict[str, int] = {}
-        self._public = {name: opened[name] for name, table in self._catalog.tables.items() if table.public}
         self._end = weakref.finalize(self, _ended, self._engines, self._process)
         try:
             for name, table in self._catalog.tables.items():
                 self._admit(name, table) if table.public else self._register(name, table, opened[name])
+            self._warn_of_exposures()
         except BaseException:
             self.close()
             raise
@@ -143,7 +149,7 @@ class Gate(ABC):
             raise CatalogError(
                 f"the public table {name!r}",
                 because="the ledger keeps a promise to protect the rows of a table of that name",
-                instead="another name for the public table",
+                instead=f"the table {name!r} without public: true, with its privacy_unit and budget as registered",
             )
         self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
 
@@ -151,21 +157,34 @@ class Gate(ABC):
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
         known = self.ledger.registered(name, table.version)
         if known is None or not known.is_charged:
-            self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
+            left_out = source.unreadable if source.is_inferred else {}  # refused where a question reads them
+            columns = {column: fact.type for column, fact in table.columns.items() if column not in left_out}
+            self._engines[name].require(name, columns)
         kept = self.ledger.register(drafting.dataset_of(name, table, source.identity))
         self._registrations[name] = kept.sequence
         self._engines[name].adopt(name, kept.hash_key)
-        for column, reason in source.unreadable.items():
+        for column, reason in source.unreadable.items() if not source.is_inferred else ():
             log.warning("column %r of %r is left out: %s", column, name, reason)
         if source.identity != "memory":
             for other in kept.same_source:
                 log.warning("%r and %r are promises over the same source, and add up", name, other)
 
-    def _circumstances(self, *names: str) -> str:
+    def _warn_of_exposures(self) -> None:
+        """Tell the log of whoever opens a session for an analyst where exact row counts can be seen beside it."""
+        if self.analyst == OWNER:
+            return
+        for engine in dict.fromkeys(self._engines.values()):
+            for place in engine.exposures():
+                log.warning(
+                    "exact row counts of every query are in %s: keep them from analysts, or turn them off", place
+                )
+
+    def _circumstances(self, *names: str, states: States = ()) -> str:
         """What two askings must share, beside the question, for the answer of one to be that of the other."""
         noise = "with noise" if self._is_private else "without noise"
         registered = " and ".join(str(self._registrations[name]) for name in names)
-        return f"{__version__}, registered {registered}, {noise}"
+        beside = "".join(f", {name!r} {state}" for name, state in states)
+        return f"{__version__}, registered {registered}, {noise}{beside}"
 
     def _budget_of(self, relation: plan.Relation) -> Budget:
         """The promise of the table at the bottom of a chain, read once from the ledger."""
@@ -176,14 +195,16 @@ class Gate(ABC):
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         ready = self._prepared(asked) if prepared is None else prepared
-        beside = "".join(f", {name!r} {self._public[name].state()}" for name in public_tables(asked))
-        question = asked.question(self._circumstances(*(name for name, _ in datasets(asked))) + beside)
+        names = [name for name, _ in datasets(asked)]
+        question = asked.question(self._circumstances(*names, states=states_of(ready)))
         return self._answered(asked, ready, question, request, fresh=fresh)
 
     def _fits_others(self, asked: Asked, cost: Cost) -> bool:
-        """Whether the other tables that an answer would be charged to have room for it."""
-        others = [name for name, _ in datasets(asked) if name != asked.dataset]
-        return all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
+        """Whether the other tables that an answer would be charged to have room for it, and the analyst's quotas."""
+        names = [name for name, _ in datasets(asked)]
+        others = [name for name in names if name != asked.dataset]
+        fits = all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
+        return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
 
     def _prepared(self, private: Asked) -> Prepared:
         self._refuse_gone()
@@ -214,7 +235,7 @@ class Gate(ABC):
                 analyst=self.analyst,
                 question=question,
                 request=request,
-                description=_description(private),
+                description=_description(private, states_of(prepared)),
                 fresh=fresh,
             )
             if turn.payload is not None:
@@ -231,31 +252,30 @@ class Gate(ABC):
             return self.ledger.answer(turn, payload)
 
     def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
-        """Read and add noise; whatever fails from here on says one sentence."""
+        """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             receipt = _own_receipt(private, turn)
             return json.dumps(self._body(private, prepared, receipt), ensure_ascii=False).encode()
-        except BaseException as error:
-            code = type(error).__name__
-            self._forfeit(turn, code)
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"stopped; its charge stands, receipt {turn.receipt.id}") from None
-            if not isinstance(error, Exception):
-                raise
+        except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
+            code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
         known = turn.receipt.id
+        self._forfeit(turn, code)
+        if is_interrupt:
+            raise KeyboardInterrupt(f"stopped; its charge stands, receipt {known}")
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
-    def _opened(self, asked: WatchPlan | StreamPlan) -> Turn:
+    def _opened(self, asked: WatchPlan | StreamPlan, ready: Prepared | None) -> Turn:
         """Charge a watch or a stream as a whole; every opening is a charge of its own."""
         self._refuse_gone()
+        states = states_of(ready)
         return self.ledger.charge(
             asked.dataset,
             version=asked.version,
             analyst=self.analyst,
             event=asked.event,
-            question=asked.question(self._circumstances(asked.dataset)),
-            description=asked.description,
+            question=asked.question(self._circumstances(asked.dataset, states=states)),
+            description=_beside_public(asked.description, states),
             registration=self._registrations[asked.dataset],
             fresh=True,
         )
@@ -298,9 +318,25 @@ class Gate(ABC):
         return table
 
 
-def _description(asked: Asked) -> str:
-    """What the ledger keeps of a question: all that the engine is asked."""
-    return asked.description if isinstance(asked, BatchPlan) else canonical(asked.pushdown)
+def states_of(ready: Any) -> States:
+    """The states of the public tables that bound questions read, as their rows are named after them."""
+    match ready:
+        case Sampling(PreparedChunks(rows=rows)):
+            return rows.states
+        case Prepared():
+            return ready.states
+    return tuple(state for part in ready or () for state in part.states)
+
+
+def _description(asked: Asked, states: States) -> str:
+    """What the ledger keeps of a question: all that the engine is asked, and of which public rows."""
+    described = asked.description if isinstance(asked, BatchPlan) else canonical(asked.pushdown)
+    return _beside_public(described, states)
+
+
+def _beside_public(described: str, states: States) -> str:
+    """A description, in JSON, with the states of the public tables; receipts hold its digest."""
+    return f'{{"asked":{described},"public":{canonical(states)}}}' if states else described
 
 
 def table_name(query: Query) -> str:
@@ -311,11 +347,6 @@ def table_name(query: Query) -> str:
 def datasets(asked: Asked) -> tuple[tuple[str, int], ...]:
     """The protected tables that an answer rests on, each once with its version: all of them are charged, or none."""
     return tuple(dict.fromkeys(each for scan in _scans(asked) for each in scan.datasets))
-
-
-def public_tables(asked: Asked) -> tuple[str, ...]:
-    """The public tables that an answer rests on: where one of them changes, the same question has another answer."""
-    return tuple(dict.fromkeys(leaf.table for scan in _scans(asked) for leaf in scan.leaves if leaf.is_public))
 
 
 def _scans(asked: Asked) -> list[Scan]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from discreet.analysis.asked import guarantee
 from discreet.analysis.streaming import StreamPlan
 from discreet.analysis.watching import WatchPlan
-from discreet.errors import BudgetError, Failure, UnsupportedError, short_traceback
+from discreet.errors import BudgetError, Failure, UnsupportedError, public_class, short_traceback
 from discreet.ledger import Receipt, SupersededError, Turn
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ log = logging.getLogger("discreet")
 Read = TypeVar("Read")
 
 
+@public_class
 class Opening(ABC):
     """Something that holds noise of its own while it is open. Threads may share it."""
 
@@ -54,7 +55,7 @@ class Opening(ABC):
         if self._turn is not None:
             raise self._not_open(f"a {self.what} that was opened before")
         ready = self._ready()
-        self._turn = self._gate._opened(self._asked_for)  # noqa: SLF001 - the gate's own verb
+        self._turn = self._gate._opened(self._asked_for, ready)  # noqa: SLF001 - the gate's own verb
         try:
             self._stack.enter_context(self._gate.ledger.holding(self._turn))
             self._stream = self._begin(ready)
@@ -93,15 +94,14 @@ class Opening(ABC):
         """What was told, and nothing else, for the ledger."""
 
     def _read(self, work: Callable[[], Read]) -> Read:
-        """Read and compare; whatever fails from here on says one sentence and ends it."""
+        """Read and compare; whatever fails from here on, an exit included, says one sentence and ends it."""
         try:
             return work()
-        except BaseException as error:
-            self._fail(type(error).__name__)
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"stopped; the charge of the {self.what} stands") from None
-            if not isinstance(error, Exception):
-                raise
+        except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
+            code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
+        self._fail(code)
+        if is_interrupt:
+            raise KeyboardInterrupt(f"stopped; the charge of the {self.what} stands")
         raise Failure
 
     def _fail(self, code: str) -> None:

@@ -168,15 +168,16 @@ class Releasing(Answering):
         """Accuracy first: the least epsilon for which every output (or the named one) is within the margin."""
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
-        budget = self._budget_of(asked_query(query).plan.source)
-        names = [made.name for made in query.plan.outputs]
+        asked = asked_query(query).plan
+        budget = self._budget_of(asked.source)
+        names = [made.name for made in asked.outputs]
         if output is not None and output not in names:
             raise ParameterError(
                 f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
             )
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
-            private = planned(query.plan, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
+            private = planned(asked, self._catalog, budget, epsilon=epsilon, mechanism=mechanism)
             margins = [told.margin for told in private.explained(level) if output in (None, told.name)]
             known = [found for found in margins if found is not None]
             return max(known) if known and len(known) == len(margins) else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.analysis.streaming import StreamPlan
 from discreet.engines import Prepared
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.session.opening import Opening
 from discreet.workloads.stream import OnlineStream, Told
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from discreet.session.gate import Gate
 
 
+@public_class
 class Ranges(Opening):
     """Ranges asked one after another, for one price; `with session.stream(...) as stream`. Threads may share it."""
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.analysis.watching import WatchedPlan, WatchPlan, analyze_watched
 from discreet.catalog import Value
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.frame import Query
 from discreet.mechanisms.threshold import Above, Below
+from discreet.session.checking import asked_query
 from discreet.session.opening import Opening
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Stream(Protocol):
         """Forget the noise."""
 
 
+@public_class
 class Watch(Opening):
     """A threshold that questions are held against; `with session.watch(...) as watch`. Threads may share it."""
 
@@ -84,7 +86,7 @@ class Watch(Opening):
             replies = self._replies(asked, stream)
             if not self.left:
                 self._end()
-        if not query.plan.grouping.columns:
+        if not asked.pushdown.keys.columns:
             return replies[0]
         return dict(zip(map(_key, asked.pushdown.keys.rows), replies, strict=False))
 
@@ -104,7 +106,7 @@ class Watch(Opening):
                 because="a watch is asked aggregates",
                 instead='watch.ask(dp.table("visits").agg(n=dp.count()))',
             )
-        return analyze_watched(query.plan, self._gate._catalog, self._plan)  # noqa: SLF001
+        return analyze_watched(asked_query(query).plan, self._gate._catalog, self._plan)  # noqa: SLF001
 
     def _still_open(self) -> Stream:
         if self._stream is None:

@@ -33,16 +33,15 @@ from fractions import Fraction
 from functools import partial
 
 from discreet.errors import short_traceback
-from discreet.events import ApproximateEvent, ComposedEvent
 from discreet.exact import Number, positive
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.hockey_stick import tail_up
-from discreet.mechanisms.keys.rule import Kept, Relation, Rule, Units
-from discreet.mechanisms.keys.thresholding import above, least_threshold, passing
+from discreet.mechanisms.keys.rule import Relation
+from discreet.mechanisms.keys.thresholding import Thresholded, least_threshold
 
 
 @dataclass(frozen=True, init=False)
-class GaussianThreshold(Rule):
+class GaussianThreshold(Thresholded):
     """Keys whose number of units is above a threshold once it has Gaussian noise, with that number."""
 
     noise: Gaussian
@@ -68,16 +67,3 @@ class GaussianThreshold(Rule):
     def rho(self) -> Fraction:
         """The rho of one release beside its delta: at most the one asked for."""
         return self.noise.rho
-
-    def event(self) -> ComposedEvent:
-        """What a release does: noise on the keys that both neighbours have, and delta for those that one has."""
-        return ComposedEvent((self.noise.event(), ApproximateEvent(Fraction(0), self.delta)))
-
-    def kept(self, units: int) -> float:
-        """The probability that a key of so many units is kept, as a float for display."""
-        return passing(self.noise, self.considered(units), self.threshold)
-
-    @short_traceback
-    def release(self, units: Units) -> list[Kept]:
-        """The keys that are kept, by their places, with noisy numbers of units; one number for each key."""
-        return above(units, self.noise, self.at_least, self.threshold)

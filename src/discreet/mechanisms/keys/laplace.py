@@ -30,15 +30,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import short_traceback
-from discreet.events import ApproximateEvent, ComposedEvent
 from discreet.exact import Number, exp_down, exp_up, positive
-from discreet.mechanisms.keys.rule import Kept, Relation, Rule, Units
-from discreet.mechanisms.keys.thresholding import above, least_threshold, passing
+from discreet.mechanisms.keys.rule import Relation
+from discreet.mechanisms.keys.thresholding import Thresholded, least_threshold
 from discreet.mechanisms.laplace import Laplace
 
 
 @dataclass(frozen=True, init=False)
-class LaplaceThreshold(Rule):
+class LaplaceThreshold(Thresholded):
     """Keys whose number of units is above a threshold once it has Laplace noise, with that number."""
 
     noise: Laplace
@@ -69,16 +68,3 @@ class LaplaceThreshold(Rule):
     def epsilon(self) -> Fraction:
         """The epsilon of one release beside its delta: at most the one asked for."""
         return self.noise.epsilon
-
-    def event(self) -> ComposedEvent:
-        """What a release does: noise on the keys that both neighbours have, and delta for those that one has."""
-        return ComposedEvent((self.noise.event(), ApproximateEvent(Fraction(0), self.delta)))
-
-    def kept(self, units: int) -> float:
-        """The probability that a key of so many units is kept, as a float for display."""
-        return passing(self.noise, self.considered(units), self.threshold)
-
-    @short_traceback
-    def release(self, units: Units) -> list[Kept]:
-        """The keys that are kept, by their places, with noisy numbers of units; one number for each key."""
-        return above(units, self.noise, self.at_least, self.threshold)

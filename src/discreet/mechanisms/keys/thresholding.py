@@ -1,10 +1,13 @@
 """Noise and a threshold on numbers of units: the least threshold for a tail, and which keys pass it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.errors import short_traceback
+from discreet.events import ApproximateEvent, ComposedEvent
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.keys.rule import Kept, Units, counts_of
+from discreet.mechanisms.keys.rule import Kept, Rule, Units, counts_of
 from discreet.mechanisms.laplace import Laplace
 
 
@@ -37,3 +40,24 @@ def passing(noise: Laplace | Gaussian, considered: int, threshold: int) -> float
     if considered < 1:
         return 0.0
     return noise.tail(beyond) / 2 if beyond >= 0 else 1 - noise.tail(-beyond - 1) / 2
+
+
+@dataclass(frozen=True, init=False)
+class Thresholded(Rule):
+    """Keys whose number of units is above a threshold once it has noise, with that number."""
+
+    noise: Laplace | Gaussian
+    threshold: int
+
+    def event(self) -> ComposedEvent:
+        """What a release does: noise on the keys that both neighbours have, and delta for those that one has."""
+        return ComposedEvent((self.noise.event(), ApproximateEvent(Fraction(0), self.delta)))
+
+    def kept(self, units: int) -> float:
+        """The probability that a key of so many units is kept, as a float for display."""
+        return passing(self.noise, self.considered(units), self.threshold)
+
+    @short_traceback
+    def release(self, units: Units) -> list[Kept]:
+        """The keys that are kept, by their places, with noisy numbers of units; one number for each key."""
+        return above(units, self.noise, self.at_least, self.threshold)

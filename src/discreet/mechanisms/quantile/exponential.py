@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, ConcentratedEvent, PureEvent
 from discreet.exact import Number, positive, probability, rational, sqrt_down, whole
 from discreet.mechanisms import lattice
@@ -48,6 +48,7 @@ MOST_PARTS = 10**6
 _FITS = 2**62
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class RankSelection:
     """A step of the grid for each group, the likelier the nearer its ranks are to those of the quantile.
@@ -144,6 +145,7 @@ class RankSelection:
         return float(weights @ np.maximum(0, outside) / weights.sum())
 
 
+@short_traceback
 def share_below(share: Number) -> Fraction:
     """The part of the rows that are below a quantile: above 0, below 1, and of a denominator up to a million."""
     read = rational(share, "probability")

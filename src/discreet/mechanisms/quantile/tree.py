@@ -35,7 +35,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import ComposedEvent
 from discreet.exact import Number
 from discreet.mechanisms import lattice
@@ -46,6 +46,7 @@ _ROUNDING = 1 + 1e-9
 _HALVINGS = 100
 
 
+@public_class
 @dataclass(frozen=True)
 class NoisyTree:
     """Noise for each level of a tree, leaves first; None for a level that is not measured."""
@@ -76,6 +77,7 @@ class NoisyTree:
         return math.ceil(_laplace_reach(variance / 2, max(scales), math.log(2 / outside)) * _ROUNDING)
 
 
+@short_traceback
 def bisected(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
     """The step that a quantile is at, from estimates of how many rows are below each step, and at last of all rows."""
     target = float(share) * below[-1]

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
 from discreet.exact import Number
 from discreet.mechanisms.laplace import Laplace
@@ -35,6 +35,7 @@ from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
 _PARTS = 100_000
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class ClippedMean:
     """The mean of k answers, each moved into the bounds, with noise for the one or two that a unit can change."""

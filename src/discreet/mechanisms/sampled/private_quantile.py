@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import choice
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent
 from discreet.exact import Number, log_up, positive, rational
 from discreet.mechanisms import lattice
@@ -47,6 +47,7 @@ _LARGEST_DENOMINATOR = 10**6
 _MEDIAN = Fraction(1, 2)
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class PrivateQuantile:
     """A point of the grid that splits the answers of chunks about as a fraction says."""

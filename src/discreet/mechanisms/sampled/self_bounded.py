@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, ComposedEvent, PureEvent, RepeatedEvent
 from discreet.exact import Number, positive, probability, rational
 from discreet.mechanisms import lattice
@@ -45,6 +45,7 @@ _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 _WIDEST = 1_000
 
 
+@public_class
 @dataclass(frozen=True)
 class Found:
     """A noisy mean with the bounds that it was taken within; all of it is released."""
@@ -53,6 +54,7 @@ class Found:
     bounds: tuple[Scalar, Scalar]
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class SelfBoundedMean:
     """The mean of k answers of which only a very wide range is known: `share` of epsilon finds tighter bounds."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact import Number, positive, rational, shown, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
@@ -41,6 +41,7 @@ MOST_STEPS = 2**53
 _HALF = Fraction(1, 2)
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class Steps:
     """The public side of sample and aggregate: grid, bounds in steps, number of chunks, neighbour relation."""

@@ -31,12 +31,13 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import choice
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import BoundedRangeEvent
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
 
 
+@public_class
 class Exponential(Selection):
     """A candidate with probability proportional to e^(rate score)."""
 

@@ -45,7 +45,7 @@ import numpy as np
 
 from discreet import choice
 from discreet.choice import Gaps
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, PureEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, whole
 from discreet.mechanisms.lattice import Scalar, value_of
@@ -73,6 +73,7 @@ class ChosenWithGap(NamedTuple):
     gap: Scalar
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class NoisyMax(Selection):
     """The candidate whose score is the largest once each has its own noise."""

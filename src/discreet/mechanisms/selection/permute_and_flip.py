@@ -34,7 +34,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import choice
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.mechanisms.selection.exponential import weights
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
@@ -45,6 +45,7 @@ MOST_BRACKETED = 40
 _FINE = 2**200
 
 
+@public_class
 class PermuteAndFlip(Selection):
     """The first candidate, in a random order, that is kept with probability e^(-rate gap)."""
 

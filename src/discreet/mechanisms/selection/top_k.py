@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import choice
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, RepeatedEvent
 from discreet.exact import Number, whole
 from discreet.mechanisms.selection.exponential import weights
@@ -43,6 +43,7 @@ MOST_ORDERS = 5_000
 Places = tuple[int, ...]
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class TopK(Selection):
     """k different candidates, each with probability proportional to e^(rate score) among those that are left."""

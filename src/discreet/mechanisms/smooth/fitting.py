@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet import continuous
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import Number, positive, probability, rational
 from discreet.mechanisms import lattice
@@ -44,6 +44,7 @@ _EXAMPLES = {
 _SHARES = {"pareto": Fraction(1, 4)}
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class Smooth:
     """Noise on the scale of the smooth sensitivity: `share` of the price pays for its changes, the rest for f's."""

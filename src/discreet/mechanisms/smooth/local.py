@@ -31,7 +31,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.errors import Failure, ParameterError
+from discreet.errors import Failure, ParameterError, public_class
 from discreet.exact import Number, positive, rational, whole
 from discreet.unit import Neighbours
 
@@ -56,6 +56,7 @@ class Local(Protocol):
         """A_k for k = distance: how far one unit can move the answer on any data within k units; private."""
 
 
+@public_class
 class BoundedMean:
     """The mean of values within bounds, of which each unit has at most `max_rows`."""
 
@@ -120,6 +121,7 @@ class BoundedMean:
         return value
 
 
+@public_class
 class Supplied:
     """An answer and a sequence of bounds that the caller has proved; made monotone, and `largest` from `reach` on."""
 

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import continuous, noise
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import ApproximateEvent, ComposedEvent, DiscreteLaplaceEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, log_down, log_up, positive, probability
 from discreet.mechanisms import lattice
@@ -53,6 +53,7 @@ def distance(local: Local, bound: Fraction) -> int | None:
     return least
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class ProposeTestRelease:
     """Laplace noise on the scale of a proposed bound, where the data is far enough from breaking it."""

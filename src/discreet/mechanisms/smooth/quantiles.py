@@ -33,7 +33,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class
 from discreet.exact import Number, positive, rational, shown, whole
 from discreet.mechanisms.smooth.local import private_whole, relation_of
 from discreet.unit import Neighbours
@@ -43,6 +43,7 @@ Whole = Sequence[int] | NDArray[np.integer[Any]]
 _FARTHEST = 2**62
 
 
+@public_class
 class Steps:
     """Rows as distinct steps in order, with how many rows are at or below each; padded with low and high."""
 
@@ -87,6 +88,7 @@ class Steps:
         return max(best, int((tops - self._values[start:stop]).max()))
 
 
+@public_class
 class Quantile:
     """The quantile of a level between 0 and 1, of whole steps within public bounds."""
 
@@ -139,6 +141,7 @@ class Quantile:
         return highest if end == first else max(highest, self._steps.widest(first, end - 1, math.ceil(length)))
 
 
+@public_class
 class Median(Quantile):
     """The lower median: the quantile of level 1/2."""
 
@@ -155,6 +158,7 @@ class Median(Quantile):
         super().__init__(rows, level=half, bounds=bounds, step=step, max_rows=max_rows, neighbours=neighbours)
 
 
+@public_class
 class InterquartileRange:
     """The quantile of level 3/4 less that of level 1/4."""
 

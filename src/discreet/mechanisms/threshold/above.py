@@ -41,7 +41,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import noise
-from discreet.errors import ParameterError, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.exact import Number, double_up, exp_down, positive, rational, shown, whole
 from discreet.mechanisms import lattice
@@ -54,6 +54,7 @@ _LEAST_BETA = Fraction(1, 10**200)
 _EXAMPLE = "AboveThreshold(threshold=1000, epsilon=0.5, answers=1)"
 
 
+@public_class
 @dataclass(frozen=True, init=False)
 class AboveThreshold:
     """Which questions have answers above a threshold: one price for a stream that ends after so many above."""
