@@ -17,22 +17,14 @@ from servers import PostgresServer, postgres_binaries, start_spark
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ("pytester", "retries", "tiers")
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 # Tests ask small questions: the second compiler and a concurrent collector cost half of the time.
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-# Their full tier asks what the fast tier asks, thousands of times: tracing each line once more takes half of its time.
-REPEATED = ("auditing", "guarantees", "test_model.py")
-
 Script = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Repetitions are not traced for coverage."""
-    for item in items:
-        if item.get_closest_marker("full") and any(part in item.path.parts for part in REPEATED):
-            item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.fixture(autouse=True)

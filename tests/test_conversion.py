@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import opendp.prelude as opendp
 import pytest
@@ -146,3 +147,19 @@ def test_without_a_delta_there_is_nothing_to_convert():
     assert delta_of(Fraction(0), Fraction(1)) == 0
     with pytest.raises(AccountingError, match="delta 0"):
         epsilon_of(Fraction(1), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    "alpha", [Fraction(1001, 1000), Fraction(3, 2), Fraction(7, 3), Fraction(17), Fraction(10**6, 7)]
+)
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_conversion_at_an_order_is_never_below_the_formula_in_200_digits(alpha, delta):
+    """Each logarithm is rounded so that the sum is too large, never too small: by less than 1e-30."""
+    with mpmath.workdps(200):
+        order, inverse = (
+            mpmath.mpf(alpha.numerator) / alpha.denominator,
+            mpmath.mpf(delta.denominator) / delta.numerator,
+        )
+        exact = (mpmath.log(inverse) + order * mpmath.log(1 - 1 / order) - mpmath.log(order - 1)) / (order - 1)
+        stated = epsilon_at_order(Fraction(10**4), alpha, delta) - 10**4
+        assert 0 < mpmath.mpf(stated.numerator) / stated.denominator - exact < mpmath.mpf(10) ** -30

@@ -1,6 +1,6 @@
-"""Small changes that break a guarantee, each with the tests that must fail on it: run by hand, one after another.
+"""The mutation gate: small changes that break a guarantee, each with the tests that must fail on it.
 
-    python tests/mutation/run.py                    all of them, which takes hours
+    python tests/mutation/run.py                    all of them, two at a time (scripts/test --nightly does it)
     python tests/mutation/run.py svt- nest-         those whose names begin so
     python tests/mutation/run.py --file ledger/     those in these files of the source
 
@@ -19,13 +19,16 @@ that test fails without it too (tests of the sandbox do, away from the tree), an
 import argparse
 import json
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +66,7 @@ def judged(mutant: Mutant, copy: Path, limit: float) -> tuple[str, str]:
 
 
 def _tested(mutant: Mutant, copy: Path, limit: float) -> tuple[str, str]:
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-m", "not full", "--tb=line", "--no-header"]
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "--tier", "fast", "--tb=line", "--no-header"]
     words += ["-p", "no:cacheprovider", *(["-k", mutant["select"]] if mutant.get("select") else []), *mutant["tests"]]
     known = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(copy / "h")}
     try:
@@ -91,21 +94,34 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="how names begin")
     parser.add_argument("--file", default="", help="how the path under src/discreet begins")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each")
+    parser.add_argument("--workers", type=int, default=2, help="how many at a time")
     parser.add_argument("--results", type=Path, help="a file to add a line of JSON to for each")
     arguments = parser.parse_args()
-    survived = 0
-    with tempfile.TemporaryDirectory() as room:
-        copy = Path(room)
-        shutil.copytree(ROOT / "src" / "discreet", copy / "discreet", ignore=shutil.ignore_patterns("__pycache__"))
-        for mutant in _wanted(arguments):
-            start = time.monotonic()
-            verdict, by = judged(mutant, copy, arguments.limit)
-            survived += verdict != "killed"
-            print(f"{mutant['name']}: {verdict} in {time.monotonic() - start:.0f} s {by}", flush=True)
-            if arguments.results:
-                with arguments.results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"name": mutant["name"], "verdict": verdict, "by": by}) + "\n")
-    return 1 if survived else 0
+    with tempfile.TemporaryDirectory() as room, ThreadPoolExecutor(arguments.workers) as pool:
+        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for number in range(arguments.workers):
+            copy = Path(room) / str(number)
+            shutil.copytree(ROOT / "src" / "discreet", copy / "discreet", ignore=shutil.ignore_patterns("__pycache__"))
+            copies.put(copy)
+        verdicts = list(pool.map(lambda mutant: _reported(mutant, copies, arguments), _wanted(arguments)))
+    counts = Counter(verdicts)
+    print(f"{len(verdicts)} mutants: " + ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common()))
+    return 0 if set(counts) <= {"killed"} else 1
+
+
+def _reported(mutant: Mutant, copies: queue.SimpleQueue[Path], arguments: argparse.Namespace) -> str:
+    """Judge one mutant in a copy of the source that no other mutant is in."""
+    copy = copies.get()
+    start = time.monotonic()
+    try:
+        verdict, by = judged(mutant, copy, arguments.limit)
+    finally:
+        copies.put(copy)
+    print(f"{mutant['name']}: {verdict} in {time.monotonic() - start:.0f} s {by}", flush=True)
+    if arguments.results:
+        with arguments.results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"name": mutant["name"], "verdict": verdict, "by": by}) + "\n")
+    return verdict
 
 
 if __name__ == "__main__":
