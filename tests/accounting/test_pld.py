@@ -210,6 +210,8 @@ def test_epsilon_and_delta_are_inverse():
 def test_a_delta_alone_is_lost_and_nothing_else():
     assert pld.delta(events.ConcentratedEvent(0, 1e-7), 1) == pytest.approx(1e-7, rel=1e-6)
     assert pld.delta(events.ApproximateEvent(0, 1e-7), 1) == pytest.approx(1e-7, rel=1e-6)
+    repeated = events.RepeatedEvent(events.ConcentratedEvent(0, 1e-7), 40)
+    assert pld.delta(repeated, 1) == pytest.approx(4e-6, rel=1e-6)
     both = events.ComposedEvent((events.ConcentratedEvent(0.1, 1e-7), events.ApproximateEvent(0, 1e-7)))
     assert pld.epsilon(both, 1e-6) == pytest.approx(pld.epsilon(events.ConcentratedEvent(0.1), 8e-7), rel=1e-4)
 

@@ -244,3 +244,10 @@ def test_the_offset_of_a_count_by_units_is_moved_by_less_than_half():
     twice = Offset(CountRows(), CountUnits(), 2, 5)
     assert sensitivity(twice, caps, 1000, Neighbours.ADD_REMOVE) == Sensitivity(5, 15, 45, 3)
     assert sensitivity(twice, caps, 1000, Neighbours.REPLACE_ONE) == Sensitivity(10, 30, 180, 6)
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize(("low", "high", "centre"), [(-10, 2, 0), (-2, 10, 0), (0, 9, 7), (0, 9, 2), (3, 5, 9)])
+def test_a_sum_of_squares_is_moved_by_the_end_that_is_farther_from_the_centre(low, high, centre, neighbours):
+    farthest = max(abs(low - centre), abs(high - centre)) ** 2
+    assert sensitivity(_sum(low, high, centre, power=2), Caps(max_rows=1), 1, neighbours).linf == farthest
