@@ -233,9 +233,10 @@ class TestRefusals:
         with pytest.raises(BudgetError, match="reserved_delta=1e-09"):
             made(by_drug(), Budget(epsilon=1, delta=1e-8, reserved_delta=0))
 
-    def test_units_without_a_cap_are_refused(self):
+    @pytest.mark.parametrize("facts", [{}, {"max_rows_per_group": 2}], ids=["no cap", "a cap within each group"])
+    def test_units_that_may_have_any_number_of_keys_are_refused(self, facts):
         with pytest.raises(UnboundedError, match="max_groups=3"):
-            made(by_drug(u=dp.count_units()), facts={})
+            made(by_drug(u=dp.count_units()), facts=facts)
 
     def test_a_rule_with_another_noise_is_refused(self):
         with pytest.raises(ParameterError, match="optimal"):
