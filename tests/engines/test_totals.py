@@ -6,6 +6,7 @@ The golden files are what a reviewer reads. After a deliberate change, write the
 """
 
 import os
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ import pytest
 from discreet import frame
 from discreet.accounting.filters import Budget
 from discreet.analysis import analyze
-from discreet.catalog import Catalog
+from discreet.catalog import Catalog, ColumnType
 from discreet.engines import capping, duckdb, lower, postgres, spark, sqlite, totals
 from discreet.engines.dialect import Dialect, Stored
-from discreet.pushdown import Pushdown, Read
+from discreet.pushdown import CountRows, MissingUnits, Pushdown, Read, Scan, SumSteps
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "sql"
 DIALECTS = {"duckdb": duckdb.DIALECT, "postgres": postgres.DIALECT, "spark": spark.DIALECT, "sqlite": sqlite.DIALECT}
@@ -128,3 +129,11 @@ def test_only_the_columns_that_are_read_are_named(name):
 def test_something_that_is_no_measure_is_a_mistake_of_ours():
     with pytest.raises(TypeError):
         totals.measure("text", _question("count").scan, DIALECT, {})  # type: ignore[arg-type]
+
+
+def test_rows_that_have_a_value_are_counted_by_its_steps_only_where_those_are_missing_too():
+    cost = Read("cost", ColumnType.REAL)
+    steps, filled = (SumSteps(cost, Fraction(1), 0, 9, missing=missing) for missing in (None, 3))
+    scan = Scan("visits", 1, (cost,), (), MissingUnits.DROP, 1)
+    assert totals.measure(CountRows(cost), scan, DIALECT, {filled: "s0", steps: "s1"}) == "count(s1)"
+    assert "s0" not in totals.measure(CountRows(cost), scan, DIALECT, {filled: "s0"})
