@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from discreet import continuous
+from discreet.continuous import Laplace as ContinuousLaplace
+from discreet.continuous import LaplaceLogNormal, Noise, Pareto, StudentT
 from discreet.mechanisms import AboveThreshold, Laplace, sampled, smooth
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.sampled import self_bounded
@@ -139,7 +140,7 @@ def of_proposed(mechanism: smooth.ProposeTestRelease, kind: Any) -> Law:
         far = distance(local, mechanism.bound)
         chance = 1.0 if far is None else mechanism.chance(far)
         width = mechanism.bound / mechanism.epsilon
-        answers = _rounded(local.value(), width, continuous.Laplace(), mechanism.grid)
+        answers = _rounded(local.value(), width, ContinuousLaplace(), mechanism.grid)
         return {None: 1 - chance} | {answer: chance * share for answer, share in answers.items()}
 
     return lambda rows: law(kind(rows))
@@ -224,7 +225,7 @@ def _shown(watch: AboveThreshold, value: int) -> dict[int | None, float]:
     return {value + y: noise.pmf(y) for y in range(-reach, reach + 1)}
 
 
-def _rounded(value: Fraction, width: Fraction, law: continuous.Noise, grid: Fraction) -> dict[Hashable, float]:
+def _rounded(value: Fraction, width: Fraction, law: Noise, grid: Fraction) -> dict[Hashable, float]:
     """The multiples of the grid nearest to value + width Z, out to so many steps."""
     middle = math.floor(value / grid)
     edges = [Fraction(2 * step - 1, 2) * grid for step in range(middle - _STEPS, middle + _STEPS + 2)]
@@ -232,22 +233,22 @@ def _rounded(value: Fraction, width: Fraction, law: continuous.Noise, grid: Frac
     return {(middle - _STEPS + n) * grid: float(share) for n, share in enumerate(np.diff(reached))}
 
 
-def _cumulative(law: continuous.Noise, z: Floats) -> Floats:
+def _cumulative(law: Noise, z: Floats) -> Floats:
     """P[Z <= z]."""
-    if isinstance(law, continuous.StudentT):
+    if isinstance(law, StudentT):
         return np.asarray(stats.t.cdf(z, law.degrees))
     beyond = _beyond(law, np.abs(z)) / 2
     found: Floats = np.where(z < 0, beyond, 1 - beyond)
     return found
 
 
-def _beyond(law: continuous.Noise, z: Floats) -> Floats:
+def _beyond(law: Noise, z: Floats) -> Floats:
     """P[|Z| > z]."""
-    if isinstance(law, continuous.Pareto):
+    if isinstance(law, Pareto):
         return np.asarray((1 + z) ** -float(law.tail))
-    if isinstance(law, continuous.Laplace):
+    if isinstance(law, ContinuousLaplace):
         return np.exp(-z)
-    assert isinstance(law, continuous.LaplaceLogNormal)  # noqa: S101 - the last of the four laws
+    assert isinstance(law, LaplaceLogNormal)  # noqa: S101 - the last of the four laws
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     widths = np.exp(float(law.sigma) * nodes)
     return np.asarray(np.exp(-z[:, None] / widths) @ weights / math.sqrt(2 * math.pi))
