@@ -138,3 +138,33 @@ def test_bins_are_chosen_by_earlier_draws_and_pool_the_ends():
     assert edges == sorted(set(edges))
     assert {0, 1} <= set(edges)
     assert len(fitting.chosen_edges(list(range(10_000)))) <= fitting.MOST_BINS + 1
+
+
+def test_outcomes_are_put_into_bins_by_their_chances_and_all_others_into_the_last():
+    law = {"a": 0.5, "b": 0.3, "c": 0.1, "d": 0.05}
+    part = fitting.part_of_outcomes(["a", "a", "b", "c", "d", "never said"], law)
+    assert list(part.seen) == [2, 1, 3]
+    assert list(part.expected) == pytest.approx([0.5, 0.3, 0.2])
+
+
+def test_noise_is_put_into_bins_around_zero_whose_chances_add_up():
+    noise = Laplace(sensitivity=4, epsilon=1)
+    part = fitting.part_of_noise([-100, -1, 0, 0, 1, 100], noise, noise.scale)
+    assert sum(part.seen) == 6
+    assert max(part.seen) == 2
+    assert sum(part.expected) == pytest.approx(1)
+    assert part.expected[list(part.seen).index(2)] == pytest.approx(noise.pmf(0))
+
+
+def test_parts_are_held_together_against_the_bins_of_all():
+    """Each part alone stays within what chance allows; ten of them do not."""
+    part = fitting.Part([130, 70], [0.5, 0.5])
+    alone, together = (fitting.check_parts([part] * times, alarm=1e-6, name="coins") for times in (1, 10))
+    assert not alone.is_broken
+    assert together.is_broken
+    assert (together.samples, together.alarm) == (2_000, 1e-6)
+    assert fitting.critical(11, 1e-6) < 10 * fitting.divergence(*part)
+
+
+def test_an_outcome_that_cannot_be_breaks_the_law():
+    assert fitting.check_parts([fitting.Part([1, 9], [0.0, 1.0])], alarm=1e-6, name="a coin").is_broken

@@ -1,9 +1,9 @@
 """The lemma of bounds that are found first: what one unit does to the bins, and to every total that is read off them.
 
 On neighbours from the adversarial corpus, one question counts and sums the bins of a public scale. Held against what
-analysis states are the pooled counts that get noise, the growth that above-threshold is asked about, and, for every
-pair of bounds that the search may come to, the clamped totals and counts of the second step. Totals are also held
-against those of the question that is asked with such bounds from the beginning.
+analysis states are the pooled counts that get noise, the rows above and below zero that do, the growth that
+above-threshold is asked about, and, for every pair of bounds that the search may come to, the clamped totals and counts
+of the second step. Totals are also held against those of the question that has such bounds from the beginning.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from discreet import frame
 from discreet.accounting.filters import Budget
 from discreet.analysis.planning import planned
 from discreet.analysis.scouting import ScoutPlan
-from discreet.analysis.seeking import ByCounts
+from discreet.analysis.seeking import ByCounts, ByGrowth
 from discreet.analysis.sensitivity import sensitivity
 from discreet.catalog import Catalog
 from opened import Opener, opener
@@ -164,24 +164,43 @@ def test_bins_and_totals_move_by_at_most_their_sensitivity_on_every_engine(case,
     _hold(case, how, PAIRS_ELSEWHERE[engine], tmp_path, opener(engine, request))
 
 
-@pytest.mark.guarantee("analysis.scouting")
-@pytest.mark.parametrize(("case", "how"), EACH[::3])
-def test_growth_moves_by_at_most_the_rows_of_a_unit_and_one_way_where_that_is_said(case, how, tmp_path, duckdb):
+def _hold_growth(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None:
+    """The integers that a search by growth reads, as it reads them: rows on both sides of zero, and growth of sums."""
     private = case.private(how, "growth")
-    side = private.seeker.mechanism
-    worlds = _exact(case, private, how, PAIRS, tmp_path, duckdb)
-    for one, other in zip(worlds[::2], worlds[1::2], strict=True):
-        apart = [b - a for a, b in zip(_growths(private, one), _growths(private, other), strict=True)]
-        assert max(map(abs, apart)) <= side.sensitivity
-        assert not side.monotone or min(apart) >= 0 or max(apart) <= 0
+    seeker = private.seeker
+    assert isinstance(seeker, ByGrowth)
+    worlds = _exact(case, private, how, pairs, place, opened)
+    pooled = [private._together(world) for world in worlds]
+    neighbours = list(zip(pooled[::2], pooled[1::2], strict=True))
+    present = [_norms(seeker.sides(one[0]), seeker.sides(other[0])) for one, other in neighbours]
+    for norm in ("l0", "l1", "l2_squared", "linf"):
+        reached, rule = max(apart[norm] for apart in present), getattr(seeker.moved, norm)
+        assert reached <= rule, (case.name, how, norm)
+        assert reached == rule or norm == "l0", (case.name, how, norm)
+    assert seeker.presence.sensitivity == seeker.moved.l1
+    farthest, side = 0, seeker.mechanism
+    for one, other in neighbours:
+        both = zip(itertools.chain(*seeker.growths(*one)), itertools.chain(*seeker.growths(*other)), strict=True)
+        apart = [after - before for before, after in both]
+        farthest = max(farthest, *map(abs, apart))
+        assert not side.monotone or min(apart) >= 0 or max(apart) <= 0, (case.name, how)
+    assert farthest == side.sensitivity, (case.name, how)
 
 
-def _growths(private: ScoutPlan, world: list[list[int]]) -> list[int]:
-    counts, sums = private._together(world)
-    ends = (0, *private.scale.above)
-    totals = [private.scale.clamped(counts, sums, (0, end)) if end else 0 for end in ends]
-    steps = zip(itertools.pairwise(totals), itertools.pairwise(ends), strict=True)
-    return [(total - before) // (end - start) for (before, total), (start, end) in steps]
+@pytest.mark.guarantee("analysis.scouting")
+@pytest.mark.pitfall("A9")
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(("case", "how"), EACH)
+def test_rows_on_both_sides_of_zero_and_growth_move_by_at_most_the_rows_of_a_unit(case, how, engine, tmp_path, request):
+    """And growth one way, on both sides, where that is said."""
+    _hold_growth(case, how, 30, tmp_path, opener(engine, request))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("engine", ["postgres", "spark"])
+@pytest.mark.parametrize(("case", "how"), EACH)
+def test_rows_on_both_sides_of_zero_and_growth_move_so_on_every_engine(case, how, engine, tmp_path, request):
+    _hold_growth(case, how, PAIRS_ELSEWHERE[engine], tmp_path, opener(engine, request))
 
 
 KNOWN = [

@@ -8,6 +8,7 @@ it too early where rows are few, so the rows on each side of zero are counted as
 Both ways may find nothing. That is decided from what is noisy already, and is a result of its own.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -125,13 +126,23 @@ class ByGrowth:
 
     def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
         """Bounds at which the sum hardly grows; zero on a side that is not seen to have enough rows."""
-        above = [self.scale.clamped(counts, sums, (0, end)) for end in self.scale.above]
-        below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
-        zero, stream = len(self.scale.below), self.mechanism.open()
-        rows = tuple(int(n) for n in self.presence.release([sum(counts[zero + 1 :]), sum(counts[:zero])]))
+        stream = self.mechanism.open()
+        rows = tuple(int(n) for n in self.presence.release(self.sides(counts)))
+        above, below = self.growths(counts, sums)
         ends = _reached(stream, self.scale.above, above), _reached(stream, self.scale.below, below)
         high, low = (end if seen >= self.needed else 0 for end, seen in zip(ends, rows, strict=True))
         return Found((-low, high) if -low < high else None, rows)
+
+    def sides(self, counts: Sequence[int]) -> list[int]:
+        """The exact numbers of rows above and below zero."""
+        zero = len(self.scale.below)
+        return [sum(counts[zero + 1 :]), sum(counts[:zero])]
+
+    def growths(self, counts: Sequence[int], sums: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The exact growth from each candidate to the next, in rows, above and below zero."""
+        above = [self.scale.clamped(counts, sums, (0, end)) for end in self.scale.above]
+        below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
+        return _growths(self.scale.above, above), _growths(self.scale.below, below)
 
     def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
         """The bounds, with the noise of the comparisons, and the rows on both sides of zero."""
@@ -179,15 +190,21 @@ def by_growth(scale: Scale, epsilon: Fraction, caps: Caps, groups: int, neighbou
     return ByGrowth(scale, AboveThreshold(threshold=-least, **words), presence, moved)
 
 
-def _reached(stream: Stream, ends: Sequence[int], totals: Sequence[int]) -> int:
-    """The last candidate before which the total still grew.
+def _growths(ends: Sequence[int], totals: Sequence[int]) -> list[int]:
+    """By how many rows that are all beyond the next candidate each total is larger than the one before it.
 
     From one candidate to the next, a row adds at most their distance, so the growth over it, rounded down, is moved by
     a unit by at most its number of rows.
     """
-    reached = before = 0
-    for end, total in zip(ends, totals, strict=True):
-        if stream.ask(-((total - before) // (end - reached))).is_above:
+    steps = zip(itertools.pairwise((0, *totals)), itertools.pairwise((0, *ends)), strict=True)
+    return [(total - before) // (end - start) for (before, total), (start, end) in steps]
+
+
+def _reached(stream: Stream, ends: Sequence[int], growths: Sequence[int]) -> int:
+    """The last candidate before which the total still grew."""
+    reached = 0
+    for end, growth in zip(ends, growths, strict=True):
+        if stream.ask(-growth).is_above:
             break
-        reached, before = end, total
+        reached = end
     return reached

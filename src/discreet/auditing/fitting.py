@@ -3,11 +3,13 @@
 Definition
     n independent draws fall into k bins of stated probabilities p; the statistic is n KL(q, p), q the shares that were
     drawn: half of the likelihood-ratio form of chi-square. Steps far from zero are pooled. Bins are chosen by draws
-    that are not used again.
+    that are not used again, or by the stated law alone. Draws of several laws have a statistic each, and their sum is
+    held against what it may be by chance.
 
 Guarantee
     If the draws are independent and follow the stated law, `check_fit` calls it broken with a chance of at most
-    `alarm`, at every n: P[n KL >= t] <= e^-t (e t/(k - 1))^(k - 1) for t > k - 1. If the noise stays within the margin
+    `alarm`, at every n: P[n KL >= t] <= e^-t (e t/(k - 1))^(k - 1) for t > k - 1; so does `check_parts`, with the sum
+    of k - 1 over all parts. If the noise stays within the margin
     with at least the stated confidence, so does `check_margin`. Proof: docs/proofs/auditing/fitting.md.
 
 Exactness
@@ -24,9 +26,9 @@ References
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import optimize, stats
@@ -39,6 +41,8 @@ LAYER = "draws"
 MOST_BINS = 24
 _PILOT = 10
 _FEWEST = 200
+_EDGES = (0.35, 0.7, 1.2, 2.0)
+_FEW_BINS = 8
 
 Draws = Sequence[int]
 
@@ -76,6 +80,60 @@ def check_fit(mechanism: Any, *, samples: int = 20_000, alarm: float = 1e-6, nam
         seconds=time.perf_counter() - started,
         detail={"edges": list(map(int, edges)), "seen": seen.tolist(), "expected": expected.tolist()},
     )
+
+
+class Part(NamedTuple):
+    """How often each bin was hit, and how likely it is; bins were chosen without looking at these draws."""
+
+    seen: Sequence[int]
+    expected: Sequence[float]
+
+
+def check_parts(parts: Sequence[Part], *, alarm: float, name: str) -> Finding:
+    """Draws of several laws, independent of each other, against what each law states."""
+    statistic = math.fsum(divergence(*part) for part in parts)
+    limit = critical(1 + sum(len(part.expected) - 1 for part in parts), alarm)
+    drawn, bins = sum(sum(part.seen) for part in parts), sum(len(part.seen) for part in parts)
+    return Finding(
+        subject=name,
+        layer=LAYER,
+        claim="draws follow the stated law",
+        verdict=Verdict.BROKEN if statistic > limit else Verdict.NOTHING_FOUND,
+        evidence=f"half of the likelihood-ratio chi-square of {drawn:,} draws in {bins} bins is "
+        f"{statistic:.4g}, and {limit:.4g} is the most by chance",
+        samples=drawn,
+        alarm=alarm,
+        detail={
+            "seen": [list(map(int, p.seen)) for p in parts],
+            "expected": [list(map(float, p.expected)) for p in parts],
+        },
+    )
+
+
+def part_of_noise(drawn: Any, noise: Any, width: float) -> Part:
+    """Steps of noise with a `cdf`, in bins around zero of a few shares of its width."""
+    edges = sorted({0, 1, *(math.floor(side * share * width) for side in (-1, 1) for share in _EDGES)})
+    expected: list[float] = np.diff([0.0, *(float(noise.cdf(edge - 1)) for edge in edges), 1.0]).tolist()
+    return Part(_counted(np.searchsorted(edges, np.asarray(drawn).ravel(), side="right"), len(edges) + 1), expected)
+
+
+def part_of_outcomes(outcomes: Iterable[Hashable], law: Mapping[Any, float]) -> Part:
+    """Outcomes by how likely they are: bins of about so much, the most likely first, and in the last all others."""
+    place: dict[Hashable, int] = {}
+    expected = [0.0]
+    for outcome, share in sorted(law.items(), key=lambda item: -item[1]):
+        if expected[-1] >= 1 / _FEW_BINS:
+            expected.append(0.0)
+        place[outcome] = len(expected) - 1
+        expected[-1] += share
+    expected[-1] += max(0.0, 1 - math.fsum(expected))
+    last = len(expected) - 1
+    return Part(_counted([place.get(outcome, last) for outcome in outcomes], len(expected)), expected)
+
+
+def _counted(places: Any, bins: int) -> list[int]:
+    counts: list[int] = np.bincount(places, minlength=bins).tolist()
+    return counts
 
 
 def check_margin(

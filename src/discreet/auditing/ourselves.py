@@ -9,7 +9,9 @@ A release takes milliseconds, so whole releases give few samples. There are thre
     redrawn  one release without groups, whose noise is drawn many times over on the integers that the engine gave.
     whole    whole releases, one after the other: few of them, and nothing left out.
 
-Beside the noisy integers stands their log-likelihood ratio, the best that an attacker could compute of them.
+Beside the noisy integers stands their log-likelihood ratio, the best that an attacker could compute of them. Each way
+also says whether what was added to the exact integers follows the law of the stated noise: half of the noise is seen
+there by a few hundred draws, also where no pair of units moves every integer as far as it is priced for.
 """
 
 import logging
@@ -27,7 +29,7 @@ from discreet import frame, testing
 from discreet.accounting.filters import Budget
 from discreet.aggregates import Aggregation
 from discreet.analysis import PrivatePlan
-from discreet.auditing import claims
+from discreet.auditing import claims, fitting
 from discreet.auditing.canaries import Planted, one_run, session_canaries
 from discreet.auditing.claims import Claim
 from discreet.auditing.finding import Finding, Verdict
@@ -200,6 +202,22 @@ class Leaning:
         far = np.abs(there) - np.abs(here) if self.is_laplace else (there**2 - here**2) / (2 * self.scales)
         return np.column_stack([steps, (far / self.scales).sum(axis=1)])
 
+    def fitted(self, one: Floats, other: Floats, alarm: float, name: str) -> Finding:
+        """Whether noise follows its law: what stands on the exact integers, column by column, on both datasets."""
+        columns = np.concatenate([one - self.one, other - self.other]).T
+        parts = [part_of(column, scale, self.is_laplace) for column, scale in zip(columns, self.scales, strict=True)]
+        return fitting.check_parts(parts, alarm=alarm, name=name)
+
+
+def part_of(noise: Floats, scale: float, is_laplace: bool) -> fitting.Part:
+    """Draws of discrete noise of one scale, or sigma, against its law."""
+    law = (
+        Laplace.with_scale(scale=scale, sensitivity=1)
+        if is_laplace
+        else Gaussian.with_sigma(sigma=scale, sensitivity=1)
+    )
+    return fitting.part_of_noise(noise, law, scale)
+
 
 @dataclass(frozen=True)
 class Answered:
@@ -243,32 +261,47 @@ def answered(case: Case, sessions: tuple[Watched, Watched], times: int = 1) -> t
     return Leaning(one.exact[0], other.exact[0], one.scales, case.mechanism == "laplace"), one.noisy, other.noisy
 
 
-def audited_keys(case: Case, sessions: tuple[Watched, Watched], alarm: float) -> Finding:
+def audited_keys(case: Case, sessions: tuple[Watched, Watched], alarm: float) -> list[Finding]:
     """One release on each dataset, in which every block is a run."""
     leaning, one, other = answered(case, sessions)
     return _judged(case, leaning, one, other, alarm, f"one release of {len(one):,} blocks of keys")
 
 
-def audited_redrawn(case: Case, sessions: tuple[Watched, Watched], samples: int, alarm: float) -> Finding:
+def audited_redrawn(case: Case, sessions: tuple[Watched, Watched], samples: int, alarm: float) -> list[Finding]:
     """One release on each dataset, whose noise is drawn over and over."""
     leaning, one, other = answered(case, sessions, samples)
     return _judged(case, leaning, one, other, alarm, "noise redrawn on the engine's integers")
 
 
-def _judged(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alarm: float, how: str) -> Finding:
+def _judged(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alarm: float, how: str) -> list[Finding]:
+    """The claim, and the law of the noise: each with this alarm."""
     subject = f"{case} ({how})"
     if leaning is None:
         why = "the blocks of one table have different exact answers, so they are not runs of one thing"
-        return Finding(subject=subject, layer=LAYER, claim=str(case.claim), verdict=Verdict.VOID, evidence=why)
+        return [Finding(subject=subject, layer=LAYER, claim=str(case.claim), verdict=Verdict.VOID, evidence=why)]
     made = leaning.beside(one), leaning.beside(other)
-    return audited_at_once(*made, claim=case.claim, alarm=alarm, name=subject)
+    claimed = audited_at_once(*made, claim=case.claim, alarm=alarm, name=subject)
+    return [claimed, leaning.fitted(one, other, alarm, subject)]
 
 
-def audited_whole(case: Case, samples: int, alarm: float) -> Finding:
-    """Whole releases, one after the other."""
+def audited_whole(case: Case, samples: int, alarm: float) -> list[Finding]:
+    """Whole releases, one after the other: the claim, and the law of the noise on the integers of a watched session."""
+    name = f"{case} (whole releases)"
+    with both(case, 1) as watched:
+        leaning, *_ = answered(case, watched)
     with opened(case, 1, is_one=True) as one, opened(case, 1, is_one=False) as other:
-        name = f"{case} (whole releases)"
-        return audit(case.released, one, other, claim=case.claim, samples=samples, alarm=alarm, name=name, stop=False)
+        made: dict[int, list[list[int]]] = {id(one): [], id(other): []}
+
+        def released(session: Session) -> Release:
+            release = case.released(session)
+            made[id(session)].append([step for measured in release.measured for step in measured.steps])
+            return release
+
+        words: dict[str, Any] = {"claim": case.claim, "samples": samples, "alarm": alarm, "name": name}
+        claimed = audit(released, one, other, stop=False, **words)
+        here, there = (np.array(made[id(session)], dtype=float) for session in (one, other))
+    assert leaning is not None  # noqa: S101 - one block is like itself
+    return [claimed, leaning.fitted(here, there, alarm, name)]
 
 
 def audited_canaries(case: Case, canaries: int, alarm: float) -> Finding:

@@ -17,7 +17,7 @@ from typing import Any
 
 from discreet.auditing import fitting, masses, ourselves, sensitivity
 from discreet.auditing.controls import CONTROLS, SENSITIVITY, Control
-from discreet.auditing.families import families
+from discreet.auditing.families import audited_family, families
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.ourselves import ALL, MECHANISMS, Case, cases
 from discreet.auditing.statistical import audit
@@ -25,7 +25,9 @@ from discreet.auditing.workloads import audited_workload, workloads
 from discreet.errors import short_traceback
 
 ALARM_OF_CONTROLS = 1e-3
-ALARM = 5e-7
+ALARM = 4e-7
+DRAWS_OF: Mapping[str, int] = {"Gaussian, rho 8": 5}
+"""How many times the draws of others it takes to see half of the noise, where hardly any noise is not zero."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ QUICK = Size(
     workloads=4_000,
     redrawn=2_000,
     blocks=1_000,
-    whole=100,
+    whole=250,
     canaries=1_000,
     pairs=20,
     repeats=2,
@@ -160,21 +162,21 @@ def _mechanisms(size: Size) -> Iterator[Finding]:
     """Layer 2, the fit of the draws, and layer 3, on mechanisms by themselves."""
     for name, (mechanism, *_) in MECHANISMS.items():
         yield from masses.check_masses(mechanism, name=name)
-        yield fitting.check_fit(mechanism, samples=size.mechanism, alarm=ALARM, name=name)
+        samples = size.mechanism * DRAWS_OF.get(name, 1)
+        yield fitting.check_fit(mechanism, samples=samples, alarm=ALARM, name=name)
         yield ourselves.audited_mechanism(name, size.mechanism, ALARM)
 
 
 def _families(size: Size) -> Iterator[Finding]:
-    """Layer 3 on selections, watches, streams, noise that fits and aggregated chunks."""
+    """Layer 3, and the fit of the draws, on selections, watches, streams, noise that fits and aggregated chunks."""
     for name, made in families().items():
-        words: dict[str, Any] = {"claim": made.claim, "samples": size.families, "alarm": ALARM, "name": name}
-        yield audit(made.mechanism, made.one, made.other, **words)
+        yield from audited_family(name, made, size.families, ALARM)
 
 
 def _workloads(size: Size) -> Iterator[Finding]:
-    """Layer 3 on hierarchies, ranges and quantiles from a tree."""
+    """Layer 3, and the fit of the draws, on hierarchies, ranges and quantiles from a tree."""
     for name, made in workloads().items():
-        yield audited_workload(name, made, size.workloads, ALARM)
+        yield from audited_workload(name, made, size.workloads, ALARM)
 
 
 def _plans(size: Size) -> Iterator[Finding]:
@@ -187,23 +189,25 @@ def _plans(size: Size) -> Iterator[Finding]:
 
 
 def _keys(size: Size) -> Iterator[Finding]:
-    """Layer 3 on every aggregate by key."""
+    """Layer 3, and the fit of the draws, on every aggregate by key."""
     for alike in cases(is_grouped=True):
         with ourselves.both(alike[0], size.blocks) as sessions:
-            yield from (ourselves.audited_keys(case, sessions, ALARM) for case in alike)
+            for case in alike:
+                yield from ourselves.audited_keys(case, sessions, ALARM)
 
 
 def _redrawn(size: Size) -> Iterator[Finding]:
-    """Layer 3 on every aggregate over everything."""
+    """Layer 3, and the fit of the draws, on every aggregate over everything."""
     for alike in cases(is_grouped=False):
         with ourselves.both(alike[0], 1) as sessions:
-            yield from (ourselves.audited_redrawn(case, sessions, size.redrawn, ALARM) for case in alike)
+            for case in alike:
+                yield from ourselves.audited_redrawn(case, sessions, size.redrawn, ALARM)
 
 
 def _pipelines(size: Size) -> Iterator[Finding]:
     """Whole releases; layers 4 and 5: canaries, and what can be seen beside the numbers."""
     for case in _some("count", "laplace"):
-        yield ourselves.audited_whole(case, size.whole, ALARM)
+        yield from ourselves.audited_whole(case, size.whole, ALARM)
     for case in _some("count", "laplace", "gaussian"):
         if case.is_grouped:
             yield ourselves.audited_canaries(case, size.canaries, ALARM)

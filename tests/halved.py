@@ -1,0 +1,51 @@
+"""Samplers that draw with half of the noise that they are called with, and say nothing of it.
+
+They stand where those of `draws` stand, so everything that is charged, stated and computed beside a draw stays as it
+is: noise of half the scale, choices at twice the rate, the chances of a rule for keys that has twice the epsilon. A
+loss of epsilon becomes up to 2 epsilon, a rho 4 rho.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from discreet import choice, continuous, noise
+from discreet.mechanisms import keys
+
+
+def halve(patch: pytest.MonkeyPatch) -> None:
+    """Let every sampler draw with half of its noise."""
+    for name in ("make_laplace", "make_gaussian"):
+        patch.setattr(noise, name, _half_as_wide(getattr(noise, name)))
+    for name in ("peeled", "first_kept", "flips"):
+        patch.setattr(choice, name, _twice_as_steep(getattr(choice, name)))
+    patch.setattr(continuous, "rounded", _half_as_far(continuous.rounded))
+    patch.setattr(keys.Optimal, "release", _twice_the_epsilon(keys.Optimal.release))
+
+
+def _half_as_wide(make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda domain, metric, width: make(domain, metric, width / 2)
+
+
+def _twice_as_steep(choose: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda gaps, rate, *count: choose(gaps, 2 * rate, *count)
+
+
+def _half_as_far(rounded: Callable[..., int]) -> Callable[..., int]:
+    return lambda value, scale, law, grid: rounded(value, Fraction(scale) / 2, law, grid)
+
+
+def _twice_the_epsilon(release: Callable[..., Any]) -> Callable[..., Any]:
+    def released(rule: keys.Optimal, units: Any) -> Any:
+        twice = keys.Optimal(
+            epsilon=2 * rule.epsilon,
+            delta=rule.delta,
+            groups=rule.groups,
+            neighbours=rule.neighbours,
+            at_least=rule.at_least,
+        )
+        return release(twice, units)
+
+    return released
