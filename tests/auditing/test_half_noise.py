@@ -1,9 +1,9 @@
 """Half of the noise under a full price is caught in every family, with the samples of the quick audit or fewer.
 
 Controls, so power and not false alarm. What catches is either of the two findings of a family: the claim, or the law
-of the draws. The statistic of the law has a mean m and a deviation below sqrt(2 m); from two to five audits of each, m
-is so far above what is allowed by chance that each control is missed with a chance below 1e-6, by the normal tail:
-5.0 deviations where it is nearest (fitted noise, 500 runs). docs/audit.md has what each finding alone catches.
+of the draws. The statistic of the law has a mean m and a deviation below sqrt(2 m). Estimated from one to five audits
+of each family, m is so far above what chance allows that a control is missed with a chance below 1e-6, by the normal
+tail: about 5 deviations for fitted noise with 500 runs. docs/audit.md has what each finding alone catches.
 """
 
 import pytest
