@@ -135,8 +135,8 @@ def _hers(pick: Pick, columns: Sequence[Column], form: Form, left_out: Sequence[
     ids = raw_cells.HOSTILE_IDS + (() if form == "csv" else raw_cells.HOSTILE_IDS_IN_JSON)
     cells = raw_cells.TEXTS + (() if form == "csv" else raw_cells.IN_JSON * 3)
     cells += raw_cells.IN_MEMORY * 4 if form == "records" else ()
-    if "nested" in left_out:
-        ids, cells = (tuple(each for each in some if not isinstance(each, NESTED)) for some in (ids, cells))
+    unread = (*(NESTED if "nested" in left_out else ()), *((bytes,) if "bytes" in left_out else ()))
+    ids, cells = (tuple(each for each in some if not isinstance(each, unread)) for some in (ids, cells))
     own = pick.one(ids) if pick.chance(0.5) else "zoe"
     rows = []
     for _ in range(pick.one((1, 1, 1, 2, 3))):
