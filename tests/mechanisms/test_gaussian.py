@@ -187,12 +187,13 @@ def test_margins_speak_the_answers_own_terms():
     assert fine.standard_deviation == pytest.approx(1)
 
 
-def test_released_answers_stay_within_the_margin_as_often_as_it_says():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_released_answers_stay_within_the_margin_as_often_as_it_says(samples):
     """False-alarm rate 1e-6."""
     mechanism = Gaussian(sensitivity=2, rho=0.5)
-    margin = mechanism.margin(0.9)
-    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * 5000))
-    assert binomtest(within, 5000, mechanism.coverage(margin)).pvalue > 1e-6
+    margin, many = mechanism.margin(0.9), samples(5_000)
+    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * many))
+    assert binomtest(within, many, mechanism.coverage(margin)).pvalue > 1e-6
 
 
 def test_an_epsilon_below_zero_has_no_delta():

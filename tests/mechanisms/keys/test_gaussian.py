@@ -56,16 +56,19 @@ def test_the_threshold_of_laplace_noise_of_the_same_deviation_would_break_delta_
 
 @pytest.mark.guarantee("mechanisms.keys.gaussian")
 @pytest.mark.pitfall("A12")
-def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta(samples):
     """False alarm: 1e-6."""
     rule = GaussianThreshold(rho=0.1, delta=Fraction(49, 10_000))
-    shown = len(rule.release(np.ones(100_000, dtype=np.int64)))
-    assert shown <= stats.binom.isf(1e-6, 100_000, 0.0049)
+    many = samples(100_000)
+    shown = len(rule.release(np.ones(many, dtype=np.int64)))
+    assert shown <= stats.binom.isf(1e-6, many, 0.0049)
 
 
-def test_draws_fit_the_chances():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_draws_fit_the_chances(samples):
     """False alarms: 1e-6, two-sided binomial tests over four numbers of units."""
-    rule, draws = GaussianThreshold(rho=0.5, delta=0.01, groups=2, at_least=2), 5_000
+    rule, draws = GaussianThreshold(rho=0.5, delta=0.01, groups=2, at_least=2), samples(5_000)
     for units in (1, 2, 5, 8):
         kept = rule.release([units] * draws)
         assert all(one.units - 1 > rule.threshold for one in kept)

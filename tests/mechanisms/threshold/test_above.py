@@ -341,7 +341,7 @@ def test_accuracy_is_within_two_steps_of_the_best_division(answers, beta):
 
 
 def test_sampled_streams_are_as_accurate_as_stated():
-    """False-alarm rate below 1e-9: 40 streams with a failure of at most 1e-3 each; eight failures are an alarm."""
+    """False-alarm rate below 1e-15: 40 streams with a failure of at most 1e-3 each; eight failures are an alarm."""
     mechanism = AboveThreshold(threshold=0, epsilon=1, answers=100, gap=True)
     alpha = mechanism.accuracy(200, 1e-3)
     values = [0, alpha, -alpha - 1, alpha // 2] * 50
