@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from discreet.margins import crowded, margin
 from discreet.mechanisms import Gaussian, Laplace
+from grids import over
 
 LEVELS = (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000))
 FALSE_ALARM = 1e-6
@@ -52,9 +53,9 @@ def test_of_few_possible_values_the_margin_is_the_least(mixture, level):
     assert _within(masses, found - 1) < float(level) + 1e-9
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("make", [_gaussian, _laplace])
-@pytest.mark.parametrize("times", [(1, 40, 200), (2, 1, 60), (300, 300, 1), (1, 1000, 1)])
+@over("level", LEVELS)
+@over("make", [_gaussian, _laplace])
+@over("times", [(1, 40, 200), (2, 1, 60), (300, 300, 1), (1, 1000, 1)])
 def test_of_many_possible_values_the_margin_is_at_most_two_percent_above_the_least(times, make, level):
     mixture = list(zip(times, map(make, (150.0, 11.0, 1.5)), strict=True))
     masses, found = _written_out(mixture), margin(mixture, level)

@@ -20,6 +20,7 @@ from discreet.errors import ParameterError
 from discreet.exact import double_up
 from entropy_taken_away import refused
 from fits import fit
+from grids import over
 
 FALSE_ALARM = 1e-6
 DRAWS = 20_000
@@ -131,8 +132,8 @@ def test_a_million_draws_come():
     assert len(noise.discrete_laplace(2.0, 1_000_000)) == 1_000_000
 
 
-@pytest.mark.parametrize("scale", NOT_SCALES, ids=repr)
-@pytest.mark.parametrize("draw", [noise.discrete_laplace, noise.discrete_gaussian])
+@over("scale", NOT_SCALES)
+@over("draw", [noise.discrete_laplace, noise.discrete_gaussian])
 def test_a_scale_that_cannot_be_drawn_exactly_is_refused_in_three_parts(draw, scale):
     with pytest.raises(ParameterError) as refusal:
         draw(scale, 1)

@@ -150,11 +150,11 @@ def test_counts_of_a_session_leave_a_guess_within_what_epsilon_allows(epsilon, s
     ids=["laplace", "gaussian"],
 )
 def test_the_best_guess_between_two_values_is_right_as_often_as_epsilon_says(budget, expected, samples):
-    """4,000 guesses, right with 73% under Laplace, up to 0.5% for what is said to be common. False-alarm rate 1e-6."""
+    """4,000 guesses, right with 73% under Laplace, or up to 1% less by what seems common. False-alarm rate 1e-6."""
     many = samples(4_000)
     outcome = asked(dp.protect, 1, count=many, budget=budget)
     assert outcome.from_counts == pytest.approx(expected, abs=0.01)
-    low, high = (outcome.from_counts + away for away in (-0.005, 0.005))
+    low, high = (outcome.from_counts + away for away in (-0.01, 0.005))
     assert binom.ppf(5e-7, many, low) <= outcome.right <= binom.isf(5e-7, many, high)
 
 

@@ -49,11 +49,13 @@ def test_where_a_unit_is_added_the_exact_sums_reach_the_claim(name):
     assert parts[-1] == pytest.approx(workloads.EPSILON if "laplace" in name else workloads.RHO, rel=1e-4)
 
 
-def test_nothing_is_found_in_a_small_audit():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_nothing_is_found_in_a_small_audit(samples):
     """An alarm of 1e-6."""
-    finding = audited_workload("hierarchy", asked("hierarchy, laplace, add_remove"), 300, 1e-6)
+    many = samples(300)
+    finding = audited_workload("hierarchy", asked("hierarchy, laplace, add_remove"), many, 1e-6)
     assert not finding.is_broken
-    assert finding.samples == 300
+    assert finding.samples == many
 
 
 @pytest.mark.full

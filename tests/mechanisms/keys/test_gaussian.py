@@ -10,6 +10,7 @@ from scipy import stats
 from discreet.accounting import prices
 from discreet.mechanisms.hockey_stick import tail_up
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold
+from grids import over
 
 
 def above(sigma, beyond):
@@ -31,10 +32,10 @@ def test_the_tail_is_rounded_up_and_hardly_so(sigma):
 
 @pytest.mark.guarantee("mechanisms.keys.gaussian")
 @pytest.mark.pitfall("A12")
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("groups", [1, 4, 100])
-@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.2])
-@pytest.mark.parametrize("rho", [0.001, 0.5])
+@over("neighbours", ["add_remove", "replace_one"])
+@over("groups", [1, 4, 100])
+@over("delta", [1e-12, 1e-5, 0.2])
+@over("rho", [0.001, 0.5])
 def test_a_unit_that_is_alone_in_all_of_its_keys_shows_with_at_most_delta(rho, delta, groups, neighbours):
     rule = GaussianThreshold(rho=rho, delta=delta, groups=groups, neighbours=neighbours)
     sigma = rule.noise.sigma

@@ -11,6 +11,7 @@ from discreet.accounting import prices
 from discreet.errors import ParameterError
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.keys import LaplaceThreshold
+from grids import over
 
 EPSILONS, DELTAS = [0.01, 0.3, 1, 7], [1e-12, 1e-5, 0.2, 0.9]
 
@@ -24,10 +25,10 @@ def passing(scale, beyond):
 
 @pytest.mark.guarantee("mechanisms.keys.laplace")
 @pytest.mark.pitfall("A12")
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("groups", [1, 4])
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@over("neighbours", ["add_remove", "replace_one"])
+@over("groups", [1, 4])
+@over("delta", DELTAS)
+@over("epsilon", EPSILONS)
 def test_a_unit_that_is_alone_in_all_of_its_keys_shows_with_at_most_delta(epsilon, delta, groups, neighbours):
     """Exactly 1 - (1 - P[1 + Y > threshold])^groups; with one step less it would be more than delta."""
     rule = LaplaceThreshold(epsilon=epsilon, delta=delta, groups=groups, neighbours=neighbours)
