@@ -65,8 +65,8 @@ def test_a_third_of_the_noise_is_caught_with_the_samples_of_the_quick_audit(name
     """Power, not false alarm: Gaussian ranges are the weakest.
 
     With half of the noise, in 10 audits of them, the lower bound on rho had mean 0.84 and deviation 0.07; 0.5 refutes,
-    five deviations below. With a third it is 1.8 or more: missed with a probability below 1e-12. Four times as many draws
-    would take minutes for each.
+    five deviations below. With a third it is 1.8 or more: missed with a probability below 1e-12. Four times as many
+    draws would take minutes for each.
     """
     assert audited_workload(name, asked(name, times=3), suite.QUICK.workloads, suite.ALARM).is_broken
 
