@@ -43,7 +43,7 @@ def test_candidates_go_up_by_a_quarter_and_reach_the_highest():
 
 
 def test_the_choice_is_as_near_to_the_target_as_the_theorem_says_and_the_mean_near_the_truth(people, incomes):
-    """The choice is farther off with probability 1e-13; the count and the mean have noise beyond 30 scales with 2e-13."""
+    """The choice is farther off with probability 1e-13; noise of count and mean is beyond 30 scales with 2e-13."""
     with opened(dp.protect, people) as session:
         found = clipping.clipped_mean(session, "people", "income", highest=HIGHEST, epsilon=EPSILON, beta=BETA)
     off = [abs(int((incomes < bound).sum()) - found.target) for bound in clipping.candidates(HIGHEST)]
