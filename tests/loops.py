@@ -26,6 +26,13 @@ def loops(act: Callable[[], object]) -> float:
     return acted / looped
 
 
+def times_as_long(act: Callable[[], object], other: Callable[[], object]) -> float:
+    """How many times the CPU time of one act another one takes, each the better of two rounds."""
+    rounds = [(_seconds(act), _seconds(other)) for _ in range(2)]
+    first, second = map(min, zip(*rounds, strict=True))
+    return first / second
+
+
 def _loop() -> None:
     total = 0
     for number in range(TURNS):

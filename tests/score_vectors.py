@@ -1,11 +1,8 @@
-"""Vectors of scores and all of their neighbours, and how well draws fit a law: what tests of selections share."""
+"""Vectors of scores and all of their neighbours: what tests of selections share."""
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
-
-from scipy.stats import chi2
 
 Vector = tuple[int, ...]
 
@@ -36,17 +33,3 @@ def gaps(scores: Vector) -> Vector:
 def largest_ratio(one: Sequence[Fraction], other: Sequence[Fraction]) -> Fraction:
     """The largest ratio of the probabilities of one outcome."""
     return max(a / b for a, b in zip(one, other, strict=True))
-
-
-def p_value(draws: Sequence[Hashable], law: Mapping[Hashable, float]) -> float:
-    """Chi-square of draws against probabilities; outcomes expected fewer than 10 times are pooled."""
-    seen, many = Counter(draws), len(draws)
-    assert set(seen) <= {outcome for outcome, share in law.items() if share > 0}
-    kept = [outcome for outcome, share in law.items() if many * share >= 10]
-    statistic = sum((seen[outcome] - many * law[outcome]) ** 2 / (many * law[outcome]) for outcome in kept)
-    expected = many - sum(many * law[outcome] for outcome in kept)
-    pooled = many - sum(seen[outcome] for outcome in kept)
-    if expected < 1:
-        assert pooled < 25  # a Poisson count of mean below 1 reaches 25 with probability below 1e-25
-        return float(chi2.sf(statistic, max(1, len(kept) - 1)))
-    return float(chi2.sf(statistic + (pooled - expected) ** 2 / expected, len(kept)))

@@ -17,8 +17,8 @@ import pytest
 from discreet import choice
 from discreet.errors import ParameterError
 from entropy_taken_away import refused
+from fits import fit
 from loops import A_SECOND, loops
-from score_vectors import p_value
 
 FALSE_ALARM = 1e-6
 RATES = [Fraction(1, 20), Fraction(1, 2), Fraction(7, 3), Fraction(50), Fraction(1, 999), Fraction(1000), Fraction(31)]
@@ -136,24 +136,27 @@ def test_the_probabilities_of_all_first_bits_and_all_ways_to_settle_them_sum_to_
     assert settled > 10
 
 
+@pytest.mark.statistical(false_alarm=4e-6)
 @pytest.mark.parametrize("bits", [1, 3, choice.BITS])
-def test_flips_are_true_as_often_as_they_should_be_with_few_bits_too(bits):
-    """False-alarm rate 1e-6 for each; with 1 or 3 bits most flips are settled by further ones."""
+def test_flips_are_true_as_often_as_they_should_be_with_few_bits_too(bits, samples):
+    """False-alarm rate 1e-6 for each of four gaps; with 1 or 3 bits most flips are settled by further ones."""
     weights = choice.weights_of(Fraction(1, 4), bits)
     for gap in (0, 1, 4, 11):
-        kept = choice._flipped(np.full(8_000, gap, dtype=np.uint64), weights)
+        kept = choice._flipped(np.full(samples(8_000), gap, dtype=np.uint64), weights)
         share = math.exp(-gap / 4)
-        assert p_value(kept.tolist(), {True: share, False: 1 - share}) > FALSE_ALARM
+        assert fit(kept.tolist(), {True: share, False: 1 - share}) > FALSE_ALARM
 
 
-def test_flips_of_gaps_beyond_64_bits_are_exact_too():
-    """False-alarm rate 1e-6 for each."""
+@pytest.mark.statistical(false_alarm=2e-6)
+def test_flips_of_gaps_beyond_64_bits_are_exact_too(samples):
+    """False-alarm rate 1e-6 for each of two gaps."""
+    many = samples(5_000)
     for rate, gap in ((Fraction(1, 2**90), 2**90), (Fraction(1, 3 * 10**30), 10**30)):
-        kept = choice.flips([gap] * 5_000 + [0, 10**60], rate)
+        kept = choice.flips([gap] * many + [0, 10**60], rate)
         share = math.exp(-float(rate * gap))
-        assert p_value(kept[:5_000].tolist(), {True: share, False: 1 - share}) > FALSE_ALARM
-        assert kept[5_000]
-        assert not kept[5_001]
+        assert fit(kept[:many].tolist(), {True: share, False: 1 - share}) > FALSE_ALARM
+        assert kept[many]
+        assert not kept[many + 1]
 
 
 def test_a_flip_of_gap_zero_is_always_true_and_one_far_away_never():
@@ -168,13 +171,14 @@ def weights_of(gaps, rate):
 
 
 @pytest.mark.guarantee("choice")
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("rate", [Fraction(1, 5), Fraction(3)], ids=str)
 @pytest.mark.parametrize("gaps", [[0, 0, 0], [0, 1, 2, 3, 9, 40], [5, 3, 3, 20], [0], [0, 10**30, 2]], ids=str)
-def test_choices_fit_their_probabilities(gaps, rate):
+def test_choices_fit_their_probabilities(gaps, rate, samples):
     """False-alarm rate 1e-6 for each."""
     shares = weights_of([gap - min(gaps) for gap in gaps], rate)
     law = {place: share / sum(shares) for place, share in enumerate(shares)}
-    assert p_value([choice.chosen(gaps, rate) for _ in range(4_000)], law) > FALSE_ALARM
+    assert fit((choice.chosen(gaps, rate) for _ in range(samples(4_000))), law) > FALSE_ALARM
 
 
 def first_kept_law(gaps, rate):
@@ -190,12 +194,13 @@ def first_kept_law(gaps, rate):
     return law
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("gaps", [[0, 0, 0], [0, 1, 2, 3, 9], [4, 0], [0]], ids=str)
-def test_the_first_kept_in_a_random_order_fits_its_probabilities(gaps):
+def test_the_first_kept_in_a_random_order_fits_its_probabilities(gaps, samples):
     """False-alarm rate 1e-6 for each."""
     rate = Fraction(1, 3)
-    draws = [choice.first_kept(np.array(gaps), rate) for _ in range(4_000)]
-    assert p_value(draws, first_kept_law(gaps, rate)) > FALSE_ALARM
+    draws = [choice.first_kept(np.array(gaps), rate) for _ in range(samples(4_000))]
+    assert fit(draws, first_kept_law(gaps, rate)) > FALSE_ALARM
 
 
 def peeled_law(gaps, rate, count):
@@ -209,24 +214,26 @@ def peeled_law(gaps, rate, count):
     return law
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("gaps", [[0, 0, 0, 0], [3, 0, 1, 9], [0, 10**25, 10**25 + 2, 1], [0, 60, 120, 5]], ids=str)
-def test_peeling_fits_its_probabilities(gaps, count):
+def test_peeling_fits_its_probabilities(gaps, count, samples):
     """False-alarm rate 1e-6 for each; gaps of 60 are beyond the urn while the best is in it."""
     rate = Fraction(1, 2)
     shifted = [gap - 10**25 + 200 if gap >= 10**25 else gap for gap in gaps]
-    draws = [tuple(choice.peeled(gaps, rate, count)) for _ in range(3_000)]
-    assert p_value(draws, peeled_law(shifted, rate, count)) > FALSE_ALARM
+    draws = [tuple(choice.peeled(gaps, rate, count)) for _ in range(samples(3_000))]
+    assert fit(draws, peeled_law(shifted, rate, count)) > FALSE_ALARM
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("bits", [1, 3])
-def test_choices_fit_their_probabilities_with_few_bits_too(bits):
+def test_choices_fit_their_probabilities_with_few_bits_too(bits, samples):
     """False-alarm rate 1e-6 for each; with few bits most choices are settled by further ones or drawn again."""
     gaps, weights = [0, 1, 1, 5, 30], choice.weights_of(Fraction(1, 2), bits)
     law = peeled_law(gaps, weights.rate, 3)
     ranked = np.array(gaps, dtype=np.uint64)
-    draws = [tuple(choice._peeled_places(ranked, weights, 3)) for _ in range(3_000)]
-    assert p_value(draws, law) > FALSE_ALARM
+    draws = [tuple(choice._peeled_places(ranked, weights, 3)) for _ in range(samples(3_000))]
+    assert fit(draws, law) > FALSE_ALARM
 
 
 def test_peeling_all_gives_every_index_once_whatever_the_gaps():
@@ -274,22 +281,24 @@ def test_no_best_candidate_more_choices_than_candidates_and_strange_rates_are_re
         choice.flips([1.5], Fraction(1))
 
 
+@pytest.mark.statistical(false_alarm=2e-6)
 @pytest.mark.parametrize("below", [1, 2, 3, 10, 2**63])
-def test_whole_numbers_are_uniform(below):
-    """False-alarm rate 1e-6 for each; the largest in 10 equal parts."""
-    drawn = choice.uniform(below, 5_000)
+def test_whole_numbers_are_uniform(below, samples):
+    """False-alarm rate 1e-6 for each of two fits; the largest in 10 equal parts."""
+    drawn = choice.uniform(below, samples(5_000))
     assert drawn.min() >= 0
     parts = min(below, 10)
     cells = [int(number) * parts // below for number in drawn]
-    assert p_value(cells, dict.fromkeys(range(parts), 1 / parts)) > FALSE_ALARM
+    assert fit(cells, dict.fromkeys(range(parts), 1 / parts)) > FALSE_ALARM
     assert len(choice.uniform(below, 0)) == 0
-    assert p_value([choice._below(3) for _ in range(3_000)], dict.fromkeys(range(3), 1 / 3)) > FALSE_ALARM
+    assert fit((choice._below(3) for _ in range(samples(3_000))), dict.fromkeys(range(3), 1 / 3)) > FALSE_ALARM
 
 
-def test_orders_are_uniform():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_orders_are_uniform(samples):
     """False-alarm rate 1e-6."""
     law = dict.fromkeys(itertools.permutations(range(4)), 1 / 24)
-    assert p_value([tuple(choice.permutation(4).tolist()) for _ in range(4_800)], law) > FALSE_ALARM
+    assert fit((tuple(choice.permutation(4).tolist()) for _ in range(samples(4_800))), law) > FALSE_ALARM
     assert choice.permutation(0).tolist() == []
     assert sorted(choice.permutation(1_000).tolist()) == list(range(1_000))
 
@@ -348,6 +357,7 @@ def test_a_machine_without_entropy_chooses_nothing():
 
 
 @pytest.mark.parametrize("shape", ["equal", "one far above", "spread", "wide"])
+@pytest.mark.timing
 def test_a_million_candidates_take_well_under_a_second(shape):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""
     gaps = {

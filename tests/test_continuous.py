@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import warnings
-from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +21,7 @@ from discreet import continuous
 from discreet.continuous import Arithmetic, Interval, Laplace, LaplaceLogNormal, Pareto, StudentT, finer, rounded
 from discreet.errors import ParameterError
 from entropy_taken_away import refused
+from fits import fit
 
 FALSE_ALARM = 1e-6
 LAWS = [Laplace(), Pareto(), Pareto(Fraction(3, 2)), StudentT(1), StudentT(2), StudentT(3), LaplaceLogNormal()]
@@ -83,41 +83,36 @@ def test_every_interval_holds_the_number_and_they_shrink_into_each_other(law):
 
 
 @pytest.mark.guarantee("continuous")
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("law", LAWS, ids=repr)
-def test_the_rounded_draws_fit_the_ideal_law_on_a_coarse_grid(law):
-    """Chi-square with at least 10 expected in each cell; false-alarm rate 1e-6 for each law."""
-    value, scale, grid, draws = Fraction(1, 3), Fraction(7, 5), Fraction(1, 2), 2_000
-    seen = Counter(rounded(value, scale, law, grid) for _ in range(draws))
+def test_the_rounded_draws_fit_the_ideal_law_on_a_coarse_grid(law, samples):
+    """False-alarm rate 1e-6 for each law."""
+    value, scale, grid = Fraction(1, 3), Fraction(7, 5), Fraction(1, 2)
+    seen = [rounded(value, scale, law, grid) for _ in range(samples(2_000))]
     edges = (np.arange(-60, 62) - 0.5) * float(grid)
-    cells = draws * np.diff(cdf(law, (edges - float(value)) / float(scale)))
-    assert stats.chi2.sf(*chi_square(seen, dict(zip(range(-60, 61), cells, strict=True)), draws)) > FALSE_ALARM
+    shares = np.diff(cdf(law, (edges - float(value)) / float(scale)))
+    assert fit(seen, dict(zip(range(-60, 61), shares, strict=True))) > FALSE_ALARM
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("law", [Laplace(), StudentT(3), LaplaceLogNormal()], ids=repr)
-def test_draws_on_a_grid_far_finer_than_the_noise_fall_evenly_between_quantiles(law):
+def test_draws_on_a_grid_far_finer_than_the_noise_fall_evenly_between_quantiles(law, samples):
     """False-alarm rate 1e-6 for each law; 2^70 steps to a unit of noise, so that 64 bits are not enough."""
-    draws = [rounded(Fraction(0), Fraction(2**70), law, Fraction(1)) / 2**70 for _ in range(1_000)]
-    cells = Counter(min(39, int(40 * p)) for p in np.atleast_1d(cdf(law, np.array(draws))))
-    assert stats.chi2.sf(sum((cells[k] - 25) ** 2 / 25 for k in range(40)), 39) > FALSE_ALARM
+    draws = [rounded(Fraction(0), Fraction(2**70), law, Fraction(1)) / 2**70 for _ in range(samples(1_000))]
+    cells = (min(19, int(20 * p)) for p in np.atleast_1d(cdf(law, np.array(draws))))
+    assert fit(cells, dict.fromkeys(range(20), 1 / 20)) > FALSE_ALARM
 
 
-def chi_square(seen, expected, draws):
-    """The statistic and its degrees of freedom; cells of fewer than 10 are pooled with everything else."""
-    kept = [k for k, number in expected.items() if number >= 10]
-    left_expected = draws - sum(expected[k] for k in kept)
-    left_seen = draws - sum(seen[k] for k in kept)
-    statistic = sum((seen[k] - expected[k]) ** 2 / expected[k] for k in kept)
-    if left_expected < 1:
-        assert left_seen < 25  # a Poisson count of mean below 1 reaches 25 with probability below 1e-25
-        return statistic, len(kept) - 1
-    return statistic + (left_seen - left_expected) ** 2 / left_expected, len(kept)
+@pytest.mark.parametrize("draws", [3_000, 12_000])
+def test_the_test_of_fit_catches_noise_that_is_too_wide_by_half(draws):
+    """A positive control, with about as many draws as above and with four times as many.
 
-
-def test_the_test_of_fit_catches_noise_that_is_a_fifth_too_wide():
-    """A positive control. False-alarm rate below 1e-6."""
-    seen = Counter(rounded(Fraction(0), Fraction(6, 5), Laplace(), Fraction(1, 4)) for _ in range(8_000))
-    cells = 8_000 * np.diff(stats.laplace.cdf((np.arange(-40, 42) - 0.5) / 4))
-    assert stats.chi2.sf(*chi_square(seen, dict(zip(range(-40, 41), cells, strict=True)), 8_000)) < FALSE_ALARM
+    The draws' number times the relative entropy has a mean of 270 and a deviation of 26, and 49 is an alarm:
+    missed with probability below 1e-12.
+    """
+    seen = [rounded(Fraction(0), Fraction(3, 2), Laplace(), Fraction(1, 2)) for _ in range(draws)]
+    shares = np.diff(stats.laplace.cdf((np.arange(-40, 42) - 0.5) / 2))
+    assert fit(seen, dict(zip(range(-40, 41), shares, strict=True))) < FALSE_ALARM
 
 
 class Known:

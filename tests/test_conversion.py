@@ -24,6 +24,7 @@ from discreet.conversion import (
     rho_of,
 )
 from discreet.errors import AccountingError
+from grids import over
 
 opendp.enable_features("contrib")
 
@@ -47,8 +48,8 @@ def gaussian_epsilon(rho: Fraction, delta: Fraction) -> float:
 
 
 @pytest.mark.guarantee("conversion")
-@pytest.mark.parametrize("rho", RHOS)
-@pytest.mark.parametrize("delta", DELTAS)
+@over("rho", RHOS)
+@over("delta", DELTAS)
 def test_the_converted_epsilon_is_at_least_that_of_gaussian_noise(rho, delta):
     truth = gaussian_epsilon(rho, delta)
     assert truth <= epsilon_of(rho, delta) <= loose_epsilon_of(rho, delta)
@@ -66,8 +67,8 @@ def test_opendp_converts_to_the_same_epsilon_and_delta(rho, delta):
     assert float(delta_of(exact_rho, Fraction(epsilon))) == pytest.approx(profile.delta(epsilon), rel=1e-6)
 
 
-@pytest.mark.parametrize("rho", RHOS)
-@pytest.mark.parametrize("delta", DELTAS)
+@over("rho", RHOS)
+@over("delta", DELTAS)
 def test_dp_accounting_converts_to_the_same_epsilon(rho, delta):
     orders = np.exp(np.linspace(math.log(0.02), math.log(1e7), 20_000)) + 1
     theirs, order = rdp_privacy_accountant.compute_epsilon(orders, orders * float(rho), float(delta))
@@ -149,10 +150,8 @@ def test_without_a_delta_there_is_nothing_to_convert():
         epsilon_of(Fraction(1), Fraction(0))
 
 
-@pytest.mark.parametrize(
-    "alpha", [Fraction(1001, 1000), Fraction(3, 2), Fraction(7, 3), Fraction(17), Fraction(10**6, 7)]
-)
-@pytest.mark.parametrize("delta", DELTAS)
+@over("alpha", [Fraction(1001, 1000), Fraction(3, 2), Fraction(7, 3), Fraction(17), Fraction(10**6, 7)])
+@over("delta", DELTAS)
 def test_the_conversion_at_an_order_is_never_below_the_formula_in_200_digits(alpha, delta):
     """Each logarithm is rounded so that the sum is too large, never too small: by less than 1e-30."""
     with mpmath.workdps(200):

@@ -13,6 +13,7 @@ import pytest
 
 from discreet import datasets
 from discreet.errors import ParameterError
+from grids import over
 
 GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "people": lambda **seed: datasets.people(500, **seed),
@@ -57,7 +58,7 @@ def test_another_seed_gives_another_table(generate):
 
 
 @every_generator
-@pytest.mark.parametrize("seed", [-1, 1.0, True, "0", None])
+@over("seed", [-1, 1.0, True, "0", None])
 def test_a_seed_that_is_not_a_whole_number_is_refused(generate, seed):
     with pytest.raises(ParameterError, match="seed"):
         generate(seed=seed)

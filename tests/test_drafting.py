@@ -12,6 +12,7 @@ import discreet as dp
 from discreet.drafting import by_column, name_of, sliced
 from discreet.errors import BudgetError, CatalogError, NameNotFoundError, ParameterError, SourceError, UnitError
 from discreet.ledger import Slice
+from grids import over
 
 WORDS = {"privacy_unit": "id", "max_rows": 2, "budget": dp.Budget(epsilon=1)}
 
@@ -42,7 +43,7 @@ def test_a_dataset_is_named_by_its_owner_or_by_the_stem_of_its_file(source, give
     assert name_of(source, given) == name
 
 
-@pytest.mark.parametrize(
+@over(
     ("table", "given", "name"),
     [
         ("visits", None, "visits"),
@@ -54,7 +55,7 @@ def test_a_dataset_is_named_by_its_owner_or_by_the_stem_of_its_file(source, give
         ("", None, "records"),
     ],
 )
-@pytest.mark.parametrize("source", ["postgresql://reader@host/records", "records.sqlite", Path("records.duckdb")])
+@over("source", ["postgresql://reader@host/records", "records.sqlite", Path("records.duckdb")])
 def test_a_dataset_in_a_database_is_named_by_its_table(source, table, given, name):
     assert name_of(source, given, table) == name
 

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import discreet as dp
+from grids import over
 
 HEAVY = ("pandas", "polars", "pyspark", "matplotlib", "torch", "scipy", "dp_accounting")
 
@@ -22,7 +23,7 @@ def test_the_public_names_are_sorted_and_complete():
     assert set(dp.__all__) == {*dp._HOMES, *dp._MODULES, "__version__"}
 
 
-@pytest.mark.parametrize("name", dp.__all__)
+@over("name", dp.__all__)
 def test_every_public_name_loads_and_is_documented(name):
     value = getattr(dp, name)
     assert value is getattr(dp, name)
@@ -56,7 +57,13 @@ def loaded_after(code):
     return json.loads(run.stdout)
 
 
-def test_importing_discreet_is_quick_and_loads_nothing_heavy():
+def test_importing_discreet_loads_nothing_heavy():
+    assert loaded_after("import discreet") == []
+
+
+@pytest.mark.nightly
+@pytest.mark.timing
+def test_importing_discreet_is_quick():
     """The median of three, in processes of their own; the bar is a second."""
     times = []
     for _ in range(3):

@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 from discreet.margins import crowded, margin
 from discreet.mechanisms import Gaussian, Laplace
+from grids import over
 
 LEVELS = (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000))
 FALSE_ALARM = 1e-6
@@ -52,9 +53,9 @@ def test_of_few_possible_values_the_margin_is_the_least(mixture, level):
     assert _within(masses, found - 1) < float(level) + 1e-9
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("make", [_gaussian, _laplace])
-@pytest.mark.parametrize("times", [(1, 40, 200), (2, 1, 60), (300, 300, 1), (1, 1000, 1)])
+@over("level", LEVELS)
+@over("make", [_gaussian, _laplace])
+@over("times", [(1, 40, 200), (2, 1, 60), (300, 300, 1), (1, 1000, 1)])
 def test_of_many_possible_values_the_margin_is_at_most_two_percent_above_the_least(times, make, level):
     mixture = list(zip(times, map(make, (150.0, 11.0, 1.5)), strict=True))
     masses, found = _written_out(mixture), margin(mixture, level)
@@ -62,15 +63,16 @@ def test_of_many_possible_values_the_margin_is_at_most_two_percent_above_the_lea
     assert _within(masses, int(found * 0.98) - 2) < float(level)
 
 
+@pytest.mark.statistical(false_alarm=6e-6)
 @pytest.mark.parametrize("make", [_gaussian, _laplace])
-def test_margins_cover_draws_as_often_as_they_say(make):
-    """20,000 draws of each. False alarms: one band of 1e-6 on each side."""
-    mixture = [(2, make(3.4e6)), (25_000, make(121.0)), (125_000, make(18.4))]
-    draws = sum(times * np.array(noise.release([0] * 20_000), dtype=object) for times, noise in mixture)
+def test_margins_cover_draws_as_often_as_they_say(make, samples):
+    """False alarms: a band of 1e-6 on each side of three levels; margins are too wide by less than half a percent."""
+    mixture, many = [(2, make(3.4e6)), (25_000, make(121.0)), (125_000, make(18.4))], samples(20_000)
+    draws = sum(times * np.array(noise.release([0] * many), dtype=object) for times, noise in mixture)
     for level in LEVELS:
         inside = int((np.abs(draws) <= margin(mixture, level)).sum())
-        assert binom.ppf(FALSE_ALARM, 20_000, float(level)) <= inside
-        assert inside <= binom.isf(FALSE_ALARM, 20_000, min(1, float(level) + 0.005))
+        assert binom.ppf(FALSE_ALARM, many, float(level)) <= inside
+        assert inside <= binom.isf(FALSE_ALARM, many, min(1, float(level) + 0.005))
 
 
 def test_one_noise_has_the_margin_of_its_mechanism_times_how_often_it_counts():
@@ -115,17 +117,18 @@ def test_a_crowd_has_the_least_margin_of_its_sum_written_out(make, size):
 
 
 @pytest.mark.guarantee("margins")
+@pytest.mark.statistical(false_alarm=6e-6)
 @pytest.mark.parametrize("make", [_gaussian, _laplace])
-def test_a_crowd_of_wide_noises_is_in_cells_and_still_covers(make):
-    """2,000 sums of 40 draws of two sizes. False alarms: 1e-6 on each side of each band."""
-    wide, narrow = make(2.0e6), make(900.0)
+def test_a_crowd_of_wide_noises_is_in_cells_and_still_covers(make, samples):
+    """2,000 sums of 40 draws of two sizes. False alarms: 1e-6 on each side of each of three bands."""
+    wide, narrow, many = make(2.0e6), make(900.0), samples(2_000)
     sizes = {(1, wide): 30, (1_000, narrow): 10}
-    drawn = np.array(wide.release([0] * 60_000), dtype=object).reshape(2_000, 30).sum(axis=1)
-    drawn = drawn + 1_000 * np.array(narrow.release([0] * 20_000), dtype=object).reshape(2_000, 10).sum(axis=1)
+    drawn = np.array(wide.release([0] * 30 * many), dtype=object).reshape(many, 30).sum(axis=1)
+    drawn = drawn + 1_000 * np.array(narrow.release([0] * 10 * many), dtype=object).reshape(many, 10).sum(axis=1)
     for level in LEVELS:
         inside = int((np.abs(drawn) <= crowded(sizes, level)).sum())
-        assert binom.ppf(FALSE_ALARM, 2_000, float(level)) <= inside
-        assert inside <= binom.isf(FALSE_ALARM, 2_000, min(1, float(level) + 0.005))
+        assert binom.ppf(FALSE_ALARM, many, float(level)) <= inside
+        assert inside <= binom.isf(FALSE_ALARM, many, min(1, float(level) + 0.005))
 
 
 @pytest.mark.parametrize("size", [100, 10_000, 100_000])

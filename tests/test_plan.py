@@ -5,9 +5,8 @@ import inspect
 import pickle
 from fractions import Fraction
 
-import pytest
-
 from discreet import plan
+from grids import over
 
 NODES = [kind for _, kind in inspect.getmembers(plan, dataclasses.is_dataclass)]
 
@@ -20,14 +19,14 @@ def _query() -> plan.Aggregate:
     return plan.Aggregate(rows, outputs, plan.Grouping(("ward",), (("A", "B"),)))
 
 
-@pytest.mark.parametrize("kind", NODES)
+@over("kind", NODES)
 def test_every_node_is_frozen_and_says_what_it_is(kind):
     assert kind.__dataclass_params__.frozen
     assert kind.__doc__
     assert not kind.__doc__.startswith(f"{kind.__name__}(")
 
 
-@pytest.mark.parametrize("kind", NODES)
+@over("kind", NODES)
 def test_no_node_has_behaviour_of_its_own(kind):
     own = {name for name, value in vars(kind).items() if inspect.isfunction(value) and not name.startswith("__")}
     assert own == set()

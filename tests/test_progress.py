@@ -170,6 +170,7 @@ def test_a_run_that_fails_leaves_a_clean_terminal_and_its_own_error():
     assert _left_on_screen(written) == "as it was 1"
 
 
+@pytest.mark.timing
 def test_ctrl_c_reaches_the_run_and_leaves_a_clean_terminal():
     written = _on_a_terminal("""
         def press():

@@ -7,7 +7,6 @@ import dataclasses
 import datetime as dt
 import json
 import sys
-import time
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -25,6 +24,8 @@ import discreet as dp
 from discreet.catalog import ColumnType
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.release import Key, Measured, Output, Release, schema
+from grids import over
+from loops import A_SECOND, loops
 
 HOSTILE = "<script>alert('x')</script>&amp;\"\n\x1b[31m\u202e"
 NOON = dt.datetime(2026, 1, 31, 12)  # noqa: DTZ001 - naive
@@ -281,8 +282,8 @@ class TestSchema:
             assert set(schema()["$defs"][name]["required"]) == set(part) - {"parts"}
             assert set(schema()["$defs"][name]["properties"]) == {field.name for field in dataclasses.fields(kind)}
 
-    @pytest.mark.parametrize("place", _damages().values(), ids=_damages())
-    @pytest.mark.parametrize("damage", ["dropped", "retyped", "emptied", "renamed"])
+    @over("place", _damages().values())
+    @over("damage", ["dropped", "retyped", "emptied", "renamed"])
     def test_a_damaged_release_does_not_fit(self, place, damage):
         may_be_empty = ("library", "keys", "columns_read", "post_processing", "values", "margins", "steps")
         if damage == "emptied" and place[-1] in may_be_empty:
@@ -333,9 +334,7 @@ class TestSchema:
         with pytest.raises(jsonschema.ValidationError):
             _validate(data)
 
-    @pytest.mark.parametrize(
-        "place", [place for place in _damages().values() if place[0] not in ("schema", "receipt")], ids=repr
-    )
+    @over("place", [place for place in _damages().values() if place[0] not in ("schema", "receipt")])
     def test_a_damaged_release_is_refused_and_raises_nothing_else(self, place):
         data = copy.deepcopy(_release().to_json())
         *path, last = place
@@ -413,12 +412,13 @@ class TestText:
     def test_a_release_without_groups_is_one_line(self):
         assert str(_release(keys=())).splitlines()[:2] == ["     n", "10 ± 3"]
 
+    @pytest.mark.timing
     def test_many_rows_are_cut_and_counted_without_being_printed(self):
+        """A second is about 17 loops."""
         rows = 1_000_000
         release = _release(keys=(("i", "integer", tuple(range(rows))),), measured=())
-        start = time.perf_counter()
         text, html = str(release), release._repr_html_()
-        assert time.perf_counter() - start < 2
+        assert loops(lambda: (str(release), release._repr_html_())) < A_SECOND
         assert "... 999,980 more rows" in text
         assert "... 999,980 more rows" in html
         assert len(text.splitlines()) == 1 + 20 + 1 + 3

@@ -348,6 +348,7 @@ YEAR = dt.timedelta(days=365)
 
 
 @pytest.mark.usefixtures("postgres_installed", "other_clocks")
+@pytest.mark.timing
 def test_a_server_under_another_clock_keeps_it_through_a_kill_and_its_timeouts_stay_real():
     with PostgresServer(durable=True, clock="+1y") as server:
         assert shift_of(server) == YEAR

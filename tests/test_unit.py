@@ -8,6 +8,7 @@ import pytest
 
 from discreet.errors import ParameterError, UnitError
 from discreet.unit import LARGEST_CAP, ROW, Caps, Neighbours, Unit, unit_of
+from grids import over
 
 
 def test_one_column_several_columns_and_the_row_are_units():
@@ -59,10 +60,8 @@ def test_caps_are_whole_numbers_or_open():
     assert Caps(LARGEST_CAP).max_rows == LARGEST_CAP
 
 
-@pytest.mark.parametrize(
-    "cap", [0, -1, 1.0, 2.5, True, "3", float("nan"), float("inf"), 10**16, np.True_, np.float64(3)]
-)
-@pytest.mark.parametrize("name", ["max_rows", "max_groups", "max_rows_per_group"])
+@over("cap", [0, -1, 1.0, 2.5, True, "3", float("nan"), float("inf"), 10**16, np.True_, np.float64(3)])
+@over("name", ["max_rows", "max_groups", "max_rows_per_group"])
 def test_a_cap_that_is_no_whole_number_of_ordinary_size_is_refused(name, cap):
     with pytest.raises(ParameterError, match=name):
         Caps(**{name: cap})

@@ -16,6 +16,7 @@ from discreet import events
 from discreet.accounting import approximate, concentrated, pld, renyi
 from discreet.errors import AccountingError, ParameterError
 from discreet.mechanisms.hockey_stick import delta_up
+from grids import over
 
 COUNTS = [1, 2, 5, 10, 22, 46, 100, 215, 464, 1000, 2154, 4642, 10_000]
 RELATIONS = privacy_accountant.NeighboringRelation
@@ -41,8 +42,8 @@ def laplace_pair(scale: float, shift: int, reach: int) -> tuple[np.ndarray, np.n
 
 
 @pytest.mark.guarantee("accounting.pld")
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("delta", [1e-5, 1e-9])
+@over("count", COUNTS)
+@over("delta", [1e-5, 1e-9])
 def test_gaussian_releases_are_within_half_a_percent_above_the_closed_form(count, delta):
     event = events.RepeatedEvent(events.GaussianEvent(400, 1), count)
     truth = gaussian_epsilon(math.sqrt(count) / 20, delta)

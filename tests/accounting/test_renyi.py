@@ -10,6 +10,7 @@ from dp_accounting import dp_event, rdp
 from discreet import events
 from discreet.accounting import concentrated, renyi
 from discreet.errors import AccountingError, ParameterError
+from grids import over
 
 ORDERS = ["1.01", "1.5", "2", "7", "40"]
 
@@ -25,8 +26,8 @@ def at_distance(weights: np.ndarray, shift: int) -> tuple[np.ndarray, np.ndarray
 
 
 @pytest.mark.guarantee("accounting.renyi")
-@pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize(("scale", "shift"), [(1, 1), (3, 2), (10, 1), (10, 25)])
+@over("alpha", ORDERS)
+@over(("scale", "shift"), [(1, 1), (3, 2), (10, 1), (10, 25)])
 def test_the_divergence_of_discrete_laplace_noise_is_its_sum(alpha, scale, shift):
     reach = np.arange(-80 * scale - shift, 80 * scale + shift + 1)
     upper, lower = at_distance(np.exp(-np.abs(reach) / scale), shift)
@@ -71,8 +72,8 @@ def test_the_divergence_of_a_coin_is_the_worst_for_its_epsilon(alpha, rate):
 
 
 @pytest.mark.guarantee("accounting.renyi")
-@pytest.mark.parametrize("alpha", ORDERS)
-@pytest.mark.parametrize("rate", ["0.01", "0.5", "3", "20"])
+@over("alpha", ORDERS)
+@over("rate", ["0.01", "0.5", "3", "20"])
 def test_the_divergence_of_bounded_range_is_that_of_its_worst_coin(alpha, rate):
     """Coins with losses t and t - rate, for t on a fine grid: none exceeds it and the worst is near it."""
     order, size = float(alpha), float(rate)

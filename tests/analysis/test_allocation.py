@@ -14,6 +14,7 @@ from discreet.analysis.sensitivity import Sensitivity
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import ComposedEvent
 from discreet.mechanisms import Gaussian, Laplace
+from grids import over
 
 PURE = Budget(epsilon=2)
 MIXED = Budget(epsilon=2, delta=1e-9)
@@ -108,11 +109,11 @@ def test_rho_does_not_price_laplace_noise():
 
 
 @pytest.mark.pitfall("D")
-@pytest.mark.parametrize(
+@over(
     "price",
     [float("nan"), float("inf"), 0, -0.0, -1, True, "0.1", Decimal("1e999"), np.float64("nan"), 1e-320, 10**350, 1e300],
 )
-@pytest.mark.parametrize("name", ["epsilon", "rho"])
+@over("name", ["epsilon", "rho"])
 def test_hostile_prices_are_refused_before_any_arithmetic(name, price):
     for mechanism in (None, "gaussian"):
         with pytest.raises(ParameterError, match=name):

@@ -14,6 +14,7 @@ from discreet.catalog import Catalog, ColumnType
 from discreet.errors import NameNotFoundError, ParameterError, Refusal, TypeMismatchError
 from discreet.frame import Expr
 from discreet.pushdown import Apply, Constant, Read, canonical
+from grids import over
 
 CATALOG = Catalog.parse("""
 tables:
@@ -110,7 +111,7 @@ class TestNames:
 
 
 class TestTypes:
-    @pytest.mark.parametrize(("one", "other"), [*itertools.product(NAMES, NAMES)])
+    @over(("one", "other"), [*itertools.product(NAMES, NAMES)])
     def test_two_columns_compare_where_their_types_do(self, one, other):
         numbers, times = {"integer", "real"}, {"date", "timestamp"}
         kinds = {NAMES[one], NAMES[other]}
@@ -121,8 +122,8 @@ class TestTypes:
         else:
             assert isinstance(_refused(t[one] == t[other]), TypeMismatchError)
 
-    @pytest.mark.parametrize("name", NAMES)
-    @pytest.mark.parametrize("compare", ["__lt__", "__le__", "__gt__", "__ge__"])
+    @over("name", NAMES)
+    @over("compare", ["__lt__", "__le__", "__gt__", "__ge__"])
     def test_only_numbers_and_times_have_an_order(self, name, compare):
         expression = getattr(t[name], compare)(t[name])
         if NAMES[name] in ("text", "boolean"):
@@ -131,7 +132,7 @@ class TestTypes:
             assert _term(expression).type is ColumnType.BOOLEAN
 
     @pytest.mark.pitfall("A18")
-    @pytest.mark.parametrize(("one", "other"), [*itertools.product(NAMES, NAMES)])
+    @over(("one", "other"), [*itertools.product(NAMES, NAMES)])
     def test_arithmetic_takes_numbers_and_gives_reals(self, one, other):
         for expression in (t[one] + t[other], t[one] - t[other], t[one] * t[other], t[one] / t[other]):
             if {NAMES[one], NAMES[other]} <= {"integer", "real"}:
@@ -140,7 +141,7 @@ class TestTypes:
             else:
                 assert isinstance(_refused(expression), TypeMismatchError)
 
-    @pytest.mark.parametrize(("one", "kind"), [*itertools.product(NAMES, NAMES.values())])
+    @over(("one", "kind"), [*itertools.product(NAMES, NAMES.values())])
     def test_casts_are_those_that_mean_the_same_on_every_engine(self, one, kind):
         if NAMES[one] == kind:
             assert _term(t[one].cast(kind)) == _term(t[one])

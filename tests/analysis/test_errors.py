@@ -64,13 +64,15 @@ def _with_cost(made, output):
     return replace(made, outputs=(made.outputs[0], replace(output, name="cost")))
 
 
-def test_the_error_of_a_mean_is_what_draws_of_its_noise_have():
-    """4,000 draws of sum and count around 200 rows at a bound. False alarm: 15% of a deviation is over 10 sigma."""
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_error_of_a_mean_is_what_draws_of_its_noise_have(samples):
+    """4,000 draws of sum and count around 2,000 rows at a bound. False alarm: 15% are eight deviations of the root."""
+    many = samples(4_000)
     plan = _plan(t.group_by("ward").agg(mean=dp.mean("cost")), epsilon=2)
     made = plan.recipes[0]
     total, present = plan.noised
-    sums = np.array(total.mechanism.release([0] * 4_000), dtype=float) * float(made.grid) + 50 * 2_000
-    counts = np.array(present.mechanism.release([0] * 4_000), dtype=float) + 2_000
+    sums = np.array(total.mechanism.release([0] * many), dtype=float) * float(made.grid) + 50 * 2_000
+    counts = np.array(present.mechanism.release([0] * many), dtype=float) + 2_000
     seen = np.sqrt(np.mean((sums / counts - 50) ** 2)) / 50
     (told,) = {plan.relative_error(made, Fraction(2_000))}
     assert told == pytest.approx(seen, rel=0.15)

@@ -167,6 +167,7 @@ def test_a_grouping_without_keys_is_refused(keys):
 
 
 @pytest.mark.pitfall("D")
+@pytest.mark.timing
 def test_ten_million_groups_are_refused_before_they_are_built():
     start = time.perf_counter()
     refusal = _refused("i", "two", "b", keys={"i": range(1_250_000)})

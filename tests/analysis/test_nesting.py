@@ -136,14 +136,15 @@ def test_every_level_errs_at_most_m_times_as_much_as_alone_and_by_consistency_le
         assert variances.mean() <= 0.95 * levels**power * single
 
 
+@pytest.mark.statistical(false_alarm=1e-5)
 @BOTH
 @pytest.mark.parametrize("budget", [None, PAIR], ids=["pure", "delta"])
-def test_noisy_areas_are_within_their_margins_as_often_as_they_say(query, budget):
+def test_noisy_areas_are_within_their_margins_as_often_as_they_say(query, budget, samples):
     """False alarm: at most 1e-5 for all areas together (Hoeffding); margins are proved for 95%."""
     private = plan_of(query, budget)
     counts = [3 * (i % 7) for i in range(len(private.pushdown.keys.rows))]
     exact = private.outputs(private.combined([counts]), Fraction(19, 20))[0].values
-    draws, inside = 150, np.zeros(len(exact))
+    draws, inside = samples(150), np.zeros(len(exact))
     for _ in range(draws):
         (output,) = private.outputs(private.randomize([counts]), Fraction(19, 20))
         inside += np.abs(np.array(output.values) - exact) <= output.margins

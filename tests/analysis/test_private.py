@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import discreet as dp
 from discreet import events
@@ -139,8 +140,8 @@ class TestNames:
 
 class TestAnswers:
     def test_noise_is_whole_fresh_and_as_wide_as_it_says(self):
-        """False alarms: 5 draws equal 5 others by chance with probability below 1e-9 at these scales."""
-        private = _plan(epsilon=0.01)
+        """False alarms: draws equal others by chance with probability below 1e-12 at these scales."""
+        private = _plan(epsilon=1e-5)
         exact = [[0] * 2 for _ in private.pushdown.measures]
         one, other = private.randomize(exact), private.randomize(exact)
         assert all(type(value) is int for column in one for value in column)
@@ -223,16 +224,17 @@ class TestAnswers:
             (output,) = private.outputs([[total], [count]], LEVEL)
             assert -10 <= output.values[0] <= 30
 
-    def test_published_margins_cover_the_noise_as_often_as_they_say(self):
-        """6,000 means of known sums and counts; false alarm below 1e-6 (a true 95% gives 5,700 +- 17)."""
+    @pytest.mark.statistical(false_alarm=1e-6)
+    def test_published_margins_cover_the_noise_as_often_as_they_say(self, samples):
+        """6,000 means of known sums and counts. False alarm: 1e-6."""
         private = _plan(t.agg(m=dp.mean("cost")), epsilon=0.5)
-        rows, draws = 4_000, 6_000
+        rows, draws = 4_000, samples(6_000)
         exact = [[int(0.7 * 40 * rows)] * draws, [rows] * draws]
         noisy = private.randomize(exact)
         output = private.outputs(noisy, LEVEL)[0]
         truth = float(private.recipes[0].centre) + 0.5 * exact[0][0] / rows
         inside = sum(abs(v - truth) <= m for v, m in zip(output.values, output.margins, strict=True))
-        assert inside / draws > 0.95 - 0.015
+        assert inside >= binom.ppf(1e-6, draws, 0.95)
 
 
 def _recipe(low: int, high: int, grid: Fraction) -> Recipe:

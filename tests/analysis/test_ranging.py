@@ -116,13 +116,14 @@ def test_reals_and_days_have_ranges_too(column, pairs):
         assert release["n"] == truth(read, column)
 
 
-def test_noisy_answers_are_within_their_margins_as_often_as_they_say():
+@pytest.mark.statistical(false_alarm=1e-5)
+def test_noisy_answers_are_within_their_margins_as_often_as_they_say(samples):
     """False alarm: at most 1e-5 for all ranges together (Hoeffding); margins are proved for 95%."""
     private = plan_of(FEW)
     counts = [40, 10, 30, 5, 8]
     running = np.concatenate([[0], np.cumsum(counts)])
     lo, hi = private.workload.ends
-    draws, margins = 1000, np.array(private.margins(Fraction(19, 20)))
+    draws, margins = samples(1_000), np.array(private.margins(Fraction(19, 20)))
     seen = [private.outputs(private.randomize([counts]), Fraction(19, 20))[0].values for _ in range(draws)]
     within = (np.abs(np.array(seen) - (running[hi] - running[lo])) <= margins).mean(axis=0)
     assert (within >= 0.95 - math.sqrt(math.log(len(margins) / 1e-5) / (2 * draws))).all()

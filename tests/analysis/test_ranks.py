@@ -120,13 +120,14 @@ class _Fixed(NoisyTree):
         return self.levels
 
 
-def test_the_error_that_is_expected_of_a_tree_is_about_the_one_that_happens():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_error_that_is_expected_of_a_tree_is_about_the_one_that_happens(samples):
     """The mean over 60 groups and 6 releases, whose standard error is a twenty-fifth of it: false alarms below 1e-9."""
     where = layout(200, ONE_ROW, 60)
     way = by_tree(where, RHO, (Fraction(1, 3),))
     counts = [1] * 200 * 60
     off = []
-    for _ in range(6):
+    for _ in range(samples(6)):
         steps = way.places(way.randomize(counts))[0]
         off += [max(0.0, step - 200 / 3, 200 / 3 - step - 1) for step in steps]
     assert way.expected(200) == pytest.approx(np.mean(off), rel=0.3)

@@ -243,13 +243,13 @@ def test_bounds_of_text_and_without_a_cap_are_refused_as_bounds():
 # Automatic bounds that find nothing
 
 FEW = pa.table({"id": list(range(40)), "g": ["a", "b"] * 20, "x": [600.0 + i % 53 for i in range(40)]})
-"""Mean 619.5. False alarm: a bin is taken for filled in fewer than one of 10^9 releases, by `seldom_overlooked`."""
+"""Mean 619.5. False alarm: a bin is taken for filled in fewer than one of 10^13 releases, by `seldom_overlooked`."""
 
 
 @pytest.fixture
 def seldom_overlooked(monkeypatch):
-    """Thresholds so high that noise alone passes them in fewer than one of 10^9 releases, not one of 5,000."""
-    monkeypatch.setattr(seeking, "OVERLOOKED", Fraction(1, 10**9))
+    """Thresholds so high that noise alone passes them in fewer than one of 10^13 releases, not one of 5,000."""
+    monkeypatch.setattr(seeking, "OVERLOOKED", Fraction(1, 10**13))
 
 
 def _few(protect=dp.protect, **words):

@@ -24,6 +24,7 @@ from discreet.analysis.sensitivity import Drawn, Offset, Sensitivity, sensitivit
 from discreet.catalog import ColumnType
 from discreet.pushdown import CountRows, CountUnits, CountValues, Integers, Read, SumSteps
 from discreet.unit import Caps, Neighbours
+from grids import over
 
 X = Read("x", ColumnType.REAL)
 SUMS = [(0, 1), (0, 3), (-1, 1), (-2, 2), (-1, 2), (-3, 1), (2, 3), (-2, -1), (4, 4), (-5, 0)]
@@ -117,7 +118,7 @@ MEASURES = [
 
 @pytest.mark.pitfall("A10")
 @pytest.mark.pitfall("A14")
-@pytest.mark.parametrize("groups", [1, 2, 3])
+@over("groups", [1, 2, 3])
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
 def test_adding_or_removing_a_unit_moves_a_table_by_exactly_what_the_rule_states(measure, groups):
     for caps in CAPS:
@@ -127,7 +128,7 @@ def test_adding_or_removing_a_unit_moves_a_table_by_exactly_what_the_rule_states
 
 
 @pytest.mark.pitfall("A9")
-@pytest.mark.parametrize("groups", [1, 2, 3])
+@over("groups", [1, 2, 3])
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
 def test_replacing_a_unit_moves_a_table_by_at_most_what_the_rule_states(measure, groups):
     for caps in CAPS:

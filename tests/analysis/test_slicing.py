@@ -13,6 +13,7 @@ from discreet.analysis.explaining import explained
 from discreet.analysis.slicing import within
 from discreet.catalog import Catalog, ColumnType
 from discreet.pushdown import Apply, Constant, Read
+from grids import over
 
 BUDGET = Budget(epsilon=2)
 t = dp.table("t")
@@ -72,8 +73,8 @@ QUERIES = {
 
 @pytest.mark.guarantee("analysis.slicing")
 @pytest.mark.pitfall("A8")
-@pytest.mark.parametrize("unit", ["id", "dp.ROW", "[id, ward]"])
-@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
+@over("unit", ["id", "dp.ROW", "[id, ward]"])
+@over("query", QUERIES.values())
 def test_no_query_avoids_the_slice_or_changes_what_it_stands_on(query, unit):
     scan = _analyzed(query, unit=unit).pushdown.scan
     assert scan.within == within(_catalog().table("t"))

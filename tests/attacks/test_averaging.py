@@ -2,10 +2,12 @@
 
 import pyarrow as pa
 import pytest
+from scipy.stats import binom
 
 import discreet as dp
 from discreet.attacks import averaging
 from discreet.attacks.averaging import chance, repeats_needed
+from discreet.attacks.outcome import best_guess
 from discreet.errors import BudgetError, ParameterError
 
 ROWS = pa.table({"age": list(range(100))})
@@ -32,13 +34,15 @@ def test_more_repeats_or_a_wider_gap_make_the_guess_better():
     assert repeats_needed(0) == 1
 
 
-def test_averaging_reveals_the_bit_as_often_as_the_formula_says():
-    """300 trials at 98% or more: fewer than 279 right has a probability below 1e-6."""
-    outcome = averaging.against_mechanism(dp.mechanisms.Laplace(sensitivity=1, epsilon=1), truth=70, trials=300)
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_averaging_reveals_the_bit_as_often_as_the_formula_says(samples):
+    """300 trials at 98% or more. False-alarm rate 1e-6."""
+    noise, trials = dp.mechanisms.Laplace(sensitivity=1, epsilon=1), samples(300)
+    outcome = averaging.against_mechanism(noise, truth=70, trials=trials)
     answers, expected, share = outcome.curve[-1]
     assert answers == outcome.needed == pytest.approx(40, abs=2)
     assert expected >= 0.99
-    assert share >= 0.93
+    assert share * trials >= binom.ppf(1e-6, trials, 0.98)
     assert outcome.curve[0][0] == 1
     assert outcome.epsilon == 1
     assert "by the formula" in outcome.learned
@@ -75,11 +79,12 @@ def test_repeats_cost_nothing():
     assert "not refused" in outcome.learned
 
 
-def test_the_guess_from_what_the_ledger_gives_stays_within_what_epsilon_allows():
-    """Ten answers for epsilon 1, 100 times: the best guess, right in 73%, is right 95 times with odds below 1e-7."""
-    noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
-    outcome = averaging.against_mechanism(noise, trials=100, answers=10)
-    assert outcome.curve[-1][2] <= 0.94
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_guess_from_what_the_ledger_gives_stays_within_what_epsilon_allows(samples):
+    """Ten answers for epsilon 1, 100 times: no guess is right in more than 73%. False-alarm rate 1e-6."""
+    noise, trials = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1), samples(100)
+    outcome = averaging.against_mechanism(noise, trials=trials, answers=10)
+    assert outcome.curve[-1][2] * trials <= binom.isf(1e-6, trials, best_guess(1))
 
 
 def test_a_session_for_tests_says_that_nothing_hides_the_answer():

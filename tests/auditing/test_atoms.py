@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet.auditing.atoms import MOST_ATOMS, atoms
 from discreet.auditing.outcomes import Raised, Taken
+from grids import over
 
 
 @dataclass
@@ -21,7 +22,7 @@ class Answer:
     counts: tuple[int, ...]
 
 
-@pytest.mark.parametrize(
+@over(
     ("outcome", "expected"),
     [
         (3.5, {"value": 3.5}),
@@ -69,7 +70,6 @@ class Answer:
         (Raised("E", "cost 5"), {"error text number 0": 5}),
         ({}.values(), {"value": "dict_values([])"}),
     ],
-    ids=lambda value: str(value)[:40],
 )
 def test_each_number_and_text_stands_at_its_place(outcome, expected):
     assert atoms(outcome) == expected

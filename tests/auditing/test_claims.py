@@ -12,6 +12,7 @@ from scipy.stats import laplace
 
 from discreet.auditing.claims import Approximate, Concentrated, Gaussian, claim
 from discreet.errors import ParameterError
+from grids import over
 
 probabilities = st.floats(1e-6, 1 - 1e-6)
 LEVELS = np.linspace(-6, 7, 261)
@@ -54,8 +55,8 @@ def test_a_gaussian_pair_never_contradicts_its_rho_and_finds_more_than_half_of_i
     assert 0.5 * rho < max(found) <= rho * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("parameter", [0.01, 0.5, 1, 4])
+@over("place", PLACES)
+@over("parameter", [0.01, 0.5, 1, 4])
 def test_every_line_holds_for_the_pairs_that_keep_the_promise(parameter, place):
     of = {
         claim(epsilon=parameter): laplace_pairs(parameter),

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 from discreet.auditing.distances import Incomparable, distance, settled
+from grids import over
 
 
-@pytest.mark.parametrize(
+@over(
     ("one", "other", "l1"),
     [
         (3, 5, 2),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.auditing.features import MOST_PLACES, Columns, Vocabulary, decimals, joined, lowest_bits
 from discreet.auditing.outcomes import Outcomes, Raised, Taken
+from grids import over
 from loops import loops
 
 numbers = st.one_of(
@@ -83,8 +84,8 @@ ALIKE = {
 
 
 @pytest.mark.guarantee("auditing.features")
-@pytest.mark.parametrize("alike", ALIKE)
-@pytest.mark.parametrize("stranger", [None, "a", [1, None], {"a": 1}, 0.5], ids=repr)
+@over("alike", ALIKE)
+@over("stranger", [None, "a", [1, None], {"a": 1}, 0.5])
 def test_outcomes_that_are_read_as_an_array_are_read_the_same_beside_a_stranger(alike, stranger):
     values = ALIKE[alike]
     vocabulary = Vocabulary.learned(Outcomes(values[:1]), Outcomes(values[1:]))
@@ -282,6 +283,7 @@ def test_times_are_a_feature_only_where_they_are_asked_for():
     assert vocabulary.read(outcomes, times=True).numbers["seconds"].tolist() == [0.5, 0.25]
 
 
+@pytest.mark.timing
 def test_reading_costs_little():
     """100,000 numbers and 20,000 mappings: the bounds are nine times what they take, 0.6 and 4 loops."""
     plain, mappings = Outcomes([0.1] * 100_000), Outcomes([{"a": 1, "b": 0.5}] * 20_000)

@@ -104,6 +104,7 @@ def test_an_exception_for_a_whole_batch_is_refused_because_it_is_one_outcome_and
     assert "many=False" in refused.value.instead
 
 
+@pytest.mark.timing
 def test_running_costs_little_more_than_the_calls():
     """100,000 calls of an empty function: the bound is ten times what they take, 1.1 loops."""
     assert loops(lambda: Runs(lambda data: data, 0, 1).run(50_000)) < 11

@@ -61,6 +61,8 @@ def test_tracebacks_never_print_local_variables():
     assert cli.app.pretty_exceptions_enable is False
 
 
+@pytest.mark.nightly
+@pytest.mark.timing
 def test_the_version_is_told_within_a_second_and_a_half():
     """The best of three, since other processes may share the machine."""
     seconds = []

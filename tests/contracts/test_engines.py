@@ -249,6 +249,7 @@ def test_long_sums_of_columns_are_answered_at_once(asking):
 
 @pytest.mark.notimpl("sqlite", "its parser takes about ninety parentheses within each other, and more are refused")
 @pytest.mark.parametrize("step", [lambda x: x * T.w, lambda x: x / T.w, lambda x: x.cast("integer") + T.w])
+@pytest.mark.timing
 def test_long_chains_of_arithmetic_are_planned_at_once(asking, question_of, step):
     """Seven products within each other once took DuckDB a minute to plan, before a row was read."""
     expression = T.v

@@ -10,6 +10,7 @@ import pytest
 from discreet.catalog import ColumnType
 from discreet.engines import binning, duckdb, lower, postgres, spark, sqlite
 from discreet.pushdown import Apply, Constant, Read
+from grids import over
 
 SIZES = [*range(1, 21), 63, 64, 65, 255, 1_000]
 
@@ -18,7 +19,7 @@ def _bin(operand, edges):
     return Apply("bin", (operand, *(Constant(edge, operand.type) for edge in edges)), ColumnType.INTEGER)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@over("size", SIZES)
 def test_a_tree_finds_what_counting_finds(size):
     edges = [3 * i for i in range(size)]
     values = range(-1, 3 * size + 1)
@@ -29,7 +30,7 @@ def test_a_tree_finds_what_counting_finds(size):
     assert connection.execute(f"SELECT {tree} FROM (SELECT NULL::BIGINT AS v)").fetchall() == [(None,)]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@over("size", SIZES)
 def test_strides_through_a_list_find_what_counting_finds(size):
     edges = [3 * i for i in range(size)]
     search = duckdb.DIALECT.search("v", [binning.spelled(edge) for edge in edges], ColumnType.INTEGER)

@@ -7,6 +7,7 @@ import pytest
 
 import discreet as dp
 from examples import auction
+from grids import over
 
 MOST, STEP = 60, 3
 CROWDS = {
@@ -33,9 +34,9 @@ def test_a_grid_that_skips_prices_loses_almost_a_step_a_head_somewhere():
     assert auction.best_revenue(bids) - best == 9 * len(bids)
 
 
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
-@pytest.mark.parametrize("crowd", CROWDS.values(), ids=CROWDS)
+@over("neighbours", ["add_remove", "replace_one"])
+@over("epsilon", [0.1, 1, 5])
+@over("crowd", CROWDS.values())
 def test_the_bound_fails_with_probability_at_most_beta_by_the_exact_distribution(crowd, epsilon, neighbours):
     prices = auction.prices(MOST, STEP)
     mechanism = dp.mechanisms.PermuteAndFlip(sensitivity=MOST, epsilon=epsilon, monotone=neighbours == "add_remove")

@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
+from scipy.stats import binomtest
 
 from examples import facility
 
@@ -112,12 +113,14 @@ def test_the_places_are_epsilon_private_under_replace_one():
         assert all(float(a / b) <= math.e for a, b in zip(one, other, strict=True))
 
 
-def test_facilities_are_imposed_as_often_as_said_and_by_reports():
-    """Of 400 placements 200 are expected; fewer than 150 or more than 250 have probability below 4e-7."""
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_facilities_are_imposed_as_often_as_said_and_by_reports(samples):
+    """Of 400 placements 200 are expected. False-alarm rate 1e-6."""
+    many = samples(400)
     town = facility.Town(2, Fraction(1))
-    placed = [facility.place_facilities(town, (0, 2, 2)) for _ in range(400)]
+    placed = [facility.place_facilities(town, (0, 2, 2)) for _ in range(many)]
     imposed = [each for each in placed if each.imposed is not None]
-    assert 150 <= len(imposed) <= 250
+    assert binomtest(len(imposed), many).pvalue > 1e-6
     assert all(each.imposed == (each.pair[0], each.pair[1], each.pair[1]) for each in imposed)
     assert all(each.pair[1] - each.pair[0] == 1 for each in imposed)
 

@@ -29,12 +29,12 @@ def gains(adult) -> np.ndarray:
     return csv.read_csv(adult)[GAIN].to_numpy()
 
 
-def _released(session, query) -> list[dict[str, float]]:
+def _released(session, query, runs) -> list[dict[str, float]]:
     """Many answers with fresh noise from one pass over the data."""
     private = planned(query.plan, session.catalog, BUDGET, epsilon=1)
     exact = session._exact("adult", session._prepared(private))
     found = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         outputs = private.outputs(private.randomize(exact), session.remaining().budget.epsilon / 10)
         found.append({output.name: output.values[0] for output in outputs})
     return found
@@ -66,16 +66,18 @@ def test_the_best_fixed_bound_of_capital_gain_is_the_largest_value(gains):
     assert error == pytest.approx(99_999 * math.log(2), rel=1e-6)
 
 
-def test_found_bounds_are_within_a_factor_of_two_of_the_best_fixed_ones(session, gains):
+@pytest.mark.statistical(false_alarm=1e-5)
+def test_found_bounds_are_within_a_factor_of_two_of_the_best_fixed_ones(session, gains, samples):
     """False alarm: an answer is farther off than the bar with probability 0.376; half of 300 are with about 6e-6."""
-    released = _released(session, T.agg(gain=dp.sum(GAIN, bounds="auto")))
+    released = _released(session, T.agg(gain=dp.sum(GAIN, bounds="auto")), samples(RUNS))
     errors = [abs(answer["gain"] - TOTAL) for answer in released]
     assert statistics.median(errors) <= 2 * _best_fixed(gains)[0]
 
 
-def test_growth_finds_bounds_within_a_factor_of_two_of_the_best_fixed_ones(session, gains):
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_growth_finds_bounds_within_a_factor_of_two_of_the_best_fixed_ones(session, gains, samples):
     """False alarm: an answer is farther off than the bar with probability 0.36; half of 300 are with about 4e-7."""
-    released = _released(session, T.agg(gain=dp.sum(GAIN, bounds=dp.auto_bounds(method="growth"))))
+    released = _released(session, T.agg(gain=dp.sum(GAIN, bounds=dp.auto_bounds(method="growth"))), samples(RUNS))
     errors = [abs(answer["gain"] - TOTAL) for answer in released]
     assert statistics.median(errors) <= 2 * _best_fixed(gains)[0]
 

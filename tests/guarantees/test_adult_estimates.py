@@ -156,15 +156,17 @@ def test_at_epsilon_a_tenth_the_pure_noises_still_find_the_median_age(facts, nam
     assert within(asked, name, width, 0.1) < most
 
 
+@pytest.mark.statistical(false_alarm=4e-6)
 @pytest.mark.parametrize("name", NOISES)
-def test_a_session_says_the_mean_age_within_the_law_of_its_noise(adult, facts, name):
-    """False alarms: 1e-6."""
+def test_a_session_says_the_mean_age_within_the_law_of_its_noise(adult, facts, name, samples):
+    """False alarms: 1e-6, and 4e-6 for four releases."""
     budget, words = NOISES[name]
     asked, width = fitted(facts, MEAN, name, 1)
-    with dp.protect(adult, privacy_unit=dp.ROW, budget=budget, ledger=":memory:") as session:
-        made = session.smooth(MEAN, epsilon=1, **words)
-    assert abs(made.value - TRUTH) <= within(asked, name, width, ALARM)
-    assert made.margin is None
+    for _ in range(samples(1)):
+        with dp.protect(adult, privacy_unit=dp.ROW, budget=budget, ledger=":memory:") as session:
+            made = session.smooth(MEAN, epsilon=1, **words)
+        assert abs(made.value - TRUTH) <= within(asked, name, width, ALARM)
+        assert made.margin is None
 
 
 def test_a_session_says_the_median_age_exactly(adult):
@@ -175,14 +177,14 @@ def test_a_session_says_the_median_age_exactly(adult):
 
 
 def test_a_proposed_bound_of_a_hundredth_passes_and_one_below_the_truth_does_not(adult, facts):
-    """One row moves the mean by up to 0.00384 here. False alarms: e^-10000, 1e-6 and 1e-10."""
+    """One row moves the mean by up to 0.00384 here. False alarms: e^-10000, 1e-13 and a tenth of delta."""
     catalog, exact = facts
     asked = analyze_fitted(MEAN.plan, catalog, RESERVED, epsilon=1, bound=0.01, delta=DELTA / 10)
     far = distance(asked.reading.local(exact[MEAN]), asked.mechanism.bound)
     assert asked.mechanism.chance(far) == 1
     with dp.protect(adult, privacy_unit=dp.ROW, budget=RESERVED, ledger=":memory:") as session:
         made = session.propose(MEAN, bound=0.01, epsilon=1, delta=DELTA / 10)
-        assert abs(made.value - TRUTH) <= 0.02 * math.log(1 / ALARM) + float(asked.mechanism.grid)
+        assert abs(made.value - TRUTH) <= 0.02 * math.log(1e13) + float(asked.mechanism.grid)
         assert session.propose(MEAN, bound=0.0038, epsilon=1, delta=DELTA / 10).value is None
         assert session.remaining().epsilon == 8
 
@@ -192,7 +194,7 @@ def mean_age(table: pa.Table) -> float:
 
 
 def test_sample_and_aggregate_with_30_chunks_says_the_mean_age_within_the_law_of_its_noise(adult):
-    """Noise of scale 125/30/10 = 0.42 goes beyond 6 with a chance of 6e-7; the mean of 30 means is off by 0.1 at most.
+    """Noise of scale 125/30/10 = 0.42 goes beyond 13 with a chance of 3e-14; the mean of 30 means is off by 0.1.
 
     That of ages between 17 and 90 has a deviation of 0.003 over splits (chunks of about 1,085 rows each).
     """
@@ -202,5 +204,5 @@ def test_sample_and_aggregate_with_30_chunks_says_the_mean_age_within_the_law_of
             ADULT, mean_age, columns=["Age"], chunks=30, bounds=BOUNDS, epsilon=10, default=0, limits=limits
         )
         assert session.remaining().epsilon == 0
-    assert abs(made.value - TRUTH) <= 6.1
+    assert abs(made.value - TRUTH) <= 13.1
     assert made.margin == pytest.approx(125 / 300 * math.log(20), rel=0.01)

@@ -122,18 +122,20 @@ def check(rows, query, budget, count):
     return releases
 
 
+@pytest.mark.statistical(false_alarm=3e-6)
 @pytest.mark.parametrize("budget", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
-def test_margins_of_grouped_counts_sums_and_means_cover_as_often_as_their_noise_says(budget):
+def test_margins_of_grouped_counts_sums_and_means_cover_as_often_as_their_noise_says(budget, samples):
     """2,000 draws of each: 40 releases of 50 keys. False alarms: 3 bands of 1e-6."""
-    releases = check(people(20_000), everything(GROUPS), budget, 40)
+    releases = check(people(20_000), everything(GROUPS), budget, samples(40))
     margins = [float(margin) for release in releases for margin in release.margin("mean")]
     assert max(margins) < BOUNDS[1] / 2
 
 
+@pytest.mark.statistical(false_alarm=3e-6)
 @pytest.mark.parametrize("budget", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
-def test_margins_of_ungrouped_counts_sums_and_means_cover_as_often_as_their_noise_says(budget):
+def test_margins_of_ungrouped_counts_sums_and_means_cover_as_often_as_their_noise_says(budget, samples):
     """150 releases. False alarms: 3 bands of 1e-6."""
-    check(people(1_000), everything(0), budget, 150)
+    check(people(1_000), everything(0), budget, samples(150))
 
 
 def test_the_margin_of_a_count_at_epsilon_1_covers_973_in_a_thousand():
@@ -155,17 +157,19 @@ def test_a_margin_that_is_one_step_too_small_would_be_noticed():
 
 
 @pytest.mark.full
+@pytest.mark.statistical(false_alarm=3e-6)
 @pytest.mark.parametrize(
     "query",
     [asked(0, n=dp.count()), everything(0), everything(4)],
     ids=["a count alone", "ungrouped", "grouped"],
 )
-def test_two_thousand_fresh_releases_cover_as_often_as_their_noise_says(query):
+def test_two_thousand_fresh_releases_cover_as_often_as_their_noise_says(query, samples):
     """2,000 fresh releases of each question. False alarms: at most 3 bands of 1e-6."""
-    check(people(2_000), query, LAPLACE, 2_000)
+    check(people(2_000), query, LAPLACE, samples(2_000))
 
 
 @pytest.mark.full
-def test_fresh_gaussian_releases_cover_as_often_as_their_noise_says():
+@pytest.mark.statistical(false_alarm=3e-6)
+def test_fresh_gaussian_releases_cover_as_often_as_their_noise_says(samples):
     """2,000 draws of each: 500 fresh releases of 4 keys. False alarms: 3 bands of 1e-6."""
-    check(people(2_000), everything(4), GAUSSIAN, 500)
+    check(people(2_000), everything(4), GAUSSIAN, samples(500))

@@ -194,6 +194,7 @@ def test_a_predicate_of_a_million_terms_and_one_of_great_depth_are_refused():
 
 
 @pytest.mark.parametrize("depth", [5, 20, 90])
+@pytest.mark.timing
 def test_an_ordinary_chain_of_arithmetic_is_answered_in_good_time(depth):
     expression = T.x
     for _ in range(depth):
@@ -204,6 +205,7 @@ def test_an_ordinary_chain_of_arithmetic_is_answered_in_good_time(depth):
 
 
 @pytest.mark.parametrize("times", [3, 30, 2_000])
+@pytest.mark.timing
 def test_columns_derived_from_themselves_are_answered_or_refused_in_good_time(times):
     frame = T
     start = time.perf_counter()
@@ -269,13 +271,13 @@ def test_an_analysts_bounds_are_enforced_whether_wider_or_narrower_than_the_owne
 
 
 def test_a_predicate_that_isolates_one_person_is_answered_with_noise_and_charged_each_time():
-    """The margins of twenty answers about one person cover zero and one alike: all within 400 of scale 20, or 1e-8."""
+    """The margins of twenty answers about one person cover zero and one alike: all within 40 scales, or below 1e-12."""
     rows = pa.table({"id": [f"u{i}" for i in range(100)], "x": list(range(100))})
     with opened(rows) as session:
         alone = T.where(T.x == 42).agg(n=dp.count())
         values = [session.release(alone, epsilon=0.05, fresh=True).value() for _ in range(20)]
         assert len(set(values)) > 1
-        assert max(map(abs, values)) < 20 * 2 * 20
+        assert max(map(abs, values)) < 40 * 2 * 20
         assert session.remaining().epsilon == 0
         with pytest.raises(BudgetError):
             session.release(alone, epsilon=0.05, fresh=True)

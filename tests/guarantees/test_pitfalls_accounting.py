@@ -17,7 +17,7 @@ from discreet.ledger import Kind, State
 T = dp.table("t")
 ROWS = pa.table({"id": ["a", "b", "b"], "w": ["A", "A", "B"], "x": [1, 2, 3]})
 COUNT = T.agg(n=dp.count())
-TINY = Fraction(1, 10**7)
+TINY = Fraction(1, 10**12)
 
 
 def opened(protect=dp.protect, rows=ROWS, **words):
@@ -43,7 +43,7 @@ def test_analysts_who_talk_to_each_other_share_one_cap():
 
 @pytest.mark.pitfall("B1")
 def test_an_answer_that_one_analyst_paid_for_is_free_for_the_others():
-    """Two draws of scale 2e7 are equal with probability below 1e-7."""
+    """Two draws of scale 10^12 or more are equal with probability below 1e-12."""
     with opened(analyst="ana") as ana, opened(analyst="ben") as ben:
         first = ana.release(COUNT, epsilon=TINY)
         once = spent(ana)
@@ -232,12 +232,12 @@ def test_the_same_question_on_two_versions_has_fresh_noise():
 
 @pytest.mark.pitfall("B10")
 def test_equal_questions_on_equal_data_in_different_ledgers_have_fresh_noise():
-    """Five draws of scale 2e7: two are equal with probability below 1e-6."""
+    """Four draws of scale 2 * 10^12: two are equal with probability below 1e-12."""
     values = []
-    for _ in range(5):
+    for _ in range(4):
         with opened(ledger=":memory:") as session:
             values.append(session.release(COUNT, epsilon=TINY).value())
-    assert len(set(values)) == 5
+    assert len(set(values)) == 4
 
 
 @pytest.mark.pitfall("B11")

@@ -95,12 +95,12 @@ import os, sys, json, discreet as dp, pyarrow as pa
 
 def ask(_):
     rows = pa.table({"person": ["a", "b"], "cost": [1, 2]})
-    with dp.protect(rows, name="visits", privacy_unit="person", max_rows=3, budget=dp.Budget(epsilon=1)) as session:
+    with dp.protect(rows, name="visits", privacy_unit="person", max_rows=900, budget=dp.Budget(epsilon=1)) as session:
         query = dp.table("visits").agg(n=dp.count())
-        return [session.release(query, epsilon=1e-7, fresh=True).value() for _ in range(5)]
+        return [session.release(query, epsilon=1e-12, fresh=True).value() for _ in range(5)]
 
 dp.protect
-warm = dp.mechanisms.Laplace(sensitivity=1, epsilon=1e-7).release(0)
+warm = dp.mechanisms.Laplace(sensitivity=1, epsilon=1e-12).release(0)
 children = []
 for worker in range(4):
     reader, writer = os.pipe()
@@ -116,7 +116,7 @@ print(json.dumps({"answers": answers, "statuses": statuses, "parent": ask(None)}
 
 
 def test_four_forked_workers_do_not_share_noise(script):
-    """25 draws of scale 3e7: two of them are equal with probability below 3e-6."""
+    """25 draws of scale 9 * 10^14: two of them are equal with probability below 1e-12."""
     done = json.loads(script(FORK).stdout)
     assert done["statuses"] == [0] * 4
     values = [value for worker in (*done["answers"], done["parent"]) for value in worker]

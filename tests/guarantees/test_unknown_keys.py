@@ -293,23 +293,24 @@ def _singletons(number: int, **words: Any) -> dp.Session:
 @pytest.mark.pitfall("A11")
 @pytest.mark.pitfall("A12")
 @pytest.mark.pitfall("C4")
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize(("rule", "mechanism"), [("optimal", "laplace"), ("laplace", "laplace"), ("gaussian", None)])
 @pytest.mark.parametrize("neighbours", HOW)
-def test_a_hundred_thousand_singleton_keys_stay_within_the_claimed_delta(rule, mechanism, neighbours):
+def test_a_hundred_thousand_singleton_keys_stay_within_the_claimed_delta(rule, mechanism, neighbours, samples):
     """Each is somebody's own: one shows with at most delta, so at most so many of them do. False alarm: 1e-6."""
-    found = dp.discover(delta=Fraction(49, 10_000), rule=rule)
+    found, many = dp.discover(delta=Fraction(49, 10_000), rule=rule), samples(100_000)
     query = dp.table("visits").group_by("drug", keys=found).agg(patients=dp.count_units())
-    with _singletons(100_000, neighbours=neighbours) as session:
+    with _singletons(many, neighbours=neighbours) as session:
         release = session.release(query, epsilon=2, mechanism=mechanism)
-    assert len(release) <= stats.binom.isf(1e-6, 100_000, 0.0049)
+    assert len(release) <= stats.binom.isf(1e-6, many, 0.0049)
     assert [*release.keys[0].values] == sorted(release.keys[0].values)
 
 
 @pytest.mark.pitfall("A11")
 @pytest.mark.pitfall("C4")
 def test_the_top_keys_of_singletons_name_nobody():
-    """Any one of the 10,000 candidates is named with at most delta. False alarm: 1e-8."""
-    found = dp.discover(delta=1e-12)
+    """Any one of the 10,000 candidates is named with at most delta. False alarm: 1e-13."""
+    found = dp.discover(delta=1e-17)
     score = dp.score(dp.table("visits"), by="drug", of=dp.count_units())
     with _singletons(20_000) as session:
         chosen = session.select(found, score, top=3, epsilon=2)

@@ -2,7 +2,8 @@
 
 The data are those of the controls in discreet.auditing.controls.sparse_vectors: neighbours that pull apart, the first
 half of the questions larger by 1 on one side, the second half on the other. Exact probabilities, where no sample is
-needed, are in tests/mechanisms/threshold. Each audit has a false-alarm rate of 1e-5.
+needed, are in tests/mechanisms/threshold. Each audit has a false-alarm rate of 1e-5. In 22 audits of the wrong forms,
+600 of the 1,500 samples were always enough.
 """
 
 import math
@@ -20,8 +21,8 @@ CONTROLS = {control.name.removeprefix("sparse vector of "): control for control 
 ONE, OTHER = ([here] * HALF + [there] * HALF for here, there in ((0, 1), (1, 0)))
 
 
-def judged(mechanism, one, other, epsilon=1):
-    return audit(mechanism, one, other, epsilon=epsilon, samples=SAMPLES, alarm=ALARM, many=True)
+def judged(mechanism, one, other, epsilon=1, samples=SAMPLES):
+    return audit(mechanism, one, other, epsilon=epsilon, samples=samples, alarm=ALARM, many=True)
 
 
 def balances(mechanism):
@@ -48,30 +49,35 @@ def last_gaps(mechanism):
     return told
 
 
+@pytest.mark.parametrize("samples", [SAMPLES, 4 * SAMPLES])
 @pytest.mark.parametrize("name", ["Lee and Clifton", "Stoddard and others", "Chen and others"])
-def test_wrong_forms_are_caught(name):
+def test_wrong_forms_are_caught(name, samples):
     control = CONTROLS[name]
     one, other = (control.one, control.other) if name.startswith("Stoddard") else (ONE, OTHER)
-    assert judged(control.mechanism, one, other).verdict is Verdict.BROKEN
+    assert judged(control.mechanism, one, other, samples=samples).verdict is Verdict.BROKEN
 
 
 @pytest.mark.guarantee("mechanisms.threshold.above")
-def test_ours_passes_at_the_same_number_of_samples():
+@pytest.mark.statistical(false_alarm=1e-5)
+def test_ours_passes_at_the_same_number_of_samples(samples):
     watch = AboveThreshold(threshold=0, epsilon=1, answers=HALF)
-    finding = judged(balances(watch), ONE, OTHER)
+    finding = judged(balances(watch), ONE, OTHER, samples=samples(SAMPLES))
     assert finding.verdict is Verdict.NOTHING_FOUND
-    assert finding.samples == SAMPLES
+    assert finding.samples == samples(SAMPLES)
 
 
-def test_the_same_streams_with_a_thirtieth_of_the_noise_are_caught():
+@pytest.mark.parametrize("samples", [SAMPLES, 4 * SAMPLES])
+def test_the_same_streams_with_a_thirtieth_of_the_noise_are_caught(samples):
     """A positive control: the audit is not blind to what these streams tell."""
     watch = AboveThreshold(threshold=0, epsilon=30, answers=HALF)
-    assert judged(balances(watch), ONE, OTHER).verdict is Verdict.BROKEN
+    assert judged(balances(watch), ONE, OTHER, samples=samples).verdict is Verdict.BROKEN
 
 
 @pytest.mark.guarantee("mechanisms.threshold.above")
-def test_a_free_gap_passes_on_the_data_that_break_a_shown_noisy_answer():
+@pytest.mark.statistical(false_alarm=1e-5)
+def test_a_free_gap_passes_on_the_data_that_break_a_shown_noisy_answer(samples):
     control = CONTROLS["Roth's notes, which shows noisy answers"]
     one, other = ([int(value) for value in side] for side in (control.one, control.other))
     watch = AboveThreshold(threshold=0, epsilon=3, gap=True)
-    assert judged(last_gaps(watch), one, other, epsilon=3).verdict is Verdict.NOTHING_FOUND
+    finding = judged(last_gaps(watch), one, other, epsilon=3, samples=samples(SAMPLES))
+    assert finding.verdict is Verdict.NOTHING_FOUND

@@ -452,6 +452,7 @@ def test_a_question_that_failed_for_one_dataset_alone_failed(another, together):
     assert ledger.verify(), str(ledger.verify())
 
 
+@pytest.mark.timing
 def test_crowds_that_name_two_datasets_in_either_order_never_block_each_other(ledger, another, together, at_once):
     """Locks are taken in one order: no deadlock, which PostgreSQL would find only after a second."""
     other = another()
@@ -463,7 +464,7 @@ def test_crowds_that_name_two_datasets_in_either_order_never_block_each_other(le
     began = time.monotonic()
     outcomes = at_once(lambda: spend(ledger, ("a", "b"), "ann"), lambda: spend(other, ("b", "a"), "bob"))
     assert outcomes == [None, None]
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     assert _spent(ledger) == [40 * 10**9, 40 * 10**9, 0]
     assert ledger.verify()
 

@@ -1,14 +1,13 @@
 from pathlib import Path
 
-import pytest
-
 from discreet.ledger import faults
+from grids import over
 
 SENTENCES = {name: text for name, text in vars(faults).items() if name.isupper()}
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "ledger.md"
 
 
-@pytest.mark.parametrize("name", SENTENCES)
+@over("name", SENTENCES)
 def test_a_fault_is_one_constant_sentence_in_the_house_style(name):
     text = SENTENCES[name]
     assert text[0].islower()

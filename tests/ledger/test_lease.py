@@ -67,6 +67,7 @@ def test_an_error_in_the_block_ends_the_lease_and_goes_on():
     assert "discreet-lease" not in {thread.name for thread in threading.enumerate()}
 
 
+@pytest.mark.timing
 def test_a_short_block_is_not_held_up_by_a_long_lease():
     began = time.monotonic()
     with Lease(lambda: True, 60):

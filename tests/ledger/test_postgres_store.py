@@ -305,6 +305,7 @@ def test_an_address_that_cannot_be_read_is_not_repeated():
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.timing
 def test_a_client_that_stops_between_its_reads_and_its_writes_is_cut_off(postgres_address, dataset, charge):
     """A laptop that sleeps with the lock of a dataset: without a Sync after the reads no timeout would run."""
     with PostgresLedger(postgres_address) as sleeper, PostgresLedger(postgres_address) as ledger:

@@ -21,6 +21,7 @@ from discreet.exact import brief_up
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.gaussian import analytic_sigma, classic_sigma, renyi_sigma
 from discreet.mechanisms.hockey_stick import delta_up
+from grids import over
 
 HOSTILE = [math.nan, math.inf, 1e999, 0, -0.0, -1, True, "0.1", [1]]
 positives = st.fractions(min_value=Fraction(1, 10**4), max_value=10**4, max_denominator=10**6)
@@ -41,9 +42,9 @@ def renyi_divergence(sigma, shift, alpha):
 
 
 @pytest.mark.guarantee("mechanisms.gaussian")
-@pytest.mark.parametrize("sigma", [0.3, 0.5, 1.0, 2.7])
-@pytest.mark.parametrize("shift", [1, 2, 5])
-@pytest.mark.parametrize("alpha", [Decimal("1.01"), Decimal("1.5"), Decimal(2), Decimal(10)])
+@over("sigma", [0.3, 0.5, 1.0, 2.7])
+@over("shift", [1, 2, 5])
+@over("alpha", [Decimal("1.01"), Decimal("1.5"), Decimal(2), Decimal(10)])
 def test_the_renyi_divergence_of_every_order_is_within_rho_times_the_order(sigma, shift, alpha):
     rho = Gaussian.with_sigma(sigma=sigma, sensitivity=shift).rho
     assert Fraction(renyi_divergence(sigma, shift, alpha)) <= rho * Fraction(alpha) * (1 + Fraction(1, 10**40))
@@ -159,8 +160,8 @@ def test_probabilities_far_out_are_zero_and_not_an_error():
         assert mechanism.cdf(10**400) == mechanism.tail(-1) == 1
 
 
-@pytest.mark.parametrize("sigma", [0.2, 1.0, 10.0, 63.0, 65.0, 1e4, 2.0**50])
-@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.95, 1 - 1e-9])
+@over("sigma", [0.2, 1.0, 10.0, 63.0, 65.0, 1e4, 2.0**50])
+@over("confidence", [0.01, 0.5, 0.95, 1 - 1e-9])
 def test_a_margin_covers_and_one_step_less_does_not(sigma, confidence):
     mechanism = Gaussian.with_sigma(sigma=sigma, sensitivity=1)
     steps = int(mechanism.margin(confidence))
@@ -187,12 +188,13 @@ def test_margins_speak_the_answers_own_terms():
     assert fine.standard_deviation == pytest.approx(1)
 
 
-def test_released_answers_stay_within_the_margin_as_often_as_it_says():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_released_answers_stay_within_the_margin_as_often_as_it_says(samples):
     """False-alarm rate 1e-6."""
     mechanism = Gaussian(sensitivity=2, rho=0.5)
-    margin = mechanism.margin(0.9)
-    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * 5000))
-    assert binomtest(within, 5000, mechanism.coverage(margin)).pvalue > 1e-6
+    margin, many = mechanism.margin(0.9), samples(5_000)
+    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * many))
+    assert binomtest(within, many, mechanism.coverage(margin)).pvalue > 1e-6
 
 
 def test_an_epsilon_below_zero_has_no_delta():
@@ -220,10 +222,8 @@ def test_an_unclear_price_or_sensitivity_is_refused_with_code_that_works(paramet
         assert eval(code, {"Gaussian": Gaussian, "dp": dp})  # noqa: S307 - the corrected code is code
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=repr)
-@pytest.mark.parametrize(
-    "name", ["sensitivity", "squared_sensitivity", "rho", "epsilon", "delta", "grid", "sigma", "dimension"]
-)
+@over("value", HOSTILE)
+@over("name", ["sensitivity", "squared_sensitivity", "rho", "epsilon", "delta", "grid", "sigma", "dimension"])
 def test_numbers_that_are_none_are_refused_by_name(name, value):
     good = {"sensitivity": 1} if name != "squared_sensitivity" else {}
     good |= {"epsilon": 1, "delta": 1e-6} if name in ("epsilon", "delta") else {"rho": 1}
@@ -293,8 +293,8 @@ def test_the_renyi_formula_is_the_square_root_and_needs_an_order_above_1():
             renyi_sigma(1, alpha, 1)
 
 
-@pytest.mark.parametrize("formula", [classic_sigma, analytic_sigma, renyi_sigma])
-@pytest.mark.parametrize("value", HOSTILE, ids=repr)
+@over("formula", [classic_sigma, analytic_sigma, renyi_sigma])
+@over("value", HOSTILE)
 def test_formulas_for_study_refuse_what_is_no_number(formula, value):
     good = {classic_sigma: (1, 0.5, 1e-6), analytic_sigma: (1, 1, 1e-6), renyi_sigma: (1, 2, 1)}[formula]
     for place in range(3):

@@ -13,6 +13,7 @@ from dp_accounting.pld import privacy_loss_distribution
 from discreet.conversion import delta_of
 from discreet.mechanisms import hockey_stick
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
+from grids import over
 
 CASES = [
     (0.3, 1, Fraction(1)),
@@ -82,8 +83,8 @@ def test_the_constant_brackets_the_square_root_of_two_pi():
 
 
 @pytest.mark.guarantee("mechanisms.hockey_stick")
-@pytest.mark.parametrize("sigma", [0.4, 0.66, 1.0, 3.3, 20.0])
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(8)])
+@over("sigma", [0.4, 0.66, 1.0, 3.3, 20.0])
+@over("epsilon", [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(8)])
 def test_delta_never_falls_when_the_shift_grows(sigma, epsilon):
     deltas = [delta_up(sigma, shift, epsilon) for shift in range(1, 16)]
     assert all(small <= large * (1 + Fraction(1, 10**25)) for small, large in itertools.pairwise(deltas))
@@ -108,9 +109,9 @@ def test_a_second_accountant_agrees_from_both_sides(sigma, shift, epsilon):
     assert above <= below * 1.01
 
 
-@pytest.mark.parametrize("sigma", [2.0**-40, 2.0**-10, 0.05, 255.9, 1e6, 2.0**50])
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 10**30), Fraction(1), Fraction(10**7)])
-@pytest.mark.parametrize("shift", [1, 1000, 2**70])
+@over("sigma", [2.0**-40, 2.0**-10, 0.05, 255.9, 1e6, 2.0**50])
+@over("epsilon", [Fraction(0), Fraction(1, 10**30), Fraction(1), Fraction(10**7)])
+@over("shift", [1, 1000, 2**70])
 def test_extremes_give_a_probability_and_take_no_time(sigma, epsilon, shift):
     assert 0 <= delta_up(sigma, shift, epsilon) <= 1
 

@@ -19,6 +19,7 @@ from scipy.stats import binomtest
 from discreet.errors import ParameterError
 from discreet.exact import double_up, exp_down, exp_up
 from discreet.mechanisms import Laplace
+from grids import over
 
 SCALES = [0.05, 0.3, 1.0, 2.0, 3.7, 40.0, 1e6, 2.0**50]
 HOSTILE = [math.nan, math.inf, 1e999, 0, -0.0, -1, True, "0.1", None, [1]]
@@ -102,8 +103,8 @@ def tail_bounds(scale, steps):
     return low, 2 * exp_up(step * (steps + 1)) / (1 + exp_down(step))
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("confidence", [0.01, 0.5, 0.9, 0.95, 1 - 1e-9, 1 - Fraction(1, 10**40)], ids=repr)
+@over("scale", SCALES)
+@over("confidence", [0.01, 0.5, 0.9, 0.95, 1 - 1e-9, 1 - Fraction(1, 10**40)])
 def test_a_margin_covers_and_one_step_less_does_not(scale, confidence):
     steps = int(Laplace.with_scale(scale=scale, sensitivity=1).margin(confidence))
     outside = 1 - (Fraction(repr(confidence)) if isinstance(confidence, float) else confidence)
@@ -111,8 +112,8 @@ def test_a_margin_covers_and_one_step_less_does_not(scale, confidence):
     assert steps == 0 or tail_bounds(scale, steps - 1)[0] > outside
 
 
-@pytest.mark.parametrize("count", [1, 2, 50, 10**6])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 40.0, 1e6])
+@over("count", [1, 2, 50, 10**6])
+@over("scale", [0.3, 1.0, 40.0, 1e6])
 def test_a_simultaneous_margin_covers_all_draws_and_one_step_less_does_not(scale, count):
     confidence = Fraction(9, 10)
     steps = int(Laplace.with_scale(scale=scale, sensitivity=1).simultaneous_margin(count, confidence))
@@ -134,12 +135,13 @@ def test_margins_speak_the_answers_own_terms():
     assert mechanism.variance == pytest.approx(Laplace(sensitivity=1, epsilon=1).variance / 100)
 
 
-def test_released_answers_stay_within_the_margin_as_often_as_it_says():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_released_answers_stay_within_the_margin_as_often_as_it_says(samples):
     """False-alarm rate 1e-6."""
     mechanism = Laplace(sensitivity=2, epsilon=1)
-    margin = mechanism.margin(0.9)
-    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * 5000))
-    assert binomtest(within, 5000, mechanism.coverage(margin)).pvalue > 1e-6
+    margin, many = mechanism.margin(0.9), samples(5_000)
+    within = sum(abs(y - 100) <= margin for y in mechanism.release([100] * many))
+    assert binomtest(within, many, mechanism.coverage(margin)).pvalue > 1e-6
 
 
 @settings(deadline=None)
@@ -172,8 +174,8 @@ def test_a_given_scale_is_kept_where_it_is_a_double_and_rounded_up_elsewhere(sca
     assert Laplace(sensitivity=2, epsilon=mechanism.epsilon, grid=Fraction(1, 4)) == mechanism
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=repr)
-@pytest.mark.parametrize("name", ["sensitivity", "epsilon", "grid"])
+@over("value", HOSTILE)
+@over("name", ["sensitivity", "epsilon", "grid"])
 def test_numbers_that_are_none_are_refused_by_name_with_code_that_works(name, value):
     with pytest.raises(ParameterError, match=name) as refusal:
         Laplace(**{"sensitivity": 1, "epsilon": 1, "grid": 1} | {name: value})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, lattice
+from grids import over
 
 SECRET = 7_391_842_650_173
 MECHANISMS = [Laplace(sensitivity=1, epsilon=1), Gaussian(sensitivity=1, rho=0.5)]
@@ -87,16 +88,12 @@ def test_sums_beyond_64_bits_stay_exact(mechanism):
         assert abs(mechanism.release([answer])[0] - answer) <= 100
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+@over("value", [
         float(SECRET), math.nan, math.inf, Decimal(SECRET), str(SECRET), True, None, np.float64(SECRET), np.bool_(True),
         [SECRET, float(SECRET)], [[SECRET]], [True], {SECRET}, {SECRET: 1}, b"739", complex(SECRET),
         np.array([float(SECRET)]), np.array([[SECRET]]), np.array(SECRET), np.array([True]), np.array(["739"]),
-    ],
-    ids=lambda v: type(v).__name__,
-)  # fmt: skip
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+    ])  # fmt: skip
+@over("mechanism", MECHANISMS)
 def test_an_answer_that_is_not_exact_is_refused_and_not_shown(mechanism, value):
     with pytest.raises(ParameterError) as refusal:
         mechanism.release(value)

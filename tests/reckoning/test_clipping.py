@@ -25,17 +25,18 @@ def _truth() -> np.ndarray:
     return np.concatenate([values, -np.arange(0.5, 5, 0.5)]).clip(-10, 60)
 
 
-def test_the_bound_holds_as_often_as_it_says_and_the_estimate_is_near():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_bound_holds_as_often_as_it_says_and_the_estimate_is_near(samples):
     """1,000 histograms. False alarm: 1e-6."""
     values = _truth()
     counts = [int(c) for c in np.histogram(values, [-np.inf, 0, 10, 20, 30, np.inf])[0]]
     missing = values.sum() - values.clip(0, 15).sum()
     gone_per_row = missing / len(values)
-    inside = 0
-    for row in np.array(noisy(counts * 1_000)).reshape(1_000, 5).tolist():
+    inside, many = 0, samples(1_000)
+    for row in np.array(noisy(counts * many)).reshape(many, 5).tolist():
         found = _histogram(row).clipping(bounds=(0, 15), lowest=-10, highest=60)
         inside += found.low <= missing <= found.high and found.mean_low <= gone_per_row <= found.mean_high
-    assert inside >= binom.ppf(FALSE_ALARM, 1_000, 0.95)
+    assert inside >= binom.ppf(FALSE_ALARM, many, 0.95)
     exact = _histogram(counts).clipping(bounds=(0, 15), lowest=-10, highest=60)
     assert exact.low < exact.estimate < exact.high
 

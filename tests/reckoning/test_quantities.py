@@ -28,10 +28,10 @@ def one(place: int, steps: int, factor=1, noise=LAPLACE) -> Linear:
 
 def covers(make, truth, noise, count: int) -> int:
     """How often the interval of what `make` makes of noisy integers holds the same of the exact ones."""
-    drawn = np.array(noise.release([0] * (len(truth) * DRAWS)), dtype=object).reshape(DRAWS, len(truth))
+    drawn = np.array(noise.release([0] * (len(truth) * count)), dtype=object).reshape(count, len(truth))
     exact = make([one(i, t, noise=noise) for i, t in enumerate(truth)]).value
     inside = 0
-    for draws in drawn[:count]:
+    for draws in drawn:
         low, high = make(
             [one(i, t + int(y), noise=noise) for i, (t, y) in enumerate(zip(truth, draws, strict=True))]
         ).interval(LEVEL)
@@ -52,12 +52,14 @@ KINDS = {
 
 
 @pytest.mark.guarantee("reckoning.quantities")
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("truth", [(400, 300, 150), (40, 5, 20)], ids=["large", "small"])
 @pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_intervals_cover_as_often_as_they_say(kind, noise, truth):
+def test_intervals_cover_as_often_as_they_say(kind, noise, truth, samples):
     """2,000 draws each, in 32 tests. False alarms: at most 1e-6 in each."""
-    assert covers(KINDS[kind], truth, noise, DRAWS) >= binom.ppf(FALSE_ALARM, DRAWS, float(LEVEL))
+    many = samples(DRAWS)
+    assert covers(KINDS[kind], truth, noise, many) >= binom.ppf(FALSE_ALARM, many, float(LEVEL))
 
 
 def test_the_margin_of_a_total_is_that_of_its_noise_and_not_the_sum_of_margins():

@@ -63,14 +63,15 @@ def test_rounding_needs_a_step_above_zero():
 
 
 @pytest.mark.guarantee("reckoning.quantities")
+@pytest.mark.statistical(false_alarm=2e-6)
 @pytest.mark.parametrize("mechanism", NOISES)
-def test_simultaneous_margins_hold_for_all_cells_at_once(mechanism):
+def test_simultaneous_margins_hold_for_all_cells_at_once(mechanism, samples):
     """2,000 tables of 20 counts. False alarms: 1e-6 on each side; the upper one sees margins that are too wide."""
-    truth, rows = [50] * 20, tuple((str(i),) for i in range(20))
+    truth, rows, many = [50] * 20, tuple((str(i),) for i in range(20)), samples(2_000)
     made = release(truth, rows=rows, names=("k",), mechanism=mechanism).simultaneous()
-    draws = np.array(noisy(truth * 2_000, mechanism)).reshape(2_000, 20) - 50
+    draws = np.array(noisy(truth * many, mechanism)).reshape(many, 20) - 50
     inside = int((np.abs(draws).max(axis=1) <= made.margin("n")[0]).sum())
-    assert binom.ppf(FALSE_ALARM, 2_000, 0.95) <= inside <= binom.isf(FALSE_ALARM, 2_000, 0.957)
+    assert binom.ppf(FALSE_ALARM, many, 0.95) <= inside <= binom.isf(FALSE_ALARM, many, 0.957)
     assert made.margin("n")[0] == NOISES[mechanism].simultaneous_margin(20, Fraction(19, 20))
 
 

@@ -13,30 +13,34 @@ from released import NOISES, measured, noisy, release
 FALSE_ALARM = 1e-6
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("mechanism", NOISES)
-def test_noise_is_drawn_again_with_the_size_it_had(mechanism):
-    """8,000 draws. False alarm: the mean square is beyond 6 of its deviations with probability below 1e-6 each."""
-    drawn = [step for steps in redrawn([measured([5, 5, 5, 5], mechanism)], {0}, 2_000) for step in steps[0]]
+def test_noise_is_drawn_again_with_the_size_it_had(mechanism, samples):
+    """8,000 draws: a fifth is 8 deviations of the mean square of Laplace noise, and more of Gaussian noise."""
+    many = samples(2_000)
+    drawn = [step for steps in redrawn([measured([5, 5, 5, 5], mechanism)], {0}, many) for step in steps[0]]
     square = sum((step - 5) ** 2 for step in drawn) / len(drawn)
     assert square == pytest.approx(NOISES[mechanism].variance, rel=0.2)
 
 
-def test_a_simulated_interval_of_a_total_is_near_the_proved_one():
-    """2,000 draws: each quantile is within 10% of its place but for a probability below 1e-6."""
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_simulated_interval_of_a_total_is_near_the_proved_one(samples):
+    """2,000 draws: a fifth is over 7 deviations of the interval's width, 15% are 8 of the deviation that is told."""
     made = release([1000, 2000, 3000, 4000])
-    simulated, proved = made.simulate(lambda r: sum(r["n"]), draws=2_000), made.total("n")
+    simulated, proved = made.simulate(lambda r: sum(r["n"]), draws=samples(2_000)), made.total("n")
     assert simulated.value == proved.value
     assert simulated.high - simulated.low == pytest.approx(proved.high - proved.low, rel=0.2)
     assert simulated.deviation == pytest.approx(2 * NOISES["discrete Laplace"].standard_deviation, rel=0.15)
 
 
-def test_a_difference_of_two_groups_is_covered_about_as_often_as_it_says():
-    """400 releases of 200 draws each, which makes the 95% about 94%. False alarm: below 1e-6."""
-    truth, inside = (400, 300, 200, 100), 0
-    for _ in range(400):
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_difference_of_two_groups_is_covered_about_as_often_as_it_says(samples):
+    """400 releases of 200 draws each, which makes the 95% just above 94%. False alarm: below 1e-6."""
+    truth, inside, many = (400, 300, 200, 100), 0, samples(400)
+    for _ in range(many):
         found = release(noisy(truth)).simulate(lambda r: r["n"][0] - r["n"][1], draws=200)
         inside += found.low <= 100 <= found.high
-    assert inside >= binom.ppf(FALSE_ALARM, 400, 0.94)
+    assert inside >= binom.ppf(FALSE_ALARM, many, 0.94)
 
 
 def test_the_bias_of_the_largest_of_many_is_told():

@@ -50,6 +50,7 @@ def test_a_chunk_answers_and_the_next_one_too(lane):
     assert lane.run(rows(-7.0), soon()).answer(LIMITS) == -7.0
 
 
+@pytest.mark.timing
 def test_a_chunk_that_is_not_done_in_time_is_gone_and_the_lane_goes_on(lane):
     began = time.monotonic()
     reply = lane.run(rows(1.0, wait=60), soon(0.3))

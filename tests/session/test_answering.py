@@ -130,6 +130,7 @@ def test_other_limits_are_another_question_and_sqlite_files_are_sampled_too(tmp_
         assert not other.repeated
 
 
+@pytest.mark.timing
 def test_a_fresh_answer_costs_as_much_after_many_earlier_ones_as_after_few():
     """Finding an earlier answer to a question once read all of them."""
     rows = pa.table({"id": range(20)})

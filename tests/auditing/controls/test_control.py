@@ -6,6 +6,8 @@ from scipy import stats
 
 from discreet.auditing.controls import BROKEN, CONTROLS, RIGHT
 from discreet.auditing.controls.control import discrete_laplace, laplace, on_grid
+from fits import fit
+from grids import over
 
 
 def test_every_control_has_a_name_of_its_own_and_says_why():
@@ -15,20 +17,20 @@ def test_every_control_has_a_name_of_its_own_and_says_why():
     assert not any(control.is_broken for control in RIGHT)
 
 
-def test_discrete_laplace_noise_has_its_law():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_discrete_laplace_noise_has_its_law(samples):
     """False-alarm rate 1e-6."""
-    drawn = discrete_laplace(2, 100_000)
     ratio = np.exp(-1 / 2)
-    within = np.arange(-8, 9)
-    expected = (1 - ratio) / (1 + ratio) * ratio ** np.abs(within)
-    seen = np.array([np.sum(drawn == y) for y in within])
-    seen, expected = np.append(seen, len(drawn) - seen.sum()), np.append(expected, 1 - expected.sum())
-    assert stats.chisquare(seen, expected * len(drawn)).pvalue > 1e-6
+    law = {y: (1 - ratio) / (1 + ratio) * ratio ** abs(y) for y in range(-8, 9)}
+    assert fit(discrete_laplace(2, samples(100_000)).tolist(), law) > 1e-6
 
 
-def test_laplace_noise_has_its_law():
-    """False-alarm rate 1e-6."""
-    assert stats.kstest(laplace(3, 20_000), stats.laplace(scale=3).cdf).pvalue > 1e-6
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_laplace_noise_has_its_law(samples):
+    """False-alarm rate 1e-6, by Dvoretzky, Kiefer and Wolfowitz."""
+    many = samples(20_000)
+    farthest = stats.kstest(laplace(3, many), stats.laplace(scale=3).cdf).statistic
+    assert 2 * np.exp(-2 * many * farthest**2) > 1e-6
 
 
 def test_what_is_on_the_grid_is_a_multiple_of_its_step():
@@ -36,7 +38,7 @@ def test_what_is_on_the_grid_is_a_multiple_of_its_step():
     assert (values * 2**20 == np.round(values * 2**20)).all()
 
 
-@pytest.mark.parametrize("control", [c for c in CONTROLS if c.many and c.needs is None], ids=lambda c: c.name)
+@over("control", [c for c in CONTROLS if c.many and c.needs is None])
 def test_a_control_gives_as_many_outcomes_as_are_asked_for(control):
     for dataset in (control.one, control.other):
         assert len(control.mechanism(dataset, 7)) == 7

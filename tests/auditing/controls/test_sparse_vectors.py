@@ -1,4 +1,8 @@
-"""The forms of the sparse vector technique are those that the paper compares."""
+"""The forms of the sparse vector technique are those that the paper compares.
+
+What must come at least once has a probability of a fifth or more in each of 1,000 runs: false alarms below 1e-90.
+Roth's form shows an answer in 8% of 10,000 runs: none or half of them have a probability below 1e-300.
+"""
 
 import numpy as np
 import pytest

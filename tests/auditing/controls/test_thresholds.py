@@ -4,6 +4,8 @@ import itertools
 import math
 
 import numpy as np
+import pytest
+from scipy.stats import binomtest
 
 from discreet.auditing.controls.thresholds import BROKEN, KEYS, RIGHT, distance
 
@@ -41,22 +43,26 @@ def test_the_data_of_propose_test_release_are_unsafe_and_differ_in_one_value():
         assert sum(a != b for a, b in zip(control.one, control.other, strict=True)) == 1
 
 
-def test_unsafe_data_pass_as_often_as_each_threshold_says():
-    """100,000 runs and six standard deviations: false-alarm rate below 1e-8."""
+@pytest.mark.statistical(false_alarm=2e-6)
+def test_unsafe_data_pass_as_often_as_each_threshold_says(samples):
+    """100,000 runs, false-alarm rate 1e-6 for each of two thresholds."""
+    many = samples(100_000)
     for name, chance in (
         ("propose-test-release with the textbook's threshold", math.sqrt(0.01 / 8)),
         ("propose-test-release with its true threshold", 0.01),
     ):
         control = NAMED[name]
-        passed = np.mean(~np.isnan(control.mechanism(control.one, 100_000)))
-        assert abs(passed - chance) < 6 * math.sqrt(chance / 100_000)
+        passed = int((~np.isnan(control.mechanism(control.one, many))).sum())
+        assert binomtest(passed, many, chance).pvalue > 1e-6
 
 
-def test_a_key_of_one_unit_is_shown_as_often_as_each_comparison_says():
-    """100,000 keys of one release and six standard deviations: false-alarm rate below 1e-8."""
+@pytest.mark.statistical(false_alarm=2e-6)
+def test_a_key_of_one_unit_is_shown_as_often_as_each_comparison_says(samples):
+    """100,000 keys of one release, false-alarm rate 1e-6 for each of two comparisons."""
+    many = samples(KEYS)
     for name, steps in (("a threshold with >= instead of >", 4), ("a threshold with >", 5)):
         control = NAMED[name]
         chance = math.exp(-steps) / (1 + math.exp(-1))
-        assert abs(np.mean(control.mechanism(1, KEYS)) - chance) < 6 * math.sqrt(chance / KEYS)
+        assert binomtest(int(np.sum(control.mechanism(1, many))), many, chance).pvalue > 1e-6
         assert not control.mechanism(0, KEYS).any()
         assert 0 <= float(control.claim.delta) - math.exp(-5) / (1 + math.exp(-1)) < 1e-6

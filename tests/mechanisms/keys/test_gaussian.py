@@ -10,6 +10,7 @@ from scipy import stats
 from discreet.accounting import prices
 from discreet.mechanisms.hockey_stick import tail_up
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold
+from grids import over
 
 
 def above(sigma, beyond):
@@ -31,10 +32,10 @@ def test_the_tail_is_rounded_up_and_hardly_so(sigma):
 
 @pytest.mark.guarantee("mechanisms.keys.gaussian")
 @pytest.mark.pitfall("A12")
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("groups", [1, 4, 100])
-@pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.2])
-@pytest.mark.parametrize("rho", [0.001, 0.5])
+@over("neighbours", ["add_remove", "replace_one"])
+@over("groups", [1, 4, 100])
+@over("delta", [1e-12, 1e-5, 0.2])
+@over("rho", [0.001, 0.5])
 def test_a_unit_that_is_alone_in_all_of_its_keys_shows_with_at_most_delta(rho, delta, groups, neighbours):
     rule = GaussianThreshold(rho=rho, delta=delta, groups=groups, neighbours=neighbours)
     sigma = rule.noise.sigma
@@ -56,16 +57,19 @@ def test_the_threshold_of_laplace_noise_of_the_same_deviation_would_break_delta_
 
 @pytest.mark.guarantee("mechanisms.keys.gaussian")
 @pytest.mark.pitfall("A12")
-def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta(samples):
     """False alarm: 1e-6."""
     rule = GaussianThreshold(rho=0.1, delta=Fraction(49, 10_000))
-    shown = len(rule.release(np.ones(100_000, dtype=np.int64)))
-    assert shown <= stats.binom.isf(1e-6, 100_000, 0.0049)
+    many = samples(100_000)
+    shown = len(rule.release(np.ones(many, dtype=np.int64)))
+    assert shown <= stats.binom.isf(1e-6, many, 0.0049)
 
 
-def test_draws_fit_the_chances():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_draws_fit_the_chances(samples):
     """False alarms: 1e-6, two-sided binomial tests over four numbers of units."""
-    rule, draws = GaussianThreshold(rho=0.5, delta=0.01, groups=2, at_least=2), 5_000
+    rule, draws = GaussianThreshold(rho=0.5, delta=0.01, groups=2, at_least=2), samples(5_000)
     for units in (1, 2, 5, 8):
         kept = rule.release([units] * draws)
         assert all(one.units - 1 > rule.threshold for one in kept)

@@ -106,9 +106,10 @@ def test_no_key_is_kept_less_often_than_by_a_threshold_with_laplace_noise(epsilo
     assert rule.needed() <= threshold.needed()
 
 
-def test_draws_fit_the_chances():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_draws_fit_the_chances(samples):
     """False alarms: 1e-6, two-sided binomial tests over six numbers of units."""
-    rule, draws = Optimal(epsilon=1, delta=0.01), 40_000
+    rule, draws = Optimal(epsilon=1, delta=0.01), samples(40_000)
     for units in range(6):
         kept = len(rule.release(np.full(draws, units)))
         assert stats.binomtest(kept, draws, float(rule.kept(units))).pvalue > 1e-6 / 6
@@ -126,15 +127,17 @@ def test_the_last_of_256_bits_decide_where_the_first_ones_do_not(monkeypatch):
 
 @pytest.mark.guarantee("mechanisms.keys.optimal")
 @pytest.mark.pitfall("A12")
-def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta(samples):
     """Each is of another unit, which is in no other key: any one of them shows with at most delta, exactly.
 
     Together they show as often as so many flips of delta do. False alarm: 1e-6.
     """
     rule = Optimal(epsilon=1, delta=Fraction(49, 10_000))
     assert rule.kept(1) <= rule.delta
-    shown = len(rule.release(np.ones(100_000, dtype=np.int64)))
-    assert shown <= stats.binom.isf(1e-6, 100_000, 0.0049)
+    many = samples(100_000)
+    shown = len(rule.release(np.ones(many, dtype=np.int64)))
+    assert shown <= stats.binom.isf(1e-6, many, 0.0049)
 
 
 def test_the_event_is_what_was_asked_for():

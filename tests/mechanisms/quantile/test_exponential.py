@@ -2,17 +2,16 @@
 
 import itertools
 import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from discreet.accounting.prices import price
 from discreet.errors import ParameterError
 from discreet.events import BoundedRangeEvent, ConcentratedEvent, PureEvent
 from discreet.mechanisms.quantile import RankSelection, share_below
+from fits import fit
 
 SHARES = [Fraction(1, 2), Fraction(1, 4), Fraction(2, 3), Fraction(9, 10)]
 SMALL = [counts for counts in itertools.product(range(4), repeat=3) if sum(counts) <= 5]
@@ -141,16 +140,14 @@ def _mean_distance(mechanism, counts):
     return sum(p * distance(counts, step, share) for step, p in enumerate(mechanism.pmf(counts)))
 
 
-def test_steps_are_drawn_with_their_probabilities():
-    """A chi-square test of 4,000 draws for each group: false alarms once in a million runs."""
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_steps_are_drawn_with_their_probabilities(samples):
+    """Two groups by two mechanisms: false-alarm rate 1e-6 for the four together."""
     groups = [[3, 4, 5, 0, 2], [0, 9, 0, 1, 0]]
     for mechanism in (chosen(Fraction(1, 4), epsilon=1), chosen(Fraction(1, 4), rho=Fraction(1, 8))):
-        draws = [mechanism.release(groups) for _ in range(4_000)]
+        draws = [mechanism.release(groups) for _ in range(samples(4_000))]
         for place, counts in enumerate(groups):
-            found = Counter(draw[place] for draw in draws)
-            observed = [found[step] for step in range(len(counts))]
-            expected = 4_000 * np.array(mechanism.pmf(counts))
-            assert stats.chisquare(observed, expected * sum(observed) / expected.sum()).pvalue > FALSE_ALARM / 4
+            assert fit((draw[place] for draw in draws), dict(enumerate(mechanism.pmf(counts)))) > FALSE_ALARM / 4
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 1.5, 2])

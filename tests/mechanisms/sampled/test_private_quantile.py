@@ -2,17 +2,16 @@
 
 import itertools
 import math
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 from discreet.accounting import pure
 from discreet.errors import ParameterError
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.sampled import PrivateMedian, PrivateQuantile
+from fits import fit
 
 DOMAIN = range(4)
 RELATIONS = [("add_remove", 1), ("replace_one", 2)]
@@ -82,12 +81,13 @@ def test_the_rank_margin_holds_for_every_list_of_answers(fraction):
         assert far <= 0.1
 
 
-def test_draws_fit_the_probabilities():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_draws_fit_the_probabilities(samples):
+    """False-alarm rate 1e-6."""
     mechanism = quantile(Fraction(1, 2), chunks=5, epsilon=2)
     answers = [0, 1, 1, 2, 3]
-    drawn = Counter(int(mechanism.release(answers)) for _ in range(4_000))
-    expected = [4_000 * p for p in mechanism.pmf(answers)]
-    assert chisquare([drawn[r] for r in DOMAIN], expected).pvalue > 1e-6  # false alarm: 1e-6
+    drawn = (int(mechanism.release(answers)) for _ in range(samples(4_000)))
+    assert fit(drawn, dict(zip(DOMAIN, mechanism.pmf(answers), strict=True))) > 1e-6
 
 
 def test_a_median_of_equal_answers_is_that_answer():

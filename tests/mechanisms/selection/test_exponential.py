@@ -15,7 +15,8 @@ from discreet.mechanisms import Laplace
 from discreet.mechanisms.selection import Exponential
 from discreet.mechanisms.selection.exponential import shares
 from discreet.mechanisms.selection.scores import Bracket
-from score_vectors import gaps, monotone_neighbours, neighbours, p_value, vectors
+from fits import fit
+from score_vectors import gaps, monotone_neighbours, neighbours, vectors
 
 FALSE_ALARM = 1e-6
 DECAYS = [Fraction(1, 2), Fraction(2, 3), Fraction(9, 10)]
@@ -89,17 +90,18 @@ def test_brackets_hold_the_probabilities_and_floats_show_them(scores):
     assert sum(bracket.low for bracket in brackets) <= 1 <= sum(bracket.high for bracket in brackets)
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize(
     "scores",
     [[3, 1, 4, 4, 0], [5, 5, 5], np.array([0, 9, 10], dtype=np.int8), [Fraction(1, 2), 3, Fraction(5, 2)]],
     ids=str,
 )
 @pytest.mark.parametrize("monotone", [False, True])
-def test_draws_fit_their_probabilities(scores, monotone):
+def test_draws_fit_their_probabilities(scores, monotone, samples):
     """False-alarm rate 1e-6 for each."""
     mechanism = Exponential(sensitivity=2, epsilon=1, monotone=monotone, grid=Fraction(1, 2))
-    draws = [mechanism.release(scores) for _ in range(3_000)]
-    assert p_value(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
+    draws = [mechanism.release(scores) for _ in range(samples(3_000))]
+    assert fit(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
 
 
 def test_the_same_scores_on_another_grid_have_the_same_law():
@@ -128,13 +130,14 @@ def test_the_chosen_score_is_near_the_best_but_for_beta(monotone, beta):
     assert truth <= mechanism.utility(1000, beta) <= truth * (1 + 1e-9)
 
 
-def test_in_practice_the_bound_fails_less_often_than_beta():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_in_practice_the_bound_fails_less_often_than_beta(samples):
     """False-alarm rate 1e-6: the true probability of failing is below beta."""
     mechanism = Exponential(sensitivity=1, epsilon=1, monotone=True)
-    scores = list(range(100))
+    scores, many = list(range(100)), samples(1_000)
     bound = mechanism.utility(100, 0.2)
-    failed = sum(99 - scores[mechanism.release(scores)] > bound for _ in range(1_000))
-    assert binomtest(failed, 1_000, 0.2, alternative="greater").pvalue > FALSE_ALARM
+    failed = sum(99 - scores[mechanism.release(scores)] > bound for _ in range(many))
+    assert binomtest(failed, many, 0.2, alternative="greater").pvalue > FALSE_ALARM
 
 
 @pytest.mark.guarantee("mechanisms.selection.exponential")
@@ -160,9 +163,10 @@ def test_with_minus_the_distance_as_score_it_is_discrete_laplace_noise(epsilon, 
     assert mechanism.pmf([-abs(answer - place) for place in places])[reach] == pytest.approx(laplace.pmf(0), rel=1e-12)
 
 
-def test_a_million_equal_scores_are_equally_likely_in_quarters():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_a_million_equal_scores_are_equally_likely_in_quarters(samples):
     """False-alarm rate 1e-6."""
     scores = np.full(10**6, 3)
     mechanism = Exponential(sensitivity=1, epsilon=1)
-    quarters = [4 * mechanism.release(scores) // 10**6 for _ in range(40)]
-    assert p_value(quarters, dict.fromkeys(range(4), 0.25)) > FALSE_ALARM
+    quarters = [4 * mechanism.release(scores) // 10**6 for _ in range(samples(40))]
+    assert fit(quarters, dict.fromkeys(range(4), 0.25)) > FALSE_ALARM

@@ -15,8 +15,9 @@ from discreet.exact import double_up, exp_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, noisy_max
 from discreet.mechanisms.selection.noisy_max import chances
+from fits import alike, fit
 from loops import A_SECOND, loops
-from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, p_value, vectors
+from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, vectors
 
 FALSE_ALARM = 1e-6
 DECAYS = [Fraction(1, 2), Fraction(9, 10)]
@@ -112,27 +113,29 @@ def test_the_probabilities_of_real_rates_keep_their_ratios_within_e_to_the_epsil
 
 
 @pytest.mark.guarantee("mechanisms.selection.noisy_max")
-def test_exponential_noise_is_permute_and_flip_and_gumbel_noise_the_exponential_mechanism():
+@pytest.mark.statistical(false_alarm=2e-6)
+def test_exponential_noise_is_permute_and_flip_and_gumbel_noise_the_exponential_mechanism(samples):
     """Draws of real exponentials and Gumbels, by another library, against our laws. False-alarm rate 1e-6 for each."""
-    scores, draws = np.array([3, 1, 4, 4, 0]), 200_000
+    scores, draws = np.array([3, 1, 4, 4, 0]), samples(200_000)
     generator = np.random.default_rng()
     shapes = {
         "exponential": (generator.exponential(2.0, (draws, 5)), PermuteAndFlip(sensitivity=1, epsilon=1)),
         "gumbel": (generator.gumbel(0.0, 2.0, (draws, 5)), Exponential(sensitivity=1, epsilon=1)),
     }
-    for noise, (drawn, alike) in shapes.items():
+    for noise, (drawn, same) in shapes.items():
         winners = (scores + drawn).argmax(axis=1).tolist()
-        assert p_value(winners, dict(enumerate(alike.pmf(scores)))) > FALSE_ALARM
-        assert NoisyMax(sensitivity=1, epsilon=1, noise=noise).brackets(scores) == alike.brackets(scores)
+        assert fit(winners, dict(enumerate(same.pmf(scores)))) > FALSE_ALARM
+        assert NoisyMax(sensitivity=1, epsilon=1, noise=noise).brackets(scores) == same.brackets(scores)
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("scores", [[3, 1, 4, 4, 0], [5, 5, 5], np.array([0, 9, 10], dtype=np.int8)], ids=str)
 @pytest.mark.parametrize("noise", NOISES)
-def test_draws_fit_their_probabilities(noise, scores):
+def test_draws_fit_their_probabilities(noise, scores, samples):
     """False-alarm rate 1e-6 for each."""
     mechanism = NoisyMax(sensitivity=2, epsilon=1, monotone=True, noise=noise)
-    draws = [mechanism.release(scores) for _ in range(2_000)]
-    assert p_value(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
+    draws = [mechanism.release(scores) for _ in range(samples(2_000))]
+    assert fit(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
 
 
 def test_events_are_those_of_the_noise_and_the_price_belongs_to_the_double_that_is_drawn():
@@ -193,16 +196,19 @@ def test_the_gap_to_the_runner_up_is_within_e_to_the_epsilon_too():
             assert here[outcome] <= (there[outcome] + outside) / decay**2
 
 
-def test_draws_of_place_and_gap_fit_their_probabilities():
-    """False-alarm rate 1e-6 for each; against a sum over noise within a reach, without outcomes rarer than 10^-5."""
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_draws_of_place_and_gap_fit_their_probabilities(samples):
+    """False-alarm rate 1e-6; against a sum over noise within a reach, without outcomes rarer than 10^-5."""
     mechanism = NoisyMax(sensitivity=1, epsilon=Fraction(5, 2), noise="laplace", grid=Fraction(1))
     decay = math.exp(-1 / mechanism.scale)
     law = {outcome: share for outcome, share in gap_law((1, 0, 1), decay, 8).items() if share > 1e-5}
-    draws = [tuple(mechanism.release_with_gap([1, 0, 1])) for _ in range(4_000)]
+    draws = [tuple(mechanism.release_with_gap([1, 0, 1])) for _ in range(samples(4_000))]
     kept = [draw for draw in draws if draw in law]
-    assert len(draws) - len(kept) < 40  # a binomial count of mean below 4 reaches 40 with probability below 1e-20
+    assert len(draws) - len(kept) < samples(
+        40
+    )  # a binomial count of mean below 4 reaches 40 with probability below 1e-20
     total = sum(law.values())
-    assert p_value(kept, {outcome: share / total for outcome, share in law.items()}) > FALSE_ALARM
+    assert fit(kept, {outcome: share / total for outcome, share in law.items()}) > FALSE_ALARM
 
 
 def test_the_gap_is_in_the_scores_own_terms():
@@ -224,30 +230,31 @@ def test_a_gap_is_refused_where_it_is_not_free_or_there_is_no_runner_up():
         assert "71234" not in str(refusal.value)
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("scores", [[0] * 9, [6, 6, 0, 0, 0, 0, 0, 0, 0], [0, 2, 4, 6, 8, 10, 12, 30, 9]], ids=str)
 @pytest.mark.parametrize("leaders", [1, 2, 4])
-def test_noise_for_those_that_matter_gives_the_same_law_as_noise_for_all(monkeypatch, scores, leaders):
+def test_noise_for_those_that_matter_gives_the_same_law_as_noise_for_all(monkeypatch, scores, leaders, samples):
     """With few leaders the short way is taken by nine candidates, and fits their exact law. False-alarm rate 1e-6."""
     monkeypatch.setattr(noisy_max, "_LEADERS", leaders)
     mechanism = NoisyMax(sensitivity=1, epsilon=1, noise="laplace")
-    draws = [mechanism.release(scores) for _ in range(1_500)]
-    assert p_value(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
+    draws = [mechanism.release(scores) for _ in range(samples(1_500))]
+    assert fit(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
 
 
-def test_the_short_way_gives_the_same_gaps_too(monkeypatch):
-    """Two samples, with all noise and with the noise that matters; a chi-square of each against both together.
-
-    False-alarm rate below 1e-6 for each: the pooled law is estimated, which makes the statistic smaller.
-    """
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_short_way_gives_the_same_gaps_too(monkeypatch, samples):
+    """Two samples, with all noise and with the noise that matters: six places, gaps up to 4. False alarms: 1e-6."""
     mechanism = NoisyMax(sensitivity=1, epsilon=2, noise="laplace")
     scores = [3, 3, 1, 0, 0, 2]
-    whole = [tuple(mechanism.release_with_gap(scores)) for _ in range(1_500)]
-    monkeypatch.setattr(noisy_max, "_LEADERS", 2)
-    short = [tuple(mechanism.release_with_gap(scores)) for _ in range(1_500)]
-    both = Counter(whole + short)
-    law = {outcome: count / 3_000 for outcome, count in both.items()}
-    assert p_value(whole, law) > FALSE_ALARM
-    assert p_value(short, law) > FALSE_ALARM
+
+    def drawn():
+        found = (mechanism.release_with_gap(scores) for _ in range(samples(1_500)))
+        return [(place, min(gap, 4)) for place, gap in found]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(noisy_max, "_LEADERS", 2)
+        short = drawn()
+    assert alike(drawn(), short, 6 * 5) > FALSE_ALARM
 
 
 @pytest.mark.guarantee("mechanisms.selection.noisy_max")
@@ -295,6 +302,7 @@ def test_scales_beyond_the_sampler_and_laws_too_wide_to_sum_are_refused():
 
 
 @pytest.mark.parametrize("shape", ["equal", "one far above", "spread", "wide"])
+@pytest.mark.timing
 def test_a_million_candidates_take_well_under_a_second(shape):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""
     scores = {

@@ -15,7 +15,8 @@ from discreet.events import PureEvent
 from discreet.exact import exp_up
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
 from discreet.mechanisms.selection.permute_and_flip import first_among
-from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, p_value, vectors
+from fits import fit
+from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, vectors
 
 FALSE_ALARM = 1e-6
 DECAYS = [Fraction(1, 2), Fraction(2, 3), Fraction(9, 10)]
@@ -107,13 +108,14 @@ def test_brackets_hold_the_probabilities_and_floats_show_them(scores):
     assert sum(bracket.low for bracket in brackets) <= 1 <= sum(bracket.high for bracket in brackets)
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("scores", [[3, 1, 4, 4, 0], [5, 5, 5], np.array([0, 9, 10], dtype=np.int8)], ids=str)
 @pytest.mark.parametrize("monotone", [False, True])
-def test_draws_fit_their_probabilities(scores, monotone):
+def test_draws_fit_their_probabilities(scores, monotone, samples):
     """False-alarm rate 1e-6 for each."""
     mechanism = PermuteAndFlip(sensitivity=2, epsilon=1, monotone=monotone)
-    draws = [mechanism.release(scores) for _ in range(3_000)]
-    assert p_value(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
+    draws = [mechanism.release(scores) for _ in range(samples(3_000))]
+    assert fit(draws, dict(enumerate(mechanism.pmf(scores)))) > FALSE_ALARM
 
 
 def test_the_chosen_score_is_near_the_best_but_for_beta():

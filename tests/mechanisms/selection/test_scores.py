@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
 from discreet.mechanisms.selection.scores import Selection, distances, standing
+from grids import over
 from score_vectors import monotone_neighbours, neighbours, vectors
 
 ONE = Fraction(1)
@@ -86,8 +87,8 @@ def test_whole_scores_on_a_grid_are_read_in_units_and_turned_into_steps():
     assert standing([1, 0], Fraction(1, 4)).on(Fraction(1, 4)) == [0, 4]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
+@over("kind", KINDS)
+@over(
     "scores",
     [
         [71234.5, 1],
@@ -104,7 +105,6 @@ def test_whole_scores_on_a_grid_are_read_in_units_and_turned_into_steps():
         np.array([], dtype=np.int64),
         [Fraction(71234, 7), 0],
     ],
-    ids=repr,
 )
 def test_scores_that_are_not_exact_are_refused_and_not_shown(kind, scores):
     with pytest.raises(ParameterError) as refusal:
@@ -119,9 +119,9 @@ def test_a_score_off_the_grid_is_refused_and_not_shown():
         assert "71235" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("value", HOSTILE, ids=repr)
-@pytest.mark.parametrize("name", ["sensitivity", "epsilon", "grid"])
+@over("kind", KINDS)
+@over("value", HOSTILE)
+@over("name", ["sensitivity", "epsilon", "grid"])
 def test_numbers_that_are_none_are_refused_by_name_with_code_that_works(kind, name, value):
     with pytest.raises(ParameterError, match=name) as refusal:
         kind(**{"sensitivity": 1, "epsilon": 1, "grid": 1} | {name: value})

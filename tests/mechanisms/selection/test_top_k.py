@@ -14,8 +14,9 @@ from discreet.events import BoundedRangeEvent, RepeatedEvent
 from discreet.mechanisms.selection import Exponential, TopK
 from discreet.mechanisms.selection.scores import Bracket
 from discreet.mechanisms.selection.top_k import _in_turn
+from fits import fit
 from loops import A_SECOND, loops
-from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, p_value, vectors
+from score_vectors import gaps, largest_ratio, monotone_neighbours, neighbours, vectors
 
 FALSE_ALARM = 1e-6
 
@@ -69,23 +70,25 @@ def test_one_of_one_is_the_exponential_mechanism():
 
 
 @pytest.mark.guarantee("mechanisms.selection.top_k")
-def test_its_law_is_that_of_the_largest_after_gumbel_noise():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_its_law_is_that_of_the_largest_after_gumbel_noise(samples):
     """Draws of real Gumbels, by another library, against our law. False-alarm rate 1e-6."""
     mechanism = TopK(k=3, sensitivity=1, epsilon=3, monotone=True)
     scores = np.array([3, 1, 4, 4, 0])
-    noisy = scores + np.random.default_rng().gumbel(0.0, 1.0, (100_000, 5))
+    noisy = scores + np.random.default_rng().gumbel(0.0, 1.0, (samples(100_000), 5))
     orders = [tuple(order) for order in np.argsort(-noisy, axis=1)[:, :3].tolist()]
-    assert p_value(orders, mechanism.pmf(scores)) > FALSE_ALARM
+    assert fit(orders, mechanism.pmf(scores)) > FALSE_ALARM
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("scores", [[3, 1, 4, 4, 0], [5, 5, 5], np.array([0, 9, 10], dtype=np.int8)], ids=str)
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_draws_fit_their_probabilities(scores, k):
+def test_draws_fit_their_probabilities(scores, k, samples):
     """False-alarm rate 1e-6 for each."""
     mechanism = TopK(k=k, sensitivity=1, epsilon=2 * k)
-    draws = [tuple(mechanism.release(scores)) for _ in range(2_000)]
+    draws = [tuple(mechanism.release(scores)) for _ in range(samples(2_000))]
     shown, brackets = mechanism.pmf(scores), mechanism.brackets(scores)
-    assert p_value(draws, shown) > FALSE_ALARM
+    assert fit(draws, shown) > FALSE_ALARM
     assert sum(bracket.low for bracket in brackets.values()) <= 1 <= sum(bracket.high for bracket in brackets.values())
     assert math.fsum(shown.values()) == pytest.approx(1)
 
@@ -122,6 +125,7 @@ def test_more_than_there_are_and_laws_too_large_to_list_are_refused():
 
 @pytest.mark.parametrize("k", [10, 1_000])
 @pytest.mark.parametrize("shape", ["equal", "spread", "far apart"])
+@pytest.mark.timing
 def test_the_top_of_a_million_candidates_takes_well_under_a_second(shape, k):
     """In turns of a plain loop, of which a second has about 17 million: the machine is shared, and may trace."""
     scores = {

@@ -2,7 +2,6 @@
 
 import inspect
 import math
-from collections import Counter
 from fractions import Fraction
 from functools import cache
 
@@ -16,6 +15,7 @@ from discreet.errors import FAILURE, Failure, ParameterError
 from discreet.events import ApproximateEvent, ConcentratedEvent, PureEvent
 from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, Smooth, Supplied
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
+from fits import fit
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 STEPS = np.arange(-1_000, 1_001)
@@ -98,17 +98,13 @@ def test_the_rounded_law_of_a_mean_and_a_range_with_two_rows_of_each_unit_keeps_
                 check_promise(mechanism, there, here)
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("name", EVERY)
-def test_releases_fit_that_law(name):
-    """Chi-square, cells of fewer than 10 pooled; false-alarm rate 1e-6 for each noise."""
+def test_releases_fit_that_law(name, samples):
+    """False-alarm rate 1e-6 for each noise."""
     mechanism, median = Smooth(**EVERY[name], grid=2), Median([0, 2, 3, 3, 6], bounds=(0, 6))
-    draws = 1_500
-    expected = draws * law(mechanism, median)
-    seen = Counter(int(mechanism.release(median)) // 2 for _ in range(draws))
-    kept = [k for k in range(1, len(STEPS) - 1) if expected[k] >= 10]
-    parts = [(seen[int(STEPS[k])], expected[k]) for k in kept]
-    parts.append((draws - sum(s for s, _ in parts), draws - sum(e for _, e in parts)))
-    assert stats.chi2.sf(sum((s - e) ** 2 / e for s, e in parts), len(parts) - 1) > 1e-6
+    shares = dict(zip(STEPS[1:-1].tolist(), law(mechanism, median)[1:-1], strict=True))
+    assert fit((int(mechanism.release(median)) // 2 for _ in range(samples(1_500))), shares) > 1e-6
 
 
 def test_events_are_what_was_asked_for():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.smooth.laplace import calibrated, delta_up, largest_beta
+from grids import over
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(4), Fraction(11)]
 DELTAS = [Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**12)]
@@ -37,9 +38,9 @@ def test_delta_is_the_hockey_stick_divergence_and_grows_with_shift_and_dilation(
 
 
 @pytest.mark.guarantee("mechanisms.smooth.laplace")
-@pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
-@pytest.mark.parametrize("delta", DELTAS, ids=float)
-@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 10)], ids=str)
+@over("epsilon", EPSILONS)
+@over("delta", DELTAS)
+@over("share", [Fraction(1, 2), Fraction(1, 10)])
 def test_no_pair_within_shift_and_beta_exceeds_delta_and_the_farthest_reaches_it(epsilon, delta, share):
     made = calibrated(epsilon, delta, share)
     assert made.shift == (1 - share) * epsilon

@@ -124,8 +124,8 @@ def test_the_price_is_two_epsilon_and_delta_with_half_the_rho_of_that():
 
 
 def test_data_that_break_the_bound_give_nothing_and_safe_data_an_answer():
-    """False-alarm rate below 1e-8 for each of 40 releases."""
-    mechanism = ProposeTestRelease(bound=1, epsilon=1, delta=1e-9, grid=Fraction(1, 4))
+    """False-alarm rate below 1e-12 for all 40 releases: 20 times delta, and e^-40 for each answer."""
+    mechanism = ProposeTestRelease(bound=1, epsilon=1, delta=1e-14, grid=Fraction(1, 4))
     unsafe = Median([0] * 500 + [100] * 500, bounds=(0, 100))
     safe = Median([50] * 1_000, bounds=(0, 100))
     assert [mechanism.release(unsafe) for _ in range(20)] == [None] * 20
@@ -133,13 +133,15 @@ def test_data_that_break_the_bound_give_nothing_and_safe_data_an_answer():
     assert all(answer is not None and (4 * answer).denominator == 1 and abs(answer - 50) < 40 for answer in answers)
 
 
-def test_it_passes_as_often_as_it_says():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_it_passes_as_often_as_it_says(samples):
     """Binomial, false-alarm rate 1e-6."""
     mechanism = ProposeTestRelease(bound=1, epsilon=1, delta=0.05)
     local = Supplied(value=0, at=lambda k: 0 if k < mechanism.threshold else 9, largest=9)
     assert distance(local, Fraction(1)) == mechanism.threshold
-    released = sum(mechanism.release(local) is not None for _ in range(600))
-    assert stats.binomtest(released, 600, mechanism.chance(mechanism.threshold)).pvalue > 1e-6
+    many = samples(600)
+    released = sum(mechanism.release(local) is not None for _ in range(many))
+    assert stats.binomtest(released, many, mechanism.chance(mechanism.threshold)).pvalue > 1e-6
 
 
 def test_the_chance_is_that_of_the_discrete_noise():
@@ -161,13 +163,15 @@ def test_a_bound_that_no_data_can_break_always_gives_an_answer():
     assert distance(fixed, Fraction(1, 11)) == 0
 
 
-def test_the_margin_covers_noise_and_rounding():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_the_margin_covers_noise_and_rounding(samples):
     """Binomial, false-alarm rate 1e-6."""
     mechanism = ProposeTestRelease(bound=2, epsilon=1, delta=1e-3, grid=Fraction(1, 2))
     assert mechanism.margin(0.95) == Fraction(13, 2)  # 2 ln 20 + 1/4 = 6.24, rounded up to the grid
     local = Supplied(value=Fraction(1, 3), at=lambda k: k, largest=1)
-    inside = sum(abs(mechanism.release(local) - Fraction(1, 3)) <= mechanism.margin(0.9) for _ in range(400))
-    assert stats.binomtest(inside, 400, 0.9, alternative="less").pvalue > 1e-6
+    many = samples(400)
+    inside = sum(abs(mechanism.release(local) - Fraction(1, 3)) <= mechanism.margin(0.9) for _ in range(many))
+    assert stats.binomtest(inside, many, 0.9, alternative="less").pvalue > 1e-6
 
 
 def test_the_distance_is_the_least_one_at_which_the_bound_can_break():

@@ -9,6 +9,7 @@ from scipy import stats
 
 from discreet.events import PureEvent
 from discreet.mechanisms.smooth.student_t import calibrated
+from grids import over
 
 GRID = np.concatenate([-np.logspace(8, -3, 1_000), [0], np.logspace(-3, 8, 1_000)])
 
@@ -20,9 +21,9 @@ def worst_loss(degrees, shift, dilation):
 
 
 @pytest.mark.guarantee("mechanisms.smooth.student_t")
-@pytest.mark.parametrize("degrees", [1, 2, 3, 10])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(6)], ids=str)
-@pytest.mark.parametrize("share", [Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)], ids=str)
+@over("degrees", [1, 2, 3, 10])
+@over("epsilon", [Fraction(1, 10), Fraction(1), Fraction(6)])
+@over("share", [Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)])
 def test_no_pair_within_shift_and_beta_loses_more_than_epsilon(degrees, epsilon, share):
     made = calibrated(epsilon, share, degrees)
     losses = []

@@ -19,6 +19,7 @@ from discreet.events import canonical as text_of
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.threshold import AboveThreshold
+from grids import over
 
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 DECAYS = [(Fraction(3, 4), Fraction(7, 8)), (HALF, HALF), (Fraction(7, 8), Fraction(1, 3))]
@@ -321,9 +322,9 @@ def chance_of_error(scales, alpha, queries):
     )
 
 
-@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-9, 1e-150])
-@pytest.mark.parametrize("queries", [1, 10, 10**5])
-@pytest.mark.parametrize("grid", [1, Fraction(1, 4)])
+@over("beta", [0.5, 0.05, 1e-9, 1e-150])
+@over("queries", [1, 10, 10**5])
+@over("grid", [1, Fraction(1, 4)])
 def test_with_the_probability_stated_no_answer_is_farther_off_than_alpha(grid, queries, beta):
     mechanism = AboveThreshold(threshold=0, epsilon=Fraction(1, 2), answers=3, grid=grid)
     alpha = mechanism.accuracy(queries, beta) / grid
@@ -341,7 +342,7 @@ def test_accuracy_is_within_two_steps_of_the_best_division(answers, beta):
 
 
 def test_sampled_streams_are_as_accurate_as_stated():
-    """False-alarm rate below 1e-9: 40 streams with a failure of at most 1e-3 each; eight failures are an alarm."""
+    """False-alarm rate below 1e-15: 40 streams with a failure of at most 1e-3 each; eight failures are an alarm."""
     mechanism = AboveThreshold(threshold=0, epsilon=1, answers=100, gap=True)
     alpha = mechanism.accuracy(200, 1e-3)
     values = [0, alpha, -alpha - 1, alpha // 2] * 50
@@ -354,8 +355,8 @@ def test_sampled_streams_are_as_accurate_as_stated():
     assert failures < 8
 
 
-@pytest.mark.parametrize("words", [{}, {"monotone": True}, {"answers": 5}, {"shares": (1, 100)}], ids=str)
-@pytest.mark.parametrize("value", [-40, -1, 0, 1, 7])
+@over("words", [{}, {"monotone": True}, {"answers": 5}, {"shares": (1, 100)}])
+@over("value", [-40, -1, 0, 1, 7])
 def test_the_probability_of_being_above_is_that_of_the_exact_sum(words, value):
     mechanism = AboveThreshold(threshold=0, epsilon=1, **words)
     exact = probability(*decays_of(mechanism), (value,), (True,))
@@ -385,8 +386,8 @@ def test_margins_of_shown_answers_are_those_of_their_noise():
     assert "with_answers=True" in refusal.value.instead
 
 
-@pytest.mark.parametrize("value", HOSTILE, ids=repr)
-@pytest.mark.parametrize("name", ["epsilon", "sensitivity", "grid", "answers"])
+@over("value", HOSTILE)
+@over("name", ["epsilon", "sensitivity", "grid", "answers"])
 def test_numbers_that_are_none_are_refused_by_name_with_code_that_works(name, value):
     with pytest.raises(ParameterError, match=name) as refusal:
         AboveThreshold(**{"threshold": 0, "epsilon": 1} | {name: value})

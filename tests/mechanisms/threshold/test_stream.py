@@ -6,17 +6,16 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 from transcripts import Gap, probability, transcripts
 
 from discreet.errors import BudgetError, EntropyError, ParameterError, UnsupportedError
 from discreet.exact import exp_down
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below, Stream, stream
+from fits import fit
 
 FALSE_ALARM = 1e-6
 STREAMS = 1_000
@@ -27,60 +26,50 @@ def opened(**words):
     return AboveThreshold(**({"threshold": 0, "epsilon": 1} | words)).open()
 
 
-def p_value(seen, expected):
-    """Chi-square of counts; what is expected fewer than 10 times is pooled."""
-    rare = [key for key, count in expected.items() if count < 10]
-    cells = [(seen[key], count) for key, count in expected.items() if count >= 10]
-    total = sum(seen.values())
-    cells.append((total - sum(s for s, _ in cells), total - sum(e for _, e in cells)))
-    assert rare or cells[-1][0] == 0
-    statistic = sum((s - e) ** 2 / e for s, e in cells if e > 1e-6)
-    return chi2.sf(statistic, sum(e > 1e-6 for _, e in cells) - 1)
-
-
 def decays_of(mechanism):
     return tuple(exp_down(-1 / Fraction(scale)) for scale in mechanism.scales.all()[:2])
 
 
+@pytest.mark.statistical(false_alarm=1e-6)
 @pytest.mark.parametrize("answers", [1, 2])
-def test_what_streams_tell_has_the_exact_probabilities(answers):
+def test_what_streams_tell_has_the_exact_probabilities(answers, samples):
     """False-alarm rate 1e-6 for each; these are the probabilities whose ratios are within e^epsilon."""
     mechanism, questions = AboveThreshold(threshold=5, epsilon=3, answers=answers), (5, 4, 6)
     steps = [q - 5 for q in questions]
     exact = {t: probability(*decays_of(mechanism), steps[: len(t)], t) for t in transcripts(3, answers)}
-    seen = Counter(tuple(told.is_above for told in mechanism.open().ask_many(list(questions))) for _ in range(STREAMS))
+    streams = (mechanism.open().ask_many(list(questions)) for _ in range(samples(STREAMS)))
+    seen = [tuple(told.is_above for told in stream) for stream in streams]
     assert set(seen) <= set(exact)
-    assert p_value(seen, {t: STREAMS * float(chance) for t, chance in exact.items()}) > FALSE_ALARM
+    assert fit(seen, {t: float(chance) for t, chance in exact.items()}) > FALSE_ALARM
 
 
-def test_gaps_have_the_exact_probabilities():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_gaps_have_the_exact_probabilities(samples):
     """False-alarm rate 1e-6."""
     mechanism = AboveThreshold(threshold=0, epsilon=4, gap=True)
     decays = decays_of(mechanism)
     exact = {t: probability(*decays, (0, 1)[: len(t)], t) for t in transcripts(2, 1, [Gap(g) for g in range(12)])}
-    seen = Counter()
-    for _ in range(STREAMS):
-        told = mechanism.open().ask_many([0, 1])
-        seen[tuple(Gap(t.gap) if t.is_above else False for t in told)] += 1
-    assert p_value(seen, {t: STREAMS * float(chance) for t, chance in exact.items()}) > FALSE_ALARM
+    streams = (mechanism.open().ask_many([0, 1]) for _ in range(samples(STREAMS)))
+    seen = (tuple(Gap(t.gap) if t.is_above else False for t in told) for told in streams)
+    assert fit(seen, {t: float(chance) for t, chance in exact.items()}) > FALSE_ALARM
 
 
-def test_one_by_one_and_many_at_once_draw_from_the_same_probabilities():
+@pytest.mark.statistical(false_alarm=1e-6)
+def test_one_by_one_and_many_at_once_draw_from_the_same_probabilities(samples):
     """False-alarm rate 1e-6: first answers one by one, whose probability is known."""
     mechanism = AboveThreshold(threshold=0, epsilon=2)
-    above = sum(mechanism.open().ask(1).is_above for _ in range(STREAMS))
-    expected = STREAMS * mechanism.probability_above(1)
-    assert p_value(Counter({True: above, False: STREAMS - above}), {True: expected, False: STREAMS - expected}) > (
-        FALSE_ALARM
-    )
+    share = mechanism.probability_above(1)
+    above = (mechanism.open().ask(1).is_above for _ in range(samples(STREAMS)))
+    assert fit(above, {True: share, False: 1 - share}) > FALSE_ALARM
 
 
-def test_the_noise_of_the_threshold_is_kept_and_that_of_questions_is_fresh():
-    """False-alarm rate below 1e-5: one of 40 thresholds within 30 steps at scale 10^9, or all of them on one side."""
+@pytest.mark.statistical(false_alarm=1e-5)
+def test_the_noise_of_the_threshold_is_kept_and_that_of_questions_is_fresh(samples):
+    """False-alarm rate: one of 40 thresholds, or 160, within 30 steps at scale 10^9, or all of them on one side."""
     mechanism = AboveThreshold(threshold=0, epsilon=1, answers=1000)
     assert all(len({told.is_above for told in mechanism.open().ask_many([0] * 200)}) == 2 for _ in range(10))
     nearly_all_on_the_threshold = AboveThreshold(threshold=0, epsilon=1, shares=(1, 10**9))
-    first = [nearly_all_on_the_threshold.open().ask_many([0] * 200) for _ in range(40)]
+    first = [nearly_all_on_the_threshold.open().ask_many([0] * 200) for _ in range(samples(40))]
     assert {len(told) for told in first} == {1, 200}
 
 
@@ -94,11 +83,11 @@ def test_answers_come_with_fresh_noise_on_the_grid():
 
 
 def test_gap_and_answer_may_be_shown_together():
-    told = opened(gap=True, with_answers=True).ask(SURE)
-    assert isinstance(told, Above)
-    assert abs(told.gap - SURE) < 10**6
-    assert abs(told.answer - SURE) < 10**6
-    assert told.gap != told.answer or opened(gap=True, with_answers=True).ask(SURE) != told
+    """They have noise of their own: equal in one stream with less than 1/4, in all of 40 with less than 1e-24."""
+    streams = [opened(gap=True, with_answers=True).ask(SURE) for _ in range(40)]
+    assert all(isinstance(told, Above) for told in streams)
+    assert all(abs(told.gap - SURE) < 10**6 and abs(told.answer - SURE) < 10**6 for told in streams)
+    assert any(told.gap != told.answer for told in streams)
 
 
 def test_what_is_told_reads_as_a_condition_and_below_tells_nothing_else():
