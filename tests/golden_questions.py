@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -244,11 +244,11 @@ OPENINGS: dict[str, Ask] = {"above a threshold": watched, "a stream of ranges": 
 """What is charged whenever it is opened: never repeated, and named all the same."""
 
 
-def opened(ledger: Any, *, dated: bool = True, **changes: Any) -> dp.Session:
+def opened(ledger: Any, *, dated: bool = True, kind: type[dp.Session] = dp.Session, **changes: Any) -> dp.Session:
     text = CATALOG + (DATED if dated else "")
     catalog = dp.Catalog.parse(text.replace("COLUMNS", COLUMNS))
     sources = {name: rows for name, rows in SOURCES.items() if name in catalog.tables}
-    return dp.Session(catalog, sources=sources, ledger=ledger, **changes)
+    return kind(catalog, sources=sources, ledger=ledger, **changes)
 
 
 def told(answer: Any) -> str:
@@ -278,27 +278,48 @@ def charged(session: dp.Session, ask: Ask) -> tuple[Any, list[tuple[str, str]]]:
     return answer, [(name, entry.question) for name, entry in entries if entry.event]
 
 
-def write(target: Path, home: Path) -> None:
+def write(target: Path, home: Path, names: Sequence[str] | None = None) -> None:
+    """Ask everything, or what is named, under a new ledger, and write down what is answered."""
     answers: dict[str, Any] = {}
     dated = "fixed_schema" in Table.model_fields
-    with (
-        SQLiteLedger(target, key=home / "key", anchors=home / "anchors") as ledger,
-        opened(ledger, dated=dated) as session,
-    ):
-        for name, ask in (QUESTIONS | OPENINGS).items():
-            try:
-                answer, names = charged(session, ask)
-            except dp.errors.Refusal as refusal:  # of something that this commit did not have
-                print(f"{name}: {refusal}")
-                continue
-            answers[name] = {"names": names, "answer": None if answer is None else told(answer)}
+    asked = {name: ask for name, ask in (QUESTIONS | OPENINGS).items() if names is None or name in names}
+    with SQLiteLedger(target, key=home / "key", anchors=home / "anchors") as ledger:
+        with opened(ledger, dated=dated) as session:
+            for name, ask in asked.items():
+                try:
+                    answer, known_by = charged(session, ask)
+                except dp.errors.Refusal as refusal:  # of something that this commit did not have
+                    print(f"{name}: {refusal}")
+                    continue
+                answers[name] = {"names": known_by, "answer": None if answer is None else told(answer)}
         found = ledger.verify()
         if not found:
             raise SystemExit(str(found))
-    target.with_suffix(".answers.json").write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n")
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(answer)}" for name, answer in answers.items())
+    target.with_suffix(".answers.json").write_text(f"{{\n{lines}\n}}\n")
+
+
+def written(path: Path) -> dict[str, Any]:
+    """What a golden ledger was asked: the names under which it keeps each question, and the digest of its answer."""
+    answers: dict[str, Any] = json.loads(path.read_text())
+    return answers
+
+
+def repeat(path: Path, home: Path, names: Sequence[str], **options: Any) -> dict[str, Any]:
+    """Ask what is named again, and tell what is answered and how many charges that made."""
+    ledger = SQLiteLedger(path, key=home / "key", anchors=home / "anchors")
+    with ledger, opened(ledger, **options) as session:
+        before = sum(len(session.history(name)) for name in session.catalog.protected)
+        answers = {name: told(QUESTIONS[name](session)) for name in names}
+        charges = sum(len(session.history(name)) for name in session.catalog.protected) - before
+    return {"answers": answers, "charges": charges}
 
 
 if __name__ == "__main__":
     os.umask(0o077)
     with tempfile.TemporaryDirectory() as directory:
-        write(Path(sys.argv[1]), Path(directory))
+        if sys.argv[1] == "--repeat":
+            again = repeat(Path(sys.argv[2]), Path(directory), json.loads(sys.argv[3]), **json.loads(sys.argv[4]))
+            print(json.dumps(again | {"version": dp.__version__}))
+        else:
+            write(Path(sys.argv[1]), Path(directory))
