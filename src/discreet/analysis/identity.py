@@ -77,13 +77,15 @@ def batch(
 ) -> Question:
     """Several tables in their order, at one price that is divided by weights."""
     given = [Fraction(1)] * len(queries) if weights is None else [positive(each, "weights") for each in weights]
-    shares = [weight / sum(given) for weight in given]
+    shares = [weight / sum(given) for weight, _ in zip(given, queries, strict=True)]
     parts: Parts = {"tables": [_aggregate(query, catalog) for query in queries], "shares": shares}
     return Question("batch", parts, price.asked(budget, is_converted=price.delta is None))
 
 
-def selection(contest: plan.Contest, catalog: Catalog, budget: Budget, price: Price, top: int) -> Question:
-    """A selection among candidates that are public or to be found."""
+def selection(
+    contest: plan.Contest, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
+) -> Question:
+    """A selection among candidates that are public or to be found; `known` are its keys, where they are resolved."""
     scope = bind(contest.source, catalog)
     unit = scope.table.unit
     caps = bounding.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
@@ -102,7 +104,7 @@ def selection(contest: plan.Contest, catalog: Catalog, budget: Budget, price: Pr
     if contest.side == "equal":
         listed: Any = (None if contest.discovery else contest.candidates,)
         grouping = plan.Grouping((contest.by,), listed, None, None, contest.max_rows_per_group, (), contest.discovery)
-        scope, public = _keys(grouping, scope)
+        scope, public = (scope, known) if known is not None else _keys(grouping, scope)
         parts |= {"candidates": public}
     return Question("selection", parts | _rows(scope, public, caps, terms), price.asked(budget))
 
@@ -132,12 +134,12 @@ def sample(
     **words: object,
 ) -> Question:
     """A function of chunks: its bytes and limits, what it sees, and how its answers are aggregated."""
-    scope = bind(source, catalog)
+    scope, (low, high) = bind(source, catalog), bounds
     seen = [(name, scope.term(plan.Column(name))) for name in dict.fromkeys(columns)]
     caps = bounding.effective(scope.table.unit, scope.table.caps, None, None)
     numbers: Parts = {
         "chunks": whole(chunks, "chunks"),
-        "bounds": [rational(bound, "bounds") for bound in bounds],
+        "bounds": (rational(low, "bounds"), rational(high, "bounds")),
         "default": None if default is None else rational(default, "default"),
         "grid": None if grid is None else rational(grid, "grid"),
     }

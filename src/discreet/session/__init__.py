@@ -17,6 +17,7 @@ from discreet.accounting.filters import Budget
 from discreet.analysis import identity
 from discreet.analysis.planning import contested
 from discreet.analysis.sampling import AggregateName, analyze_sample
+from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
 from discreet.analysis.streaming import analyze_stream
 from discreet.analysis.watching import analyze_watch
@@ -169,7 +170,9 @@ class Session(Releasing):
         contest = contest_of(score, candidates)
         budget = self._budget_of(contest.source)
         asked = contested(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
-        question = identity.selection(contest, self._catalog, budget, identity.Price(epsilon, rho), top)
+        is_listed = isinstance(asked, SelectionPlan) and contest.side == "equal"
+        known = asked.pushdown.keys if is_listed else None
+        question = identity.selection(contest, self._catalog, budget, identity.Price(epsilon, rho), top, known)
         payload, repeated = self._asked(asked, question, request, fresh=fresh)
         return selecting.restored(payload, asked, level, repeated=repeated)
 

@@ -125,9 +125,10 @@ class Releasing(Answering):
         if is_batch(query, weights=weights, delta=delta):
             plans = [asked_query(each).plan for each in query]
             budget = self._budget_of(plans[0].source)
-            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=weights)
+            shares = None if weights is None else tuple(weights)
+            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=shares)
             ready = tuple(self._prepared(part) for part in batch.parts)
-            asked_for = identity.batch(plans, self._catalog, budget, identity.Price(**price, delta=delta), weights)
+            asked_for = identity.batch(plans, self._catalog, budget, identity.Price(**price, delta=delta), shares)
             payload, repeated = self._asked(batch, asked_for, request, fresh=fresh, prepared=ready)
             return restored_batch(payload, batch, level, repeated=repeated)
         asked = asked_query(query).plan
