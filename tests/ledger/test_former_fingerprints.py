@@ -10,7 +10,8 @@ import pytest
 
 import golden_questions
 from discreet.errors import ParameterError
-from discreet.ledger import SQLiteLedger
+from discreet.events import PureEvent
+from discreet.ledger import Part, SQLiteLedger
 
 OLD, NEW = "0d" * 32, "1e" * 32
 UPGRADED = {"question": NEW, "former": (OLD,)}
@@ -130,6 +131,23 @@ def test_a_charge_that_ran_out_under_a_former_fingerprint_is_taken_over(another,
     assert (taken.attempt, taken.receipt.id) == (2, left.receipt.id)
     assert ledger.answer(taken, b"answer") == b"answer"
     assert ledger.spent("visits").epsilon == 10**11
+
+
+def test_a_question_over_several_datasets_is_found_only_where_it_was_charged_to_all_of_them(ledger, dataset):
+    for name in ("a", "b", "c"):
+        ledger.register(dataset(name=name, source=f"{name}.csv"))
+    tenth = PureEvent(Fraction(1, 10))
+
+    def together(*names, **words):
+        parts = [Part(name=name, version=1, event=tenth) for name in names]
+        return ledger.charge_together(parts, analyst="ann", description="{}", patience=0, **words)
+
+    first = together("a", "b", question=OLD)
+    ledger.answer(first, b"answer")
+    again = together("b", "a", **UPGRADED)
+    assert (again.payload, set(again.receipts)) == (b"answer", set(first.receipts))
+    assert together("a", "c", **UPGRADED).payload is None
+    assert [ledger.spent(name).epsilon for name in ("a", "b", "c")] == [2 * 10**11, 10**11, 10**11]
 
 
 @pytest.mark.pitfall("B19")
