@@ -22,12 +22,14 @@ import pyarrow as pa
 from measuring import Timing, interleaved
 
 import discreet as dp
+from discreet.analysis import format_0, identity
 from discreet.analysis.selecting import SelectionPlan, analyze_contest
+from discreet.fingerprint import Context, canonical, fingerprint
 from discreet.frame import Query
-from discreet.pushdown import canonical
 from discreet.session import selecting
 
 BUDGET = dp.Budget(epsilon=500, ceiling=500, reason="benchmark on generated rows")
+CONTEXT = Context((("chosen", 1),), is_private=True)
 BAR = 2.0
 
 
@@ -61,6 +63,13 @@ def planned(session: dp.Session, candidates: list[int]) -> SelectionPlan:
     return analyze_contest(contest, session._catalog, BUDGET, epsilon=0.1)  # noqa: SLF001
 
 
+def named(session: dp.Session, candidates: list[int]) -> str:
+    """The fingerprint that the question has, and the one that it had in the format before."""
+    contest = dp.score(dp.table("chosen"), by="item").contest(candidates)
+    question = identity.selection(contest, session._catalog, BUDGET, identity.Price(epsilon=0.1), 1)  # noqa: SLF001
+    return fingerprint(question, CONTEXT) + format_0.fingerprint(planned(session, candidates), CONTEXT)
+
+
 def parts(session: dp.Session, candidates: list[int]) -> dict[str, Callable[[], object]]:
     """The steps of a selection, each by itself; the engine's is what all is held against."""
     asked = planned(session, candidates)
@@ -74,7 +83,7 @@ def parts(session: dp.Session, candidates: list[int]) -> dict[str, Callable[[], 
         "list the candidates": lambda: dp.score(dp.table("chosen"), by="item").contest(candidates),
         "analyse": lambda: planned(session, candidates),
         "prepare": lambda: session._prepared(asked),  # noqa: SLF001
-        "name the question": lambda: asked.question("circumstances"),
+        "name the question": lambda: named(session, candidates),
         "describe it for the ledger": lambda: canonical(asked.pushdown),
         "score": lambda: asked.scores(exact),
         "score and draw": lambda: asked.randomize(exact),

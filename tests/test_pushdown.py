@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.catalog import ColumnType
+from discreet.fingerprint import canonical, digest
 from discreet.pushdown import (
     Apply,
     Constant,
@@ -27,8 +28,6 @@ from discreet.pushdown import (
     Read,
     Scan,
     SumSteps,
-    canonical,
-    digest,
 )
 from discreet.unit import Caps
 
@@ -148,7 +147,7 @@ def test_what_is_not_in_the_vocabulary_has_no_text():
 
 def test_a_digest_is_the_same_in_every_process():
     code = (
-        "from discreet.pushdown import *\nfrom discreet.unit import Caps\n"
+        "from discreet.fingerprint import digest\nfrom discreet.pushdown import *\nfrom discreet.unit import Caps\n"
         "scan = Scan('t', 1, (), ('id',), MissingUnits.DROP, 3)\n"
         "print(digest(Pushdown(scan, None, Keys(), Caps(3), (CountRows(),))))"
     )

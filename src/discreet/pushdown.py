@@ -5,17 +5,14 @@ columns have been substituted, so a term reads only columns of the source. The v
 engines/lower has one template for each, and all of them are total.
 """
 
-import datetime as dt
-import hashlib
-import itertools
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from discreet.canonical_values import plain, sha256
 from discreet.catalog import ColumnType, Value
 from discreet.plan import Scalar
 from discreet.unit import Caps
@@ -245,9 +242,9 @@ class Keys:
 
     @cached_property
     def written(self) -> object:
-        """The rows as they stand in the name of a question; many of them as their own name, made once."""
-        plain = _plain(self.rows)
-        return plain if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": digest(self.rows)}
+        """The rows as they stand in the fingerprint of a question; many of them as their own digest, made once."""
+        rows = plain(self.rows)
+        return rows if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": sha256(rows)}
 
 
 class Found(NamedTuple):
@@ -284,46 +281,3 @@ class Pushdown:
 
 
 MOST_WRITTEN = 1_000
-_PLAIN = frozenset({str, int, bool, type(None)})
-_UNSAID = (("SumSteps", "power", 1), ("Scan", "base", None))
-"""Fields that came later are left out where they change nothing: questions keep the names that they had."""
-
-
-def digest(thing: object) -> str:
-    """One name for one value: the SHA-256 of its canonical form."""
-    return hashlib.sha256(canonical(thing).encode()).hexdigest()
-
-
-def canonical(thing: object) -> str:
-    """One text for one value, whatever built it."""
-    return json.dumps(_plain(thing), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _plain(thing: object) -> object:
-    if type(thing) in _PLAIN:
-        return thing
-    if isinstance(thing, tuple | list):
-        return thing if _is_plain(thing) else [_plain(part) for part in thing]
-    if isinstance(thing, Keys):
-        inner = {"inner": thing.inner} if thing.inner else {}
-        inner |= {} if thing.at_least is None else {"at_least": thing.at_least}
-        return {"is": "Keys", "columns": _plain(thing.columns), "rows": thing.written} | inner
-    if is_dataclass(thing):
-        kind = type(thing).__name__
-        named = {f.name: getattr(thing, f.name) for f in fields(thing)}
-        return {"is": kind} | {n: _plain(v) for n, v in named.items() if (kind, n, v) not in _UNSAID}
-    if isinstance(thing, Fraction):
-        return {"ratio": str(thing)}
-    if isinstance(thing, float):
-        return {"real": thing.hex()}
-    if isinstance(thing, dt.datetime | dt.date):
-        return {type(thing).__name__: thing.isoformat()}
-    return thing
-
-
-def _is_plain(things: Sequence[object]) -> bool:
-    """Whether JSON can write these, or rows of them, as they are: a million keys are not walked one by one."""
-    kinds = set(map(type, things))
-    if kinds == {tuple}:
-        kinds = set(map(type, itertools.chain.from_iterable(things)))  # type: ignore[arg-type]
-    return kinds <= _PLAIN

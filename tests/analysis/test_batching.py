@@ -8,6 +8,7 @@ import discreet as dp
 from discreet.accounting import pld
 from discreet.analysis.batching import analyze_batch
 from discreet.catalog import Catalog
+from former import former
 
 T = dp.table("visits")
 COLUMNS = {"id": {"type": "text"}, "age": {"type": "integer", "bounds": [0, 120]}, "ward": {"type": "text"}}
@@ -39,7 +40,7 @@ def test_the_noise_of_a_batch_with_a_delta_is_checked_by_the_distribution_of_its
 
 def test_two_batches_share_a_name_only_where_questions_order_and_price_are_the_same():
     def name(queries, **price):
-        return analyze_batch(queries, CATALOG, dp.Budget(epsilon=3), **price).question("here")
+        return former(analyze_batch(queries, CATALOG, dp.Budget(epsilon=3), **price))
 
     assert name([COUNT, TOTAL], epsilon=1) == name([COUNT, TOTAL], epsilon=1)
     others = [name([TOTAL, COUNT], epsilon=1), name([COUNT, TOTAL], epsilon=2), name([COUNT], epsilon=1)]

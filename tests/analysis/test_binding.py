@@ -12,8 +12,9 @@ from discreet import plan
 from discreet.analysis.binding import bind, constant, key_constant, reads
 from discreet.catalog import Catalog, ColumnType
 from discreet.errors import NameNotFoundError, ParameterError, Refusal, TypeMismatchError
+from discreet.fingerprint import canonical
 from discreet.frame import Expr
-from discreet.pushdown import Apply, Constant, Read, canonical
+from discreet.pushdown import Apply, Constant, Read
 from grids import over
 
 CATALOG = Catalog.parse("""

@@ -20,6 +20,7 @@ from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optima
 from discreet.pushdown import CountUnits, Found
 from discreet.release import Output, Release, schema
 from discreet.unit import Neighbours
+from former import former
 from grids import over
 
 V = dp.table("visits")
@@ -115,9 +116,9 @@ class TestPrice:
             dp.discover(delta=1e-9, at_least=5),
             dp.discover(delta=1e-9, weight=2),
         ]
-        names = [made(by_drug(found)).question("here") for found in founds]
+        names = [former(made(by_drug(found))) for found in founds]
         assert len(set(names)) == len(names)
-        assert made(by_drug()).question("here") == names[0]
+        assert former(made(by_drug())) == names[0]
 
 
 class TestAnswers:

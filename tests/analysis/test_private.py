@@ -18,6 +18,7 @@ from discreet.analysis.measures import Recipe
 from discreet.analysis.private import _around, _nearest, _widest
 from discreet.catalog import Catalog
 from discreet.pushdown import CountRows, CountUnits
+from former import former
 
 FACTS = """
 tables:
@@ -96,7 +97,7 @@ class TestNames:
         first = _plan(t.where(t.age > 1, t.b).agg(n=dp.count()))
         again = _plan(t.where(t.age > 1).where(t.b).agg(n=dp.count()))
         derived = _plan(t.derive(x=t.age).where(t.x > 1).where(t.b).agg(n=dp.count()))
-        assert len({private.question("1.0") for private in (first, again, derived)}) == 1
+        assert len({former(private) for private in (first, again, derived)}) == 1
 
     def test_whatever_changes_the_answer_changes_the_name(self):
         query = t.where(t.age > 1).group_by("ward").agg(n=dp.count())
@@ -123,14 +124,14 @@ class TestNames:
             _plan(t.where(t.age > 1).group_by("ward").agg(n=dp.sum("age", grid=2))),
             _plan(t.where(t.age > 1).agg(n=dp.count())),
         ]
-        names = [private.question("1.0") for private in plans] + [plans[0].question("1.1")]
+        names = [former(private) for private in plans] + [former(plans[0], 2)]
         assert len(set(names)) == len(names)
 
     def test_names_of_columns_in_the_answer_are_part_of_the_question(self):
         one = _plan(t.derive(x=t.ward).group_by("x", keys={"x": ["A"]}).agg(n=dp.count()))
         other = _plan(t.derive(y=t.ward).group_by("y", keys={"y": ["A"]}).agg(n=dp.count()))
         assert one.pushdown == other.pushdown
-        assert one.question("1.0") != other.question("1.0")
+        assert former(one) != former(other)
 
     def test_a_plan_is_a_value(self):
         assert _plan() == _plan()

@@ -9,6 +9,7 @@ import pytest
 import discreet as dp
 from discreet.analysis.selecting import analyze_contest
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
+from former import former
 
 T = dp.table("t")
 ROWS = pa.table(
@@ -135,12 +136,12 @@ def test_several_at_once_share_the_price_and_the_rho():
         asked = plan_of(session, ["A", "B", "C"], score, epsilon=0.5, top=2)
         assert isinstance(asked.mechanism, TopK)
         assert dp.accounting.filters.cost(asked.event).rho <= session.ledger.budget("t").rho(0.5) * 10**15
-        assert asked.question("x") != plan_of(session, ["A", "B", "C"], score, epsilon=0.5).question("x")
+        assert former(asked) != former(plan_of(session, ["A", "B", "C"], score, epsilon=0.5))
 
 
 def test_two_selections_are_the_same_question_only_where_everything_is(exact):
     def name(candidates, **words):
-        return plan_of(exact, candidates, dp.score(T, **words)).question("x")
+        return former(plan_of(exact, candidates, dp.score(T, **words)))
 
     first = name(["A", "B"], by="ward")
     assert first == name(["A", "B"], by="ward")

@@ -7,6 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.analysis.smoothing import analyze_fitted
+from former import former
 
 T = dp.table("t")
 BOUNDS = (0, 12)
@@ -71,7 +72,7 @@ def test_questions_that_differ_have_other_names():
 
         def name(query, **words):
             words = {"epsilon": 1} | words
-            return analyze_fitted(query.plan, session.catalog, session.ledger.budget("t"), **words).question("c")
+            return former(analyze_fitted(query.plan, session.catalog, session.ledger.budget("t"), **words))
 
         names = [
             *(name(query) for query in QUERIES.values()),

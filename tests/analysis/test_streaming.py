@@ -9,6 +9,7 @@ from discreet.analysis.streaming import analyze_stream
 from discreet.catalog import Catalog
 from discreet.errors import Refusal
 from discreet.frame import relation_of
+from former import former
 
 COLUMNS = {"id": {"type": "text"}, "age": {"type": "integer"}, "name": {"type": "text"}}
 WORDS = {"total": 100, "threshold": 5, "corrections": 2, "epsilon": 1}
@@ -44,6 +45,6 @@ def test_what_has_no_ranges_is_refused(column, edges):
 
 
 def test_two_streams_share_a_name_only_where_they_read_and_cost_the_same():
-    names = {made().question("x"), made(edges=(0, 10)).question("x"), made(max_rows=2).question("x")}
+    names = {former(made()), former(made(edges=(0, 10))), former(made(max_rows=2))}
     assert len(names) == 3
-    assert made().question("x") in names
+    assert former(made()) in names

@@ -9,6 +9,7 @@ import discreet as dp
 from discreet.analysis.watching import analyze_watch, analyze_watched
 from discreet.catalog import Catalog
 from discreet.errors import BudgetError, UnboundedError, UnsupportedError
+from former import former
 
 T = dp.table("t")
 ROWS = pa.table({"id": ["a", "a", "b"], "x": [1, 2, 1]})
@@ -117,7 +118,7 @@ def test_a_question_that_reads_another_protected_table_is_refused():
 
 def test_watches_that_differ_have_other_names(session):
     names = {
-        watch(session, **words).question("c")
+        former(watch(session, **words))
         for words in ({}, {"threshold": 11}, {"answers": 2}, {"monotone": True}, {"gap": True}, {"with_answers": True})
     }
     assert len(names) == 6
@@ -127,4 +128,3 @@ def test_a_question_to_a_watch_has_no_price_of_its_own(session):
     asked = analyze_watched(T.agg(n=dp.count_units()).plan, session.catalog, watch(session))
     with pytest.raises(TypeError):
         asked.event  # noqa: B018 - reading it is the test
-    assert asked.question("c") != asked.question("d")

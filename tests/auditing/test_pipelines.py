@@ -21,6 +21,7 @@ from discreet.auditing.finding import Verdict
 from discreet.auditing.pipelines import check_session
 from discreet.engines import capping
 from discreet.errors import BudgetError, ParameterError, Refusal
+from discreet.fingerprint import Context
 from discreet.ledger import SQLiteLedger
 from discreet.session import Session
 from discreet.testing import generator
@@ -207,8 +208,8 @@ class Talkative(Session):
 class Forgetful(Session):
     """Every question is a new one."""
 
-    def _circumstances(self, *_, **__):
-        return secrets.token_hex(8)
+    def _context(self, *_, **__):
+        return Context((("t", secrets.randbits(64)),), is_private=True)
 
 
 class Sparse(Session):

@@ -49,7 +49,14 @@ class TestClaims:
 
     def test_every_parameter_of_the_function_is_told(self, act):
         _, claim = claims()[act]
-        assert claim.keys() == {"charge": at_once.CHARGE, "answer": at_once.ANSWER}[act].keys()
+        beside = {"charge": {at_once.FORMER}, "answer": set()}[act]
+        assert claim.keys() == {"charge": at_once.CHARGE, "answer": at_once.ANSWER}[act].keys() | beside
+
+
+def test_a_charge_names_the_earlier_fingerprints_of_its_question_unless_it_is_to_be_fresh():
+    asked = replace(ASKING, former=("aa", "bb"))
+    assert at_once.charge_claim(asked, 0)[1][at_once.FORMER] == "aa,bb"
+    assert at_once.charge_claim(replace(asked, fresh=True), 0)[1][at_once.FORMER] == ""
 
 
 def test_an_answer_names_the_event_of_its_charge_column_by_column():

@@ -1,5 +1,6 @@
 """Limits are public numbers: they say when a release is there, whatever the data is."""
 
+from dataclasses import fields
 from fractions import Fraction
 
 import pytest
@@ -63,3 +64,12 @@ def test_more_memory_than_the_machine_has_is_refused():
     assert installed is not None
     with pytest.raises(ParameterError, match="workers with"):
         Limits(memory=installed + 1, workers=1)
+
+
+def test_the_text_of_limits_in_fingerprints_names_every_one_and_stays():
+    limits = Limits(seconds=2, workers=1, rest=1, constant_time=False)
+    assert limits.written == (
+        "Limits(seconds=Fraction(2, 1), cpu=Fraction(2, 1), memory=536870912, workers=1, rest=Fraction(1, 1), "
+        "reading=Fraction(5, 1), constant_time=False, isolation='kernel')"
+    )
+    assert [f"{field.name}=" in limits.written for field in fields(Limits)] == [True] * len(fields(Limits))

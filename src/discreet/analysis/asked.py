@@ -76,9 +76,6 @@ class TablePlan(Priced, Protocol):
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
 
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-
     def randomize(self, exact: Any) -> Any:
         """The exact integers with fresh noise."""
 

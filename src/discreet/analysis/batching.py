@@ -22,7 +22,8 @@ from discreet.catalog import Catalog
 from discreet.conversion import rho_of
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, probability, shown, units_down
-from discreet.pushdown import Pushdown, canonical, digest
+from discreet.fingerprint import canonical
+from discreet.pushdown import Pushdown
 from discreet.slice import Slice
 from discreet.unit import Unit
 
@@ -70,11 +71,6 @@ class BatchPlan:
     def description(self) -> str:
         """What the ledger keeps of it."""
         return canonical(tuple(part.pushdown for part in self.parts))
-
-    def question(self, circumstances: str) -> str:
-        """The name of this batch: the same questions in the same order, at the same price."""
-        asked = tuple(part.question(circumstances) for part in self.parts)
-        return digest(("batch", *asked, events.canonical(self.event)))
 
 
 def analyze_batch(

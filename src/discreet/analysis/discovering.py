@@ -23,7 +23,7 @@ from discreet.exact import Number, shown
 from discreet.explanation import ExplainedOutput
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
-from discreet.pushdown import CountUnits, Found, Pushdown, digest
+from discreet.pushdown import CountUnits, Found, Pushdown
 from discreet.release import Key, Measured, Output, Release
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -112,11 +112,6 @@ class DiscoveryPlan:
             f"not known; kept by {_WORDS[type(self.rule)]}, for {price}: a key of {half:,} units "
             f"is kept half of the time, one of {often:,} in 95%{least}"
         )
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-        asked = self.answers.question(circumstances)
-        return digest((asked, type(self.rule).__name__, events.canonical(self.event)))
 
     def randomize(self, exact: Found) -> Found:
         """The keys that are kept, with fresh noise on their integers."""

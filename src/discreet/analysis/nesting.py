@@ -26,7 +26,7 @@ from discreet.catalog import Catalog, ColumnType, Value
 from discreet.errors import KeysError
 from discreet.exact import Number
 from discreet.explanation import ExplainedOutput
-from discreet.pushdown import CountRows, Pushdown, digest
+from discreet.pushdown import CountRows, Pushdown
 from discreet.release import Key, Measured, Output, Release
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -78,11 +78,6 @@ class NestedPlan:
             f"{self.name}: clamped at zero, and fitted again",
             f"{self.name}: rounded to whole rows from the top down, sums kept",
         )
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-        asked = (self.dataset, self.unit, self.pushdown, self.name, self.measure)
-        return digest((circumstances, "hierarchy", *asked, events.canonical(self.event)))
 
     def combined(self, exact: Noisy) -> list[list[int]]:
         """The counts of every level, from those of the cells."""

@@ -14,11 +14,12 @@ from discreet.analysis.asked import Labels, PublicKeys
 from discreet.analysis.combining import terms
 from discreet.analysis.dispersing import KINDS, Box, Width
 from discreet.analysis.measures import Recipe
-from discreet.analysis.sensitivity import Drawn, Sensitivity
+from discreet.analysis.sensitivity import DRAWN_FORMS, Drawn, Sensitivity
 from discreet.answers import Factors
 from discreet.explanation import ExplainedOutput
+from discreet.fingerprint import canonical
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.pushdown import Integers, Pushdown, SumSteps, canonical, digest
+from discreet.pushdown import Integers, Pushdown, SumSteps
 from discreet.release import Figure, Measured, Output
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -111,13 +112,6 @@ class PrivatePlan(PublicKeys):
         """How the measures of an output are read off the noisy integers, in the order of its recipe."""
         return [self._reading(self.readings[part.measure]) for part in made.parts]
 
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-        drawn = tuple(noised.measure for noised in self.noised)
-        asked = (self.dataset, self.unit, self.pushdown, self.group_columns, self.recipes, drawn)
-        shown = (self.labels,) if self.labels else ()
-        return digest((circumstances, *asked, *shown, events.canonical(self.event)))
-
     def combined(self, exact: Steps) -> list[list[int]]:
         """The integers that get noise, from those of an engine."""
         columns = dict(zip(self.pushdown.measures, exact, strict=True))
@@ -132,7 +126,7 @@ class PrivatePlan(PublicKeys):
         """The raw noisy integers, with what a reader needs to reuse them."""
         return tuple(
             Measured(
-                measure=canonical(n.measure),
+                measure=canonical(n.measure, DRAWN_FORMS),
                 mechanism="discrete Laplace" if isinstance(n.mechanism, Laplace) else "discrete Gaussian",
                 scale=n.mechanism.scale if isinstance(n.mechanism, Laplace) else n.mechanism.sigma,
                 l1=n.sensitivity.l1,

@@ -25,8 +25,9 @@ from discreet.analysis.sensitivity import Sensitivity
 from discreet.catalog import Catalog, ColumnType
 from discreet.exact import Number
 from discreet.explanation import ExplainedOutput
+from discreet.fingerprint import canonical
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.pushdown import CountRows, Pushdown, canonical, digest
+from discreet.pushdown import CountRows, Pushdown
 from discreet.release import Key, Measured, Output, Release
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -76,11 +77,6 @@ class RangePlan:
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
         return (f"{self.name}: bins by least squares, added up and rounded to whole rows",)
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-        asked = (self.dataset, self.unit, self.pushdown, self.column, self.name, self.shown, self.workload.pairs)
-        return digest((circumstances, "ranges", *asked, self.strategy.places, events.canonical(self.event)))
 
     def combined(self, exact: Noisy) -> list[list[int]]:
         """The integers that get noise, from the counts of the bins."""

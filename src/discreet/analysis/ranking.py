@@ -21,7 +21,7 @@ from discreet.catalog import Catalog
 from discreet.errors import UnsupportedError
 from discreet.exact import Number, shown
 from discreet.explanation import ExplainedOutput
-from discreet.pushdown import Pushdown, digest
+from discreet.pushdown import Pushdown
 from discreet.release import Figure, Key, Measured, Output, Release
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -91,12 +91,6 @@ class RankPlan:
         if isinstance(self.way, ranks.ByChoice):
             return ()
         return tuple(f"{one.name}: read off counts that were made consistent by least squares" for one in self.sought)
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question."""
-        found = tuple((one.name, one.probability) for one in self.sought)
-        asked = (self.dataset, self.unit, self.pushdown, self.group_columns, found, self.low, self.grid, self.way.name)
-        return digest((circumstances, *asked, events.canonical(self.event)))
 
     def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """What the way makes of the counts, with fresh noise."""

@@ -18,9 +18,10 @@ from discreet import events
 from discreet.analysis.allocation import MechanismName, Spending
 from discreet.analysis.sensitivity import Sensitivity, sensitivity
 from discreet.catalog import ColumnType
+from discreet.fingerprint import canonical
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisected
-from discreet.pushdown import CountRows, Read, SumSteps, canonical
+from discreet.pushdown import CountRows, Read, SumSteps
 from discreet.release import Measured
 from discreet.unit import Caps, Neighbours
 from discreet.workloads.tree import Tree

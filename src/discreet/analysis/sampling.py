@@ -18,8 +18,9 @@ from discreet.analysis.pushing import pushed
 from discreet.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.exact import Number, rational, shown, sqrt_down, whole
+from discreet.fingerprint import digest
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
-from discreet.pushdown import CountRows, Keys, Pushdown, Term, digest
+from discreet.pushdown import CountRows, Keys, Pushdown, Term
 from discreet.slice import Slice
 from discreet.unit import Unit
 
@@ -58,12 +59,6 @@ class SampledPlan:
     def event(self) -> events.Event:
         """What a release does, for the accountants."""
         return self.mechanism.event()
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question; two functions are the same where their bytes are."""
-        asked = (self.dataset, self.unit, self.pushdown, tuple(self.columns.items()), self.chunks, self.name)
-        made = (self.function, self.default, self.mechanism)
-        return digest((circumstances, *asked, *made, events.canonical(self.event)))
 
     def randomize(self, answers: Sequence[Fraction]) -> Drawn:
         """One noisy number from the answers of all chunks."""

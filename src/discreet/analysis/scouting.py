@@ -56,7 +56,7 @@ from discreet.catalog import Catalog, ColumnType
 from discreet.errors import KeysError, ParameterError, UnsupportedError
 from discreet.exact import Number, shown, units_down
 from discreet.explanation import ExplainedOutput
-from discreet.pushdown import CountRows, Integers, Keys, Pushdown, SumSteps, digest
+from discreet.pushdown import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.release import Key, Measured, Output, Release
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
@@ -133,11 +133,6 @@ class ScoutPlan:
         )
         means = [o.name for o in self._scouted if isinstance(o.measure, plan.Scouted) and _is_mean(o.measure)]
         return found, *(f"{name}: clamped to its bounds" for name in means)
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
-        asked = (self.dataset, self.unit, self.pushdown, self.query.outputs, self.query.grouping, self.grid)
-        return digest((circumstances, *asked, events.canonical(self.event)))
 
     def within(self, bounds: Bounds | None) -> PrivatePlan:
         """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""

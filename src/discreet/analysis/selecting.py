@@ -24,7 +24,7 @@ from discreet.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnsupportedError
 from discreet.exact import Number, sqrt_down, whole
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
-from discreet.pushdown import Pushdown, digest
+from discreet.pushdown import Pushdown
 from discreet.slice import Slice
 from discreet.unit import Caps, Neighbours, Unit
 
@@ -54,13 +54,6 @@ class SelectionPlan:
     def event(self) -> events.Event:
         """What a selection does, for the accountants."""
         return self.mechanism.event()
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question."""
-        ordered = None if self.contest.side == "equal" else self.contest.candidates
-        scored = (self.contest.side, ordered, self.factors, self.target, self.denominator)
-        asked = (self.dataset, self.unit, self.pushdown, *scored, type(self.mechanism).__name__)
-        return digest((circumstances, *asked, events.canonical(self.event)))
 
     def scores(self, exact: Sequence[Sequence[int]]) -> list[int]:
         """The exact scores, in the order of the candidates, in steps that make them whole."""

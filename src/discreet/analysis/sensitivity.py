@@ -9,6 +9,7 @@ The lemma test (tests/guarantees) holds every rule against the engines, from bot
 from dataclasses import dataclass
 
 from discreet.analysis.bounding import Spread, presence, spread
+from discreet.fingerprint import FORMS, Form, Forms
 from discreet.pushdown import CountRows, CountUnits, CountValues, Integers, SumSteps
 from discreet.unit import Caps, Neighbours
 
@@ -34,6 +35,9 @@ class Offset:
 
 
 Drawn = Integers | Offset
+
+DRAWN_FORMS: Forms = {**FORMS, Offset: Form("offset", "Offset", "measure carrier factor offset")}
+"""How measures are written in releases and in format 0."""
 
 
 def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours, parts: int = 1) -> Sensitivity:

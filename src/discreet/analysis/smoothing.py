@@ -30,7 +30,7 @@ from discreet.mechanisms.smooth import (
     Smooth,
     Steps,
 )
-from discreet.pushdown import Pushdown, digest
+from discreet.pushdown import Pushdown
 from discreet.slice import Slice
 from discreet.unit import Unit
 
@@ -89,7 +89,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class SmoothPlan:
-    """Everything about such a number that is public before it is drawn."""
+    """Everything about such a number that is public before it is drawn; a proposed bound has no `noise` to choose."""
 
     dataset: str
     unit: Unit
@@ -97,6 +97,7 @@ class SmoothPlan:
     name: str
     reading: Reading
     mechanism: Smooth | ProposeTestRelease
+    noise: NoiseName | None
     made: str
     spending: Spending
     delta: Fraction
@@ -106,15 +107,6 @@ class SmoothPlan:
     def event(self) -> events.Event:
         """What a release does, for the accountants."""
         return self.mechanism.event()
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question."""
-        asked = (self.dataset, self.unit, self.pushdown, self.name, self.reading, self.made, self.mechanism.grid)
-        return digest((circumstances, *asked, self._proposed, events.canonical(self.event)))
-
-    @property
-    def _proposed(self) -> Fraction | None:
-        return self.mechanism.bound if isinstance(self.mechanism, ProposeTestRelease) else None
 
     def randomize(self, exact: Sequence[Sequence[int]]) -> Fraction | None:
         """The noisy number within its range, or None where a test did not pass."""
@@ -153,6 +145,7 @@ def analyze_fitted(
     reading, scope, public, measures = _read(measure, output.name, query, bare, catalog)
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
     grid = _fine(reading.range)
+    name: NoiseName | None = None
     if bound is not None:
         own = positive(delta if delta is not None else 0, "delta")
         mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
@@ -172,6 +165,7 @@ def analyze_fitted(
         name=output.name,
         reading=reading,
         mechanism=mechanism,
+        noise=name,
         made=made,
         spending=spent,
         delta=(budget.conversion_delta if spent.mechanism == "gaussian" else 0) + events.own_delta(mechanism.event()),

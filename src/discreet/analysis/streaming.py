@@ -18,7 +18,8 @@ from discreet.analysis.pushing import pushed
 from discreet.catalog import Catalog
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, whole
-from discreet.pushdown import CountRows, Pushdown, canonical, digest
+from discreet.fingerprint import canonical
+from discreet.pushdown import CountRows, Pushdown
 from discreet.slice import Slice
 from discreet.unit import Unit
 from discreet.workloads.stream import Online
@@ -47,10 +48,6 @@ class StreamPlan:
     def description(self) -> str:
         """What the ledger keeps of it."""
         return canonical(("stream", self.dataset, self.version, self.unit, self.pushdown, self.mechanism))
-
-    def question(self, circumstances: str) -> str:
-        """The name of this kind of stream; every opening is a charge of its own."""
-        return digest((circumstances, self.description))
 
     def places(self, start: object, end: object) -> tuple[int, int]:
         """The bins of a range from one edge up to another, or its refusal."""

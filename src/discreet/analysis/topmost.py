@@ -21,7 +21,7 @@ from discreet.errors import UnsupportedError
 from discreet.exact import Number, sqrt_down, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.keys.top import LIMIT
-from discreet.pushdown import CountRows, CountUnits, Found, Pushdown, digest
+from discreet.pushdown import CountRows, CountUnits, Found, Pushdown
 from discreet.slice import Slice
 from discreet.unit import Caps, Unit
 
@@ -44,11 +44,6 @@ class TopKeysPlan:
     def event(self) -> events.Event:
         """What a selection does, for the accountants."""
         return self.mechanism.event()
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question."""
-        asked = (self.dataset, self.unit, self.pushdown, self.mechanism.limit, self.mechanism.bar)
-        return digest((circumstances, *asked, events.canonical(self.event)))
 
     def randomize(self, exact: Found) -> list[Value]:
         """The chosen keys, best first as far as noise tells."""

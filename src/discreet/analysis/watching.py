@@ -20,8 +20,9 @@ from discreet.analysis.sensitivity import sensitivity
 from discreet.catalog import Catalog
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
+from discreet.fingerprint import canonical
 from discreet.mechanisms.threshold import AboveThreshold
-from discreet.pushdown import Pushdown, canonical, digest, leaves
+from discreet.pushdown import Pushdown, leaves
 from discreet.slice import Slice
 from discreet.unit import Neighbours, Unit
 
@@ -50,10 +51,6 @@ class WatchPlan:
         """What the ledger keeps of it."""
         return canonical(("watch", self.dataset, self.version, self.unit, self.mechanism))
 
-    def question(self, circumstances: str) -> str:
-        """The name of this kind of watch; every opening is a charge of its own."""
-        return digest((circumstances, self.description))
-
 
 @dataclass(frozen=True)
 class WatchedPlan:
@@ -67,10 +64,6 @@ class WatchedPlan:
     def event(self) -> events.Event:
         """Nothing that is charged: the watch was."""
         raise TypeError("a question to a watch has no price of its own")
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question, for the owner's log."""
-        return digest((circumstances, self.dataset, self.pushdown))
 
 
 def analyze_watch(

@@ -20,8 +20,9 @@ from discreet.engines.dialect import Dialect, Stored
 from discreet.engines.sources import Source, unreadable_column
 from discreet.engines.workspace import Workspace
 from discreet.errors import SourceError, UnsupportedError, suggestion
+from discreet.fingerprint import digest
 from discreet.progress import Stage
-from discreet.pushdown import Found, Keys, Pushdown, Scan, SumSteps, Term, digest
+from discreet.pushdown import Found, Keys, Pushdown, Scan, SumSteps, Term
 from discreet.release import KEY_TYPES
 
 MOST_PREPARED = 16

@@ -42,6 +42,9 @@ CHARGE = {
 }
 """What the store is told of a charge, in the order of its function, with the types of SQL."""
 
+FORMER = "former"
+"""Beside it, the fingerprints of the question in earlier formats, with commas: a charge under one is no plain case."""
+
 ANSWER = {
     "name": "text",
     "reservation": "bigint",
@@ -98,6 +101,7 @@ def charge_claim(asked: Asking, least: int) -> tuple[Link, dict[str, object]]:
     )
     asked.times.append(link.time)
     told = {"description": asked.description, "registration": part.registration, "is_fresh": asked.fresh}
+    told |= {FORMER: "" if asked.fresh else ",".join(asked.former)}
     return link, columns | vars(part.cost) | told | {"term": asked.term, "least": least} | _told(link)
 
 

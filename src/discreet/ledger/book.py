@@ -132,17 +132,19 @@ class Ledger:
         description: str,
         registration: int | None = None,
         fresh: bool = False,
+        former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Turn:
         """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit.
 
-        A question that was answered returns its stored answer and is not charged, unless `fresh`; one that somebody
-        else is answering is waited for, at most `patience` seconds. A repeated `request` of the same analyst is always
-        the same charge.
+        `question` is the fingerprint of what is asked, and `former` are those that it had in earlier formats: it is
+        looked up under all of them, and charged under the first. A question that was answered returns its stored answer
+        and is not charged, unless `fresh`; one that somebody else is answering is waited for, at most `patience`
+        seconds. A repeated `request` of the same analyst is always the same charge.
         """
         part = Part(name=name, version=version, event=event, registration=registration)
         asked = {"analyst": analyst, "question": question, "request": request, "description": description}
-        return self.charge_together((part,), **asked, fresh=fresh, patience=patience)  # type: ignore[arg-type]
+        return self.charge_together((part,), **asked, fresh=fresh, former=former, patience=patience)  # type: ignore[arg-type]
 
     def charge_together(
         self,
@@ -153,6 +155,7 @@ class Ledger:
         request: str | None = None,
         description: str,
         fresh: bool = False,
+        former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Turn:
         """T1 for a question over several datasets: all are charged, or none is."""
@@ -164,6 +167,7 @@ class Ledger:
             description=description,
             fresh=fresh,
             term=self._term,
+            former=tuple(former),
         )
         return self._signed(self._waited_for(asked, patience))
 

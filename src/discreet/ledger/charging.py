@@ -1,6 +1,6 @@
 """T1: the same question again, a place in the queue, or a durable charge; all datasets of a question, or none."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,8 @@ from discreet.ledger.text import canonical, digest, document, key, label
 from discreet.ledger.turn import Turn
 
 Check = Callable[[Account], None]
+
+_UNUSABLE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +49,9 @@ class Part:
 class Asking:
     """One question of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
 
-    `times` are those of the links that were made for it, by which it knows its own charge again.
+    `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
+    formats, under which it is looked up as well and never charged. `times` are those of the links that were made for
+    it, by which it knows its own charge again.
     """
 
     parts: tuple[Part, ...]
@@ -57,15 +61,22 @@ class Asking:
     description: str
     fresh: bool
     term: int
+    former: tuple[str, ...] = ()
     times: list[str] = field(default_factory=list)
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
         label(self.analyst, "analyst")
-        key(self.question, "question")
+        for name in self.names:
+            key(name, "question")
         label(self.request, "request")
         object.__setattr__(self, "digest", digest(document(self.description, "description")))
         _refuse_twice([part.name for part in self.parts], [part.name for part in self.parts])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every fingerprint of the question, the present one first."""
+        return (self.question, *self.former)
 
     def claim(self, part: Part) -> dict[str, Any]:
         """The columns of a link that tell of this question to one dataset."""
@@ -91,7 +102,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class _Found:
-    """What T1 reads of one dataset."""
+    """What T1 reads of one dataset; `by_question` has a place for each fingerprint of the question."""
 
     part: Part
     account: Account
@@ -99,7 +110,7 @@ class _Found:
     has_share: bool
     registered: int | None
     by_request: Charged | None
-    by_question: Charged | None
+    by_question: tuple[Charged | None, ...]
 
 
 def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
@@ -144,12 +155,13 @@ def repeated(asked: Asking, ask: Callable[[Statement], list[Row]]) -> Turn | Non
     if asked.fresh or len(asked.parts) > 1:
         return None
     (part,) = asked.parts
-    earlier = statements.charged_in(ask(statements.same_question(part.name, asked.question)))
-    if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, asked):
-        return None
-    if earlier.payload is None:
-        return None
-    return Turn(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
+    for name in asked.names:
+        earlier = statements.charged_in(ask(statements.same_question(part.name, name)))
+        if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, asked):
+            continue
+        if earlier.payload is not None:
+            return Turn(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
+    return None
 
 
 def _questions(part: Part, asked: Asking) -> list[Statement]:
@@ -158,7 +170,7 @@ def _questions(part: Part, asked: Asking) -> list[Statement]:
         statements.shares_question(part.name, asked.analyst),
         statements.version_question(part.name, part.version),
         statements.request_question(part.name, asked.analyst, asked.request),
-        statements.same_question(part.name, asked.question),
+        *(statements.same_question(part.name, name) for name in asked.names),
     ]
 
 
@@ -189,7 +201,7 @@ def _refuse_twice(asked: list[str], names: list[str]) -> None:
 
 
 def _found(pen: Pen, part: Part, asked: Asking, answers: list[list[Row]]) -> _Found:
-    accounts, shares, versions, by_request, by_question = answers
+    accounts, shares, versions, by_request, *by_question = answers
     account = statements.account_in(pen, part.name, accounts)
     share, has_share = statements.share_in(shares, account.name, asked.analyst)
     return _Found(
@@ -199,7 +211,7 @@ def _found(pen: Pen, part: Part, asked: Asking, answers: list[list[Row]]) -> _Fo
         has_share=has_share,
         registered=versions[0]["registered"] if versions else None,
         by_request=statements.charged_in(by_request),
-        by_question=None if asked.fresh else statements.charged_in(by_question),
+        by_question=() if asked.fresh else tuple(map(statements.charged_in, by_question)),
     )
 
 
@@ -208,8 +220,7 @@ def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
     requested = [each.by_request for each in found]
     if any(requested):
         if not all(
-            each is not None and _is_same(each.link, own.part, asked)
-            for each, own in zip(requested, found, strict=True)
+            each is not None and _is_same(each, own.part, asked) for each, own in zip(requested, found, strict=True)
         ):
             raise ParameterError(
                 f"request {asked.request!r} for another question",
@@ -217,23 +228,49 @@ def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
                 instead="a request key of its own for each question, or request=None",
             )
         return [each for each in requested if each is not None]
-    same = [each.by_question for each in found]
-    if all(
-        each is not None and _is_the_question(each.link, own.part, asked) for each, own in zip(same, found, strict=True)
-    ):
+    ranked = [(_rank(charges, found, asked), charges) for charges in _asked_before(found, asked)]
+    rank, charges = min(ranked, key=lambda pair: pair[0], default=(_UNUSABLE, []))
+    return None if rank == _UNUSABLE else charges
+
+
+def _asked_before(found: list[_Found], asked: Asking) -> Iterator[list[Charged]]:
+    """The charges of the same question under each of its fingerprints, the present one first."""
+    for same in zip(*(each.by_question for each in found), strict=True):
         charges = [each for each in same if each is not None]
-        return charges if len({(each.link.analyst, each.link.request) for each in charges}) == 1 else None
-    return None
+        if len(charges) < len(found) or len({(each.link.analyst, each.link.request) for each in charges}) > 1:
+            continue
+        if all(_is_the_question(each.link, own.part, asked) for each, own in zip(charges, found, strict=True)):
+            yield charges
+
+
+def _rank(charges: list[Charged], found: list[_Found], asked: Asking) -> int:
+    """What an earlier charge is good for: its answer, a wait for it, to be taken over, or nothing."""
+    if any(each.state is State.ANSWERED for each in charges):
+        return 0
+    if not all(each.is_expired for each in charges):
+        return 1
+    alike = all(_is_planned_alike(each.link, own.part, asked) for each, own in zip(charges, found, strict=True))
+    return 2 if alike else _UNUSABLE
 
 
 def _is_the_question(link: Link, part: Part, asked: Asking) -> bool:
-    """Whether an earlier charge was for this very question: the plan, the price, the version, the other datasets."""
-    same = (link.version, link.event, link.digest) == (part.version, part.text, asked.digest)
-    return same and link.detail == asked.detail().get("detail")
+    """Whether a charge under a fingerprint of this question was to the same version and the same other datasets."""
+    return link.version == part.version and link.detail == asked.detail().get("detail")
 
 
-def _is_same(link: Link, part: Part, asked: Asking) -> bool:
-    return link.question == asked.question and _is_the_question(link, part, asked)
+def _is_planned_alike(link: Link, part: Part, asked: Asking) -> bool:
+    """Whether an earlier charge paid for just what would be done now: only then may it be taken over.
+
+    An answer that is stored is repeated whatever was planned for it. An answer that is still to be made is made as it
+    is planned now, so its own event must be the one that was charged.
+    """
+    return (link.event, link.digest) == (part.text, asked.digest)
+
+
+def _is_same(charge: Charged, part: Part, asked: Asking) -> bool:
+    """Whether the charge of a request key was for this question; one that has no outcome yet, also for this plan."""
+    same = charge.link.question in asked.names and _is_the_question(charge.link, part, asked)
+    return same and (charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, asked))
 
 
 def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found]) -> Turn | Waiting:
@@ -262,7 +299,7 @@ def _is_given_up(pen: Pen, asked: Asking, earlier: list[Charged]) -> bool:
 def _without(pen: Pen, charge: Charged, own: _Found) -> _Found:
     """What was found, once the charge of somebody who never came back is forfeited."""
     after = concluding.forfeit_charge(pen, own.account, charge, concluding.EXPIRED)
-    return replace(own, account=after, by_question=None)
+    return replace(own, account=after, by_question=())
 
 
 def _restated(pen: Pen, own: _Found) -> _Found:

@@ -84,6 +84,15 @@ class Limits:
             object.__setattr__(self, name, value)
         self._check()
 
+    @property
+    def written(self) -> str:
+        """The limits as they stand in fingerprints: a text that does not change with the names in this class."""
+        return (
+            f"Limits(seconds={self.seconds!r}, cpu={self.cpu!r}, memory={self.memory!r}, workers={self.workers!r}, "
+            f"rest={self.rest!r}, reading={self.reading!r}, constant_time={self.constant_time!r}, "
+            f"isolation={self.isolation!r})"
+        )
+
     def rounds(self, chunks: int) -> int:
         """How many chunks one lane runs, one after another."""
         return math.ceil(whole(chunks, "chunks") / self.workers)

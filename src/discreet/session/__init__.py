@@ -14,8 +14,10 @@ import pyarrow as pa
 
 from discreet import drafting, hints
 from discreet.accounting.filters import Budget
+from discreet.analysis import identity
 from discreet.analysis.planning import contested
 from discreet.analysis.sampling import AggregateName, analyze_sample
+from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import NoiseName, SmoothPlan, analyze_fitted
 from discreet.analysis.streaming import analyze_stream
 from discreet.analysis.watching import analyze_watch
@@ -25,16 +27,17 @@ from discreet.engines import Statements, public_location, source_of
 from discreet.errors import short_traceback
 from discreet.estimate import Estimate
 from discreet.exact import Number
+from discreet.fingerprint import Question
 from discreet.frame import Frame, Query
 from discreet.ledger import Entry, Ledger
 from discreet.remaining import Remaining, limited
 from discreet.sandbox import Limits, Sandbox, box, parcel
 from discreet.scoring import Score
 from discreet.session import estimating, selecting
-from discreet.session.answering import LEVEL
 from discreet.session.checking import asked_query, confidence_of, contest_of, framed
 from discreet.session.gate import OWNER, Sampling, bottom, table_name
 from discreet.session.releasing import Releasing
+from discreet.session.stored import LEVEL
 from discreet.session.streaming import Ranges
 from discreet.session.watching import Watch
 from discreet.slice import Slice
@@ -167,7 +170,10 @@ class Session(Releasing):
         contest = contest_of(score, candidates)
         budget = self._budget_of(contest.source)
         asked = contested(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
-        payload, repeated = self._asked(asked, request, fresh=fresh)
+        is_listed = isinstance(asked, SelectionPlan) and contest.side == "equal"
+        known = asked.pushdown.keys if is_listed else None
+        question = identity.selection(contest, self._catalog, budget, identity.Price(epsilon, rho), top, known)
+        payload, repeated = self._asked(asked, question, request, fresh=fresh)
         return selecting.restored(payload, asked, level, repeated=repeated)
 
     @short_traceback
@@ -226,7 +232,8 @@ class Session(Releasing):
             "grid": grid,
         }
         budget = self.ledger.budget(name)
-        return Watch(self, analyze_watch(name, self._catalog, budget, words, epsilon=epsilon, rho=rho))
+        asked = analyze_watch(name, self._catalog, budget, words, epsilon=epsilon, rho=rho)
+        return Watch(self, asked, identity.watch(name, self._catalog, budget, identity.Price(epsilon, rho), words))
 
     @short_traceback
     def stream(
@@ -252,8 +259,10 @@ class Session(Releasing):
         source = framed(table)
         words: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho}
-        budget = self._budget_of(source)
-        return Ranges(self, analyze_stream(source, column, tuple(edges), self._catalog, budget, **words, **price))
+        budget, known = self._budget_of(source), tuple(edges)
+        asked = analyze_stream(source, column, known, self._catalog, budget, **words, **price)
+        paid = identity.Price(epsilon, rho)
+        return Ranges(self, asked, identity.stream(source, column, known, self._catalog, budget, paid, **words))
 
     @short_traceback
     def smooth(
@@ -276,7 +285,8 @@ class Session(Releasing):
         budget = self._budget_of(valid.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
         asked = analyze_fitted(valid, self._catalog, budget, noise=noise, **price)
-        return self._estimated(asked, CONFIDENCE, request, fresh=fresh)
+        question = identity.estimate(valid, self._catalog, budget, identity.Price(**price), noise=noise, bound=None)
+        return self._estimated(asked, question, CONFIDENCE, request, fresh=fresh)
 
     @short_traceback
     def propose(
@@ -299,7 +309,8 @@ class Session(Releasing):
         budget = self._budget_of(valid.source)
         price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
         asked = analyze_fitted(valid, self._catalog, budget, bound=bound, **price)
-        return self._estimated(asked, confidence, request, fresh=fresh)
+        question = identity.estimate(valid, self._catalog, budget, identity.Price(**price), noise=None, bound=bound)
+        return self._estimated(asked, question, confidence, request, fresh=fresh)
 
     @short_traceback
     def sample(
@@ -334,24 +345,21 @@ class Session(Releasing):
         """
         packed, allowed = parcel.packed(function, self._modules), box.checked(limits)
         source = framed(table)
-        asked = analyze_sample(
-            source,
-            self._catalog,
-            self._budget_of(source),
-            columns=columns,
-            chunks=chunks,
-            bounds=bounds,
-            function=(packed.name, packed.digest),
-            runs=repr(allowed),
-            aggregate=aggregate,
-            default=default,
-            grid=grid,
-            epsilon=epsilon,
-            rho=rho,
-        )
+        budget = self._budget_of(source)
+        words: dict[str, Any] = {
+            "columns": columns,
+            "chunks": chunks,
+            "bounds": bounds,
+            "aggregate": aggregate,
+            "default": default,
+            "grid": grid,
+        }
+        made: dict[str, Any] = {"function": (packed.name, packed.digest), "runs": allowed.written}
+        asked = analyze_sample(source, self._catalog, budget, **words, **made, epsilon=epsilon, rho=rho)
+        question = identity.sample(source, self._catalog, budget, identity.Price(epsilon, rho), **words, **made)
         bound = self._prepared_chunks(asked)
         with Sandbox(packed, limits=allowed) as opened:
-            payload, repeated = self._asked(asked, request, fresh=fresh, prepared=Sampling(bound, opened))
+            payload, repeated = self._asked(asked, question, request, fresh=fresh, prepared=Sampling(bound, opened))
         return estimating.restored(payload, asked, confidence_of(CONFIDENCE), repeated=repeated)
 
     @short_traceback
@@ -386,9 +394,11 @@ class Session(Releasing):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def _estimated(self, asked: SmoothPlan, confidence: Number, request: str | None, *, fresh: bool) -> Estimate:
+    def _estimated(
+        self, asked: SmoothPlan, question: Question, confidence: Number, request: str | None, *, fresh: bool
+    ) -> Estimate:
         level = confidence_of(confidence)
-        payload, repeated = self._asked(asked, request, fresh=fresh)
+        payload, repeated = self._asked(asked, question, request, fresh=fresh)
         return estimating.restored(payload, asked, level, repeated=repeated)
 
 

@@ -13,13 +13,14 @@ from discreet.analysis.selecting import SelectionPlan
 from discreet.analysis.smoothing import SmoothPlan
 from discreet.analysis.topmost import TopKeysPlan
 from discreet.engines import Workspace
+from discreet.events import Event
 from discreet.ledger import Receipt
 from discreet.release import Release
 from discreet.session import estimating, selecting
 from discreet.session.gate import Asked, Gate
+from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
-LEVEL = Fraction(19, 20)
 BATCH = "batch"
 
 
@@ -33,10 +34,10 @@ class Answering(Gate):
                 return estimating.body(asked, drawn.value, receipt, LEVEL, is_private=self._is_private, made=drawn.made)
             case SelectionPlan():
                 places = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return selecting.body(places, receipt, is_private=self._is_private)
+                return selecting.body(asked, places, receipt, is_private=self._is_private)
             case TopKeysPlan():
                 found = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return selecting.body_of_keys(found, receipt, is_private=self._is_private)
+                return selecting.body(asked, found, receipt, is_private=self._is_private)
             case SmoothPlan():
                 value = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return estimating.body(asked, value, receipt, LEVEL, is_private=self._is_private)
@@ -87,17 +88,28 @@ class Answering(Gate):
 
 def restored(payload: bytes, private: TablePlan, confidence: Fraction, *, repeated: bool) -> Release:
     """The stored release, with its margins at the confidence asked for: they follow from what is stored."""
-    return _at(json.loads(payload), private, confidence, repeated=repeated)
+    return _at(json.loads(payload), private, private.event, confidence, repeated=repeated)
 
 
 def restored_batch(payload: bytes, asked: BatchPlan, confidence: Fraction, *, repeated: bool) -> list[Release]:
     """The stored releases of a batch, in the order of its questions."""
     stored = zip(json.loads(payload)[BATCH], asked.parts, strict=True)
-    return [_at(data, part, confidence, repeated=repeated) for data, part in stored]
+    return [_at(data, part, asked.event, confidence, repeated=repeated) for data, part in stored]
 
 
-def _at(data: dict[str, Any], private: TablePlan, confidence: Fraction, *, repeated: bool) -> Release:
+def _at(data: dict[str, Any], private: TablePlan, event: Event, confidence: Fraction, *, repeated: bool) -> Release:
+    """The release as it was stored; at another confidence, only where its noise is the one that is planned now."""
     release = replace(Release.from_json(data), repeated=repeated)
     if release.confidence == confidence:
         return release
+    if not is_charged_for(release.receipt, event) or not _is_read_alike(release, private):
+        raise planned_otherwise(confidence)
     return replace(release, outputs=private.outputs(private.stored(release), confidence), confidence=confidence)
+
+
+def _is_read_alike(release: Release, private: TablePlan) -> bool:
+    """Whether the plan would have measured just what the release holds, with the same noise."""
+    try:
+        return private.measured(private.stored(release)) == release.measured
+    except (IndexError, KeyError, TypeError, ValueError):  # other columns than this plan has
+        return False

@@ -10,6 +10,7 @@ from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.smoothing import SmoothPlan
 from discreet.estimate import Estimate, Figure
 from discreet.ledger import Receipt
+from discreet.session.stored import is_charged_for, planned_otherwise
 from discreet.version import __version__
 
 Estimated = SmoothPlan | SampledPlan
@@ -43,9 +44,12 @@ def body(
 
 def restored(payload: bytes, asked: Estimated, confidence: Fraction, *, repeated: bool) -> Estimate:
     """The stored estimate, with its margin at the confidence asked for."""
-    stored = Estimate.from_json(json.loads(payload))
-    margin = None if stored.value is None else _margin(asked, confidence)
-    return replace(stored, margin=margin, confidence=confidence, repeated=repeated)
+    stored = replace(Estimate.from_json(json.loads(payload)), repeated=repeated)
+    if stored.confidence == confidence or stored.value is None:
+        return replace(stored, confidence=confidence)
+    if not is_charged_for(stored.receipt, asked.event) or not stored.made.startswith(asked.made):
+        raise planned_otherwise(confidence)
+    return replace(stored, margin=_margin(asked, confidence), confidence=confidence)
 
 
 def _margin(asked: Estimated, confidence: Fraction) -> Figure | None:

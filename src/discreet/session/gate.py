@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from discreet import drafting, plan
 from discreet.accounting.filters import Budget, Cost
+from discreet.analysis import format_0
 from discreet.analysis.batching import BatchPlan
 from discreet.analysis.sampling import SampledPlan
 from discreet.analysis.streaming import StreamPlan
@@ -26,17 +27,17 @@ from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, e
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import whole
+from discreet.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.frame import Query
 from discreet.home import home
 from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.progress import shown_while
-from discreet.pushdown import Pushdown, Scan, canonical
+from discreet.pushdown import Pushdown, Scan
 from discreet.sandbox import Sandbox
 from discreet.sandbox.modules import allowed
 from discreet.session.public import refuse_protected_rows
 from discreet.session.watching import Stream
-from discreet.version import __version__
 
 log = logging.getLogger("discreet")
 
@@ -57,9 +58,6 @@ class Asked(Protocol):
     @property
     def event(self) -> Event:
         """What an answer does, for the accountants."""
-
-    def question(self, circumstances: str) -> str:
-        """The name of this question: two calls that ask the same thing of the same version share it."""
 
 
 class Sampling(NamedTuple):
@@ -179,25 +177,26 @@ class Gate(ABC):
                     "exact row counts of every query are in %s: keep them from analysts, or turn them off", place
                 )
 
-    def _circumstances(self, *names: str, states: States = ()) -> str:
+    def _context(self, *names: str, states: States = ()) -> Context:
         """What two askings must share, beside the question, for the answer of one to be that of the other."""
-        noise = "with noise" if self._is_private else "without noise"
-        registered = " and ".join(str(self._registrations[name]) for name in names)
-        beside = "".join(f", {name!r} {state}" for name, state in states)
-        return f"{__version__}, registered {registered}, {noise}{beside}"
+        registered = tuple((name, self._registrations[name]) for name in names)
+        return Context(registered, self._is_private, states)
 
     def _budget_of(self, relation: plan.Relation) -> Budget:
         """The promise of the table at the bottom of a chain, read once from the ledger."""
         return self.ledger.budget(self._the_table(bottom(relation)))
 
-    def _asked(self, asked: Asked, request: str | None, *, fresh: bool, prepared: Any = None) -> tuple[bytes, bool]:
+    def _asked(
+        self, asked: Asked, question: Question, request: str | None, *, fresh: bool, prepared: Any = None
+    ) -> tuple[bytes, bool]:
         """Prepare, then charge and answer: the stored bytes, and whether they were there before."""
         if not isinstance(fresh, bool):
             raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
         ready = self._prepared(asked) if prepared is None else prepared
         names = [name for name, _ in datasets(asked)]
-        question = asked.question(self._circumstances(*names, states=states_of(ready)))
-        return self._answered(asked, ready, question, request, fresh=fresh)
+        context = self._context(*names, states=states_of(ready))
+        known_by = Fingerprints(fingerprint(question, context), (format_0.fingerprint(asked, context),))  # type: ignore[arg-type]
+        return self._answered(asked, ready, known_by, request, fresh=fresh)
 
     def _fits_others(self, asked: Asked, cost: Cost) -> bool:
         """Whether the other tables that an answer would be charged to have room for it, and the analyst's quotas."""
@@ -223,7 +222,7 @@ class Gate(ABC):
             )
 
     def _answered(
-        self, private: Asked, prepared: Prepared | Sampling, question: str, request: str | None, *, fresh: bool
+        self, private: Asked, prepared: Prepared | Sampling, question: Fingerprints, request: str | None, *, fresh: bool
     ) -> tuple[bytes, bool]:
         """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
         while True:
@@ -233,7 +232,8 @@ class Gate(ABC):
                     for name, version in datasets(private)
                 ],
                 analyst=self.analyst,
-                question=question,
+                question=question.current,
+                former=question.former,
                 request=request,
                 description=_description(private, states_of(prepared)),
                 fresh=fresh,
@@ -241,7 +241,7 @@ class Gate(ABC):
             if turn.payload is not None:
                 return turn.payload, True
             try:
-                return self._made_and_stored(private, prepared, question, turn), False
+                return self._made_and_stored(private, prepared, question.current, turn), False
             except SupersededError:
                 fresh = False
 
@@ -265,7 +265,7 @@ class Gate(ABC):
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
-    def _opened(self, asked: WatchPlan | StreamPlan, ready: Prepared | None) -> Turn:
+    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: Prepared | None) -> Turn:
         """Charge a watch or a stream as a whole; every opening is a charge of its own."""
         self._refuse_gone()
         states = states_of(ready)
@@ -274,7 +274,7 @@ class Gate(ABC):
             version=asked.version,
             analyst=self.analyst,
             event=asked.event,
-            question=asked.question(self._circumstances(asked.dataset, states=states)),
+            question=fingerprint(question, self._context(asked.dataset, states=states)),
             description=_beside_public(asked.description, states),
             registration=self._registrations[asked.dataset],
             fresh=True,

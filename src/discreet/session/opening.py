@@ -16,6 +16,7 @@ from discreet.analysis.asked import guarantee
 from discreet.analysis.streaming import StreamPlan
 from discreet.analysis.watching import WatchPlan
 from discreet.errors import BudgetError, Failure, UnsupportedError, public_class, short_traceback
+from discreet.fingerprint import Question
 from discreet.ledger import Receipt, SupersededError, Turn
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class Opening(ABC):
     what = "watch"
     example = "with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch: ..."
 
-    def __init__(self, gate: "Gate", asked: WatchPlan | StreamPlan) -> None:
-        self._gate, self._asked_for = gate, asked
+    def __init__(self, gate: "Gate", asked: WatchPlan | StreamPlan, question: Question) -> None:
+        self._gate, self._asked_for, self._question = gate, asked, question
         self._lock, self._stack = Lock(), ExitStack()
         self._turn: Turn | None = None
         self._stream: Any = None
@@ -55,7 +56,7 @@ class Opening(ABC):
         if self._turn is not None:
             raise self._not_open(f"a {self.what} that was opened before")
         ready = self._ready()
-        self._turn = self._gate._opened(self._asked_for, ready)  # noqa: SLF001 - the gate's own verb
+        self._turn = self._gate._opened(self._asked_for, self._question, ready)  # noqa: SLF001 - the gate's own verb
         try:
             self._stack.enter_context(self._gate.ledger.holding(self._turn))
             self._stream = self._begin(ready)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
-from discreet.analysis import MechanismName
+from discreet.analysis import MechanismName, PrivatePlan, identity
 from discreet.analysis.asked import TablePlan
 from discreet.analysis.batching import analyze_batch
 from discreet.analysis.errors import Sizes, errors_by_group
@@ -17,8 +17,9 @@ from discreet.expected import ErrorsByEpsilon
 from discreet.explanation import BatchExplanation, Explanation
 from discreet.frame import Query
 from discreet.release import Release
-from discreet.session.answering import LEVEL, Answering, restored, restored_batch
+from discreet.session.answering import Answering, restored, restored_batch
 from discreet.session.checking import asked_query, confidence_of, is_batch
+from discreet.session.stored import LEVEL
 
 CONFIDENCE = LEVEL
 
@@ -124,13 +125,18 @@ class Releasing(Answering):
         if is_batch(query, weights=weights, delta=delta):
             plans = [asked_query(each).plan for each in query]
             budget = self._budget_of(plans[0].source)
-            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=weights)
+            shares = None if weights is None else tuple(weights)
+            batch = analyze_batch(plans, self._catalog, budget, **price, delta=delta, weights=shares)
             ready = tuple(self._prepared(part) for part in batch.parts)
-            payload, repeated = self._asked(batch, request, fresh=fresh, prepared=ready)
+            asked_for = identity.batch(plans, self._catalog, budget, identity.Price(**price, delta=delta), shares)
+            payload, repeated = self._asked(batch, asked_for, request, fresh=fresh, prepared=ready)
             return restored_batch(payload, batch, level, repeated=repeated)
         asked = asked_query(query).plan
-        private = planned(asked, self._catalog, self._budget_of(asked.source), **price)
-        payload, repeated = self._asked(private, request, fresh=fresh)
+        budget = self._budget_of(asked.source)
+        private = planned(asked, self._catalog, budget, **price)
+        known = private.pushdown.keys if isinstance(private, PrivatePlan) else None
+        question = identity.table(asked, self._catalog, budget, identity.Price(**price), known)
+        payload, repeated = self._asked(private, question, request, fresh=fresh)
         return restored(payload, private, level, repeated=repeated)
 
     @short_traceback

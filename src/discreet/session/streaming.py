@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.analysis.streaming import StreamPlan
 from discreet.engines import Prepared
 from discreet.errors import public_class, short_traceback
+from discreet.fingerprint import Question
 from discreet.session.opening import Opening
 from discreet.workloads.stream import OnlineStream, Told
 
@@ -26,8 +27,8 @@ class Ranges(Opening):
     what = "stream"
     example = "with session.stream(...) as stream: ..."
 
-    def __init__(self, gate: "Gate", asked: StreamPlan) -> None:
-        super().__init__(gate, asked)
+    def __init__(self, gate: "Gate", asked: StreamPlan, question: Question) -> None:
+        super().__init__(gate, asked, question)
         self._plan = asked
         self._answers: list[tuple[int, int, int, bool]] = []
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from discreet.analysis.watching import WatchedPlan, WatchPlan, analyze_watched
 from discreet.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.fingerprint import Question
 from discreet.frame import Query
 from discreet.mechanisms.threshold import Above, Below
 from discreet.session.checking import asked_query
@@ -48,8 +49,8 @@ class Stream(Protocol):
 class Watch(Opening):
     """A threshold that questions are held against; `with session.watch(...) as watch`. Threads may share it."""
 
-    def __init__(self, gate: "Gate", asked: WatchPlan) -> None:
-        super().__init__(gate, asked)
+    def __init__(self, gate: "Gate", asked: WatchPlan, question: Question) -> None:
+        super().__init__(gate, asked, question)
         self._plan = asked
         self._asked = 0
         self._above: list[int] = []

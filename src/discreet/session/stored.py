@@ -1,0 +1,33 @@
+"""Stored answers speak for themselves: when today's plan may say more about one, and when it may not.
+
+An answer is found by what was asked, so the planner may by now choose other noise for the same question. What the
+answer says of itself, its margins at the stored confidence, its guarantee and its receipt, is repeated as it stands.
+Margins at another confidence are computed from the noise, and that is known from the plan only where the plan is still
+the one that was charged.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet import events
+from discreet.errors import UnsupportedError
+from discreet.exact import shown
+
+LEVEL = Fraction(19, 20)
+"""The confidence at which margins are stored."""
+
+
+def is_charged_for(receipt: Mapping[str, Any], event: events.Event) -> bool:
+    """Whether a stored receipt is for the event that is planned now."""
+    return bool(receipt["event"] == events.canonical(event))
+
+
+def planned_otherwise(confidence: Fraction) -> UnsupportedError:
+    """The refusal of margins that would be those of other noise."""
+    level = shown(100 * LEVEL)
+    return UnsupportedError(
+        f"confidence={shown(confidence)} for a stored answer with its margins at {level}%",
+        because="it was made with other noise than is planned for this question now",
+        instead=f"confidence={shown(LEVEL)}, or fresh=True for an answer and a charge of its own",
+    )
