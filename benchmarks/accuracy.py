@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from discreet.analysis import PrivatePlan, analyze, balancing
-from discreet.catalog import Catalog
-from discreet.release import Output
+from discreet.catalog.catalog import Catalog
+from discreet.planner.budget import shares
+from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.release.release import Output
 
 EPSILON, DELTA = 1, 1e-9
 MAX_GROUPS, MAX_ROWS_PER_GROUP = 5, 4
@@ -95,11 +96,11 @@ def expected(catalog: Catalog, truth: Columns) -> dict[str, float]:
 
 def with_equal_shares(catalog: Catalog, truth: Columns) -> dict[str, float]:
     """The same, where each output has noise of its own for an equal share."""
-    worthwhile, balancing.WORTHWHILE = balancing.WORTHWHILE, Fraction(0)
+    worthwhile, shares.WORTHWHILE = shares.WORTHWHILE, Fraction(0)
     try:
         return expected(catalog, truth)
     finally:
-        balancing.WORTHWHILE = worthwhile
+        shares.WORTHWHILE = worthwhile
 
 
 def measure(rows: pa.Table, given: argparse.Namespace, missing: dict[str, int]) -> None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import binom
 
-from discreet.auditing import bounds
 from discreet.auditing.claims import Claim, claim
 from discreet.auditing.finding import Finding
-from discreet.auditing.statistical import audit
+from discreet.auditing.statistical import bounds
+from discreet.auditing.statistical.audit import audit
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.testing import generator
 

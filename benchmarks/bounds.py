@@ -20,7 +20,7 @@ import numpy as np
 from pyarrow import csv
 
 import discreet as dp
-from discreet.analysis.planning import planned
+from discreet.planner.registry import planned
 from discreet.plots import canvas
 
 COLUMNS = ("Capital Gain", "Capital Loss", "Age", "Hours per week", "fnlwgt")

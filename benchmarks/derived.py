@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dp
-from discreet.reckoning.derived import Derived
+from discreet.release.postprocessing.derived import Derived
 
 WARDS = ["cardiology", "emergency", "maternity", "oncology", "paediatrics", "surgery"]
 SIZES = dict(zip(WARDS, (10_000, 16_000, 2_000, 6_000, 3_000, 11_000), strict=True))

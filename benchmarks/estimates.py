@@ -23,12 +23,12 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet import plots
-from discreet.analysis import analyze
-from discreet.analysis.sampling import SampledPlan, analyze_sample
-from discreet.analysis.selecting import analyze_contest
-from discreet.analysis.smoothing import analyze_fitted
-from discreet.frame import Query, relation_of
 from discreet.mechanisms.smooth.proposing import distance
+from discreet.planner.queries.sample_and_aggregate import SampledPlan, analyze_sample
+from discreet.planner.queries.selection import analyze_contest
+from discreet.planner.queries.smooth_sensitivity import analyze_fitted
+from discreet.planner.queries.tables import analyze
+from discreet.query.frame import Query, relation_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import opendp.prelude as peer
 
-from discreet.analysis.allocation import Spending
-from discreet.analysis.ranks import Layout, Way, by_choice, by_tree
 from discreet.attacks.pictures import Axis, Curve, curves
+from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.quantile import RankSelection
-from discreet.unit import Caps, Neighbours
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.quantile_methods import Layout, Way, by_choice, by_tree
 
 ROOT = Path(__file__).parents[1]
 SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(99, 100))

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet import plots
 from discreet.accounting.filters import Budget
-from discreet.unit import Neighbours
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import ranges
 from discreet.workloads.hierarchy import Hierarchy, Partition
 from discreet.workloads.ranges import Levels, Power, Ranges, Strategy, Weighted

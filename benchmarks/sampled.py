@@ -26,12 +26,12 @@ import numpy as np
 import pyarrow as pa
 from measuring import Timing, once
 
-from discreet.catalog import ColumnType
+from discreet.catalog.catalog import ColumnType
+from discreet.catalog.privacy_unit import Caps
 from discreet.engines import Engine, PreparedChunks, Registered, Workspace, engine_of, source_of
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian
-from discreet.pushdown import CountRows, CountUnits, Keys, MissingUnits, Pushdown, Read, Scan, SumSteps
+from discreet.plan.physical import CountRows, CountUnits, Keys, MissingUnits, Pushdown, Read, Scan, SumSteps
 from discreet.sandbox import Limits, Sandbox
-from discreet.unit import Caps
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 

@@ -22,11 +22,11 @@ import pyarrow as pa
 from measuring import Timing, interleaved
 
 import discreet as dp
-from discreet.analysis import format_0, identity
-from discreet.analysis.selecting import SelectionPlan, analyze_contest
-from discreet.fingerprint import Context, canonical, fingerprint
-from discreet.frame import Query
-from discreet.session import selecting
+from discreet.plan.fingerprint import Context, canonical, fingerprint
+from discreet.planner import format_0, identity
+from discreet.planner.queries.selection import SelectionPlan, analyze_contest
+from discreet.query.frame import Query
+from discreet.session import selections
 
 BUDGET = dp.Budget(epsilon=500, ceiling=500, reason="benchmark on generated rows")
 CONTEXT = Context((("chosen", 1),), is_private=True)
@@ -87,7 +87,7 @@ def parts(session: dp.Session, candidates: list[int]) -> dict[str, Callable[[], 
         "describe it for the ledger": lambda: canonical(asked.pushdown),
         "score": lambda: asked.scores(exact),
         "score and draw": lambda: asked.randomize(exact),
-        "read back": lambda: selecting.restored(payload, asked, Fraction(19, 20), repeated=False),
+        "read back": lambda: selections.restored(payload, asked, Fraction(19, 20), repeated=False),
     }
 
 

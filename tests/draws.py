@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import choice, continuous, events, noise
+from discreet import events
 from discreet.mechanisms.keys import optimal
+from discreet.samplers import categorical, continuous, discrete
 
 BITS = 256
 
@@ -102,13 +103,13 @@ class Recorder:
         self._numbers = itertools.count(1)
         self._given: deque[int] = deque()
         self._bits: deque[int] = deque()
-        patch.setattr(noise, "make_laplace", self._integers(lambda scale, count: Laplace(Fraction(scale), count)))
-        patch.setattr(noise, "make_gaussian", self._integers(lambda sigma, n: Gaussian(Fraction(sigma) ** 2, n)))
-        patch.setattr(choice, "peeled", self._peeled)
-        patch.setattr(choice, "first_kept", self._first_kept)
-        patch.setattr(choice, "flips", self._flips)
-        patch.setattr(choice, "uniform", self._uniform)
-        patch.setattr(choice, "permutation", self._permutation)
+        patch.setattr(discrete, "make_laplace", self._integers(lambda scale, count: Laplace(Fraction(scale), count)))
+        patch.setattr(discrete, "make_gaussian", self._integers(lambda sigma, n: Gaussian(Fraction(sigma) ** 2, n)))
+        patch.setattr(categorical, "peeled", self._peeled)
+        patch.setattr(categorical, "first_kept", self._first_kept)
+        patch.setattr(categorical, "flips", self._flips)
+        patch.setattr(categorical, "uniform", self._uniform)
+        patch.setattr(categorical, "permutation", self._permutation)
         patch.setattr(continuous, "rounded", self._rounded)
         patch.setattr(optimal, "random_bytes", self._random_bytes)
 
@@ -140,15 +141,15 @@ class Recorder:
         self.returned.append(self._given.popleft() if self._given else next(self._numbers))
         return self.returned[-1]
 
-    def _peeled(self, gaps: choice.Gaps, rate: Fraction, count: int) -> list[int]:
+    def _peeled(self, gaps: categorical.Gaps, rate: Fraction, count: int) -> list[int]:
         self.calls.append(Peeled(rate, _listed(gaps), count))
         return list(range(count))
 
-    def _first_kept(self, gaps: choice.Gaps, rate: Fraction) -> int:
+    def _first_kept(self, gaps: categorical.Gaps, rate: Fraction) -> int:
         self.calls.append(FirstKept(rate, _listed(gaps)))
         return 0
 
-    def _flips(self, gaps: choice.Gaps, rate: Fraction) -> Any:
+    def _flips(self, gaps: categorical.Gaps, rate: Fraction) -> Any:
         self.calls.append(Flips(rate, _listed(gaps)))
         return np.ones(len(gaps), dtype=np.bool_)
 
@@ -191,5 +192,5 @@ def _call(leaf: events.Event, count: int) -> Call:
     return Gaussian(leaf.variance, count)
 
 
-def _listed(gaps: choice.Gaps) -> tuple[int, ...]:
+def _listed(gaps: categorical.Gaps) -> tuple[int, ...]:
     return tuple(int(gap) for gap in gaps)

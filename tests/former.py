@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from discreet.analysis import format_0
-from discreet.fingerprint import Context
+from discreet.plan.fingerprint import Context
+from discreet.planner import format_0
 
 
 def former(plan: Any, registration: int = 1) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 import discreet as dp
-from discreet.catalog import Table
+from discreet.catalog.catalog import Table
 from discreet.ledger import SQLiteLedger
 from discreet.sandbox import Limits
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from discreet import choice, continuous, noise
 from discreet.mechanisms import keys
+from discreet.samplers import categorical, continuous, discrete
 
 
 def halve(patch: pytest.MonkeyPatch) -> None:
     """Let every sampler draw with half of its noise."""
     for name in ("make_laplace", "make_gaussian"):
-        patch.setattr(noise, name, _half_as_wide(getattr(noise, name)))
+        patch.setattr(discrete, name, _half_as_wide(getattr(discrete, name)))
     for name in ("peeled", "first_kept", "flips"):
-        patch.setattr(choice, name, _twice_as_steep(getattr(choice, name)))
+        patch.setattr(categorical, name, _twice_as_steep(getattr(categorical, name)))
     patch.setattr(continuous, "rounded", _half_as_far(continuous.rounded))
     patch.setattr(keys.Optimal, "release", _twice_the_epsilon(keys.Optimal.release))
 

@@ -6,12 +6,12 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis import analyze
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
 from discreet.engines import Engine
-from discreet.pushdown import Pushdown
+from discreet.plan.physical import Pushdown
+from discreet.planner.queries.tables import analyze
+from discreet.query import frame
 from servers import PostgresServer
 
 T = frame.table("t")

@@ -23,9 +23,9 @@ import pyarrow.json
 
 import discreet as dp
 from discreet import testing
-from discreet.catalog import ColumnType
+from discreet.catalog.catalog import ColumnType
 from discreet.errors import Refusal
-from discreet.release import Release
+from discreet.release.release import Release
 from raw_pairs import ROW, SCALARS, Form, Pair, Record, pair, raw, wide_pair
 
 KEY = 20_261_116

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import discreet as dp
 import raw_cells
-from discreet.frame import Aggregation, Frame, Query
+from discreet.query.frame import Aggregation, Frame, Query
 from raw_cells import Cell, Pick, as_number, written
 
 Form = Literal["csv", "json", "records"]

@@ -2,10 +2,10 @@
 
 from fractions import Fraction
 
-from discreet.answers import Key, Measured, Output
-from discreet.catalog import ColumnType
+from discreet.catalog.catalog import ColumnType
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.release import Release
+from discreet.release.release import Release
+from discreet.release.values.columns import Key, Measured, Output
 
 NOISES = {
     "discrete Laplace": Laplace.with_scale(scale=12.5, sensitivity=2),

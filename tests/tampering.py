@@ -26,12 +26,13 @@ import psycopg
 from psycopg.rows import dict_row
 
 from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Cost
-from discreet.ledger import Ledger, postgres_store, sqlite_store
-from discreet.ledger.chain import Kind, State, link_of
-from discreet.ledger.recovering import evidence
-from discreet.ledger.statements import Pen
-from discreet.ledger.tally import cost_in, tallies
-from discreet.ledger.verification import Finding, verification
+from discreet.ledger import Ledger
+from discreet.ledger.integrity.recovery import evidence
+from discreet.ledger.integrity.replay import cost_in, tallies
+from discreet.ledger.integrity.verification import Finding, verification
+from discreet.ledger.records.chain import Kind, State, link_of
+from discreet.ledger.stores import postgres, sqlite
+from discreet.ledger.transactions.statements import Pen
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
@@ -101,7 +102,7 @@ def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
         triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             raw.execute(f"DROP TRIGGER {name}")
-        yield Hand(raw, sqlite_store._Work(raw), "rowid")
+        yield Hand(raw, sqlite._Work(raw), "rowid")
         for _, statement in triggers:
             raw.execute(statement)
         raw.execute("COMMIT" if is_kept else "ROLLBACK")
@@ -114,7 +115,7 @@ def _on_postgres(address: str, *, is_kept: bool) -> Iterator[Hand]:
     with psycopg.connect(address, row_factory=dict_row) as raw:
         raw.execute("SET LOCAL session_replication_role = replica")
         raw.execute("SET LOCAL search_path = discreet")
-        hand = Hand(raw, postgres_store._Work(raw), "ctid")
+        hand = Hand(raw, postgres._Work(raw), "ctid")
         if not is_kept:
             for check in raw.execute(ANY_CHECK).fetchall():
                 raw.execute(f"ALTER TABLE {check['of']} DROP CONSTRAINT {check['name']}".encode())

@@ -23,7 +23,7 @@ import psycopg
 import pytest
 
 import discreet as dp
-from discreet.ledger import postgres_schema, sqlite_schema
+from discreet.ledger.stores import postgres_schema, sqlite_schema
 from servers import PostgresServer, postgres_binaries
 
 ROOT = Path(__file__).parent.parent
@@ -374,8 +374,8 @@ def test_the_versions_of_the_ledgers_schema_are_those_of_the_library():
 
 def test_the_schema_of_a_release_is_where_the_pages_say():
     for page in ("README.md", "docs/quickstart.md", "docs/reference/api.md"):
-        assert "discreet.release.schema()" in (ROOT / page).read_text(encoding="utf-8"), page
-    assert (ROOT / "src" / "discreet" / "schemas" / "release-1.json").exists()
+        assert "discreet.release.release.schema()" in (ROOT / page).read_text(encoding="utf-8"), page
+    assert (ROOT / "src" / "discreet" / "release" / "schemas" / "release-1.json").exists()
 
 
 def test_the_glossary_knows_every_option_of_protect():
@@ -389,3 +389,11 @@ if __name__ == "__main__":
     linked = sum(len(list(links(page))) for page in PAGES)
     blocks = sum(len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in RUN)
     print(f"docs: {len(PAGES)} pages, {linked} links, {blocks} blocks run: all as written")
+
+
+def test_the_layers_in_the_page_on_architecture_are_those_that_the_linter_checks():
+    listed = re.search(
+        r"containers = discreet\nlayers =\n((?:    .*\n)+)", (ROOT / ".importlinter").read_text(encoding="utf-8")
+    )
+    assert listed is not None
+    assert f"\n{listed[1]}\n" in (DOCS / "how-it-works.md").read_text(encoding="utf-8")

@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 
 import discreet as dp
-from discreet import analysis, mechanisms, workloads
+from discreet import mechanisms, planner, workloads
 
 TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "discreet"
+REPLACED = {"samplers.categorical", "samplers.continuous"}
 DRAWING = ("release", "open", "ask", "randomize", "find")
 FREE = {"explain", "within"}
-BY_MODULE = {"noise", "choice", "continuous"}
-RECORDED_BITS = {"noise", "choice", "continuous", "mechanisms.keys.optimal"}
+BY_MODULE = {"discrete", "categorical", "continuous"}
+RECORDED_BITS = {"samplers.discrete", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
 # where noise is drawn that carries no data: the simulation of what noise does to a derived figure
-SIMULATED = {"reckoning.simulating"}
+SIMULATED = {"release.postprocessing.simulation"}
 
 
 def marked():
@@ -39,7 +40,7 @@ def classes(package):
 
 def drawing():
     """Classes that something is drawn by: those with a price and a way to draw, that are no base of others."""
-    for package in (mechanisms, analysis, workloads):
+    for package in (mechanisms, planner, workloads):
         for kind in classes(package):
             prices_and_draws = hasattr(kind, "event") and "mechanism" in getattr(kind, "__annotations__", {})
             is_base = inspect.isabstract(kind) or any(each.__module__.startswith("discreet.") for each in subs(kind))
@@ -66,7 +67,7 @@ def modules():
 @pytest.mark.pitfall("B23")
 def test_every_mechanism_and_every_plan_has_a_test_that_records_its_draws():
     needed = set(drawing())
-    assert {"mechanisms.laplace.Laplace", "analysis.nesting.NestedPlan", "workloads.stream.Online"} <= needed
+    assert {"mechanisms.laplace.Laplace", "planner.queries.hierarchy.NestedPlan", "workloads.stream.Online"} <= needed
     assert needed - marked() == set()
 
 
@@ -83,7 +84,7 @@ def test_every_verb_of_a_session_that_is_charged_has_a_test_that_records_its_dra
 @pytest.mark.pitfall("B23")
 def test_what_is_marked_exists():
     names = {name for name in marked() if not name.startswith("session.")}
-    known = {f"{kind.__module__}.{kind.__name__}" for p in (mechanisms, analysis, workloads) for kind in classes(p)}
+    known = {f"{kind.__module__}.{kind.__name__}" for p in (mechanisms, planner, workloads) for kind in classes(p)}
     assert {f"discreet.{name}" for name in names} <= known
 
 
@@ -93,9 +94,9 @@ def test_random_bits_reach_a_release_only_by_what_the_recorder_replaces():
     bits, samplers = set(), set()
     for name, path in modules().items():
         for module, what in imported(path):
-            bits |= {name} if (module, what) == ("entropy", "random_bytes") else set()
-            # the samplers of `noise` are replaced below what it exports, so they may be imported by name
-            samplers |= {name} if module in BY_MODULE - {"noise"} and what[0].islower() else set()
+            bits |= {name} if (module, what) == ("samplers.entropy", "random_bytes") else set()
+            # the samplers of `discrete` are replaced below what it exports, so they may be imported by name
+            samplers |= {name} if module in REPLACED and what[0].islower() else set()
     assert bits == RECORDED_BITS
     assert samplers == set()
 
@@ -106,7 +107,7 @@ def test_only_mechanisms_draw():
         name
         for name, path in modules().items()
         for module, what in imported(path)
-        if (module, what) in {("", each) for each in BY_MODULE} or (module, what[:9]) == ("noise", "discrete_")
+        if (module == "samplers" and what in BY_MODULE) or (module, what[:9]) == ("samplers.discrete", "discrete_")
     }
     others = {name for name in drawing_modules if not name.startswith("mechanisms.")}
     assert others == SIMULATED

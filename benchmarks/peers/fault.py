@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from discreet.auditing.claims import claim
-from discreet.auditing.statistical import audit
+from discreet.auditing.statistical.audit import audit
 
 _LONGEST = 100
 

@@ -8,7 +8,7 @@ import numpy as np
 from peers.fault import Fault, Found, apart, audited
 
 from discreet.auditing.claims import claim
-from discreet.auditing.ourselves import audited_at_once
+from discreet.auditing.self_audit.queries import audited_at_once
 
 KEYS = 100_000
 

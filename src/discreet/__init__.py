@@ -16,7 +16,12 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
     from discreet.accounting.filters import Budget
-    from discreet.aggregates import (
+    from discreet.catalog.catalog import Catalog
+    from discreet.catalog.privacy_unit import ROW
+    from discreet.catalog.time_slice import Slice
+    from discreet.errors import Failure, LedgerError, Refusal
+    from discreet.ledger import Receipt, SQLiteLedger
+    from discreet.query.aggregates import (
         auto_bounds,
         count,
         count_distinct,
@@ -30,60 +35,55 @@ if TYPE_CHECKING:
         sum,  # noqa: A004 - dp.sum is the name that people type
         variance,
     )
-    from discreet.catalog import Catalog
-    from discreet.chosen import Chosen
-    from discreet.errors import Failure, LedgerError, Refusal
-    from discreet.estimate import Estimate
-    from discreet.explanation import Explanation
-    from discreet.frame import table
-    from discreet.guarantee import Guarantee
-    from discreet.histograms import bins
-    from discreet.joins import largest, smallest
-    from discreet.keylists import discover
-    from discreet.ledger import Receipt, SQLiteLedger
-    from discreet.release import Release
-    from discreet.scoring import score
-    from discreet.session import Session, protect
-    from discreet.slice import Slice
-    from discreet.unit import ROW
-    from discreet.verifying import verify
+    from discreet.query.frame import table
+    from discreet.query.histograms import bins
+    from discreet.query.joins import largest, smallest
+    from discreet.query.keys import discover
+    from discreet.query.scores import score
+    from discreet.release.estimate import Estimate
+    from discreet.release.explanation import Explanation
+    from discreet.release.guarantee import Guarantee
+    from discreet.release.release import Release
+    from discreet.release.selection import Chosen
+    from discreet.session.session import Session, protect
+    from discreet.session.verify_joins import verify
 
 _HOMES = {
-    "ROW": "unit",
+    "ROW": "catalog.privacy_unit",
     "Budget": "accounting.filters",
-    "Catalog": "catalog",
-    "Chosen": "chosen",
-    "Estimate": "estimate",
-    "Explanation": "explanation",
+    "Catalog": "catalog.catalog",
+    "Chosen": "release.selection",
+    "Estimate": "release.estimate",
+    "Explanation": "release.explanation",
     "Failure": "errors",
-    "Guarantee": "guarantee",
+    "Guarantee": "release.guarantee",
     "LedgerError": "errors",
     "Receipt": "ledger",
     "Refusal": "errors",
-    "Release": "release",
+    "Release": "release.release",
     "SQLiteLedger": "ledger",
-    "Session": "session",
-    "Slice": "slice",
-    "auto_bounds": "aggregates",
-    "bins": "histograms",
-    "count": "aggregates",
-    "count_distinct": "aggregates",
-    "count_units": "aggregates",
-    "discover": "keylists",
-    "interquartile_range": "aggregates",
-    "largest": "joins",
-    "mean": "aggregates",
-    "median": "aggregates",
-    "protect": "session",
-    "quantile": "aggregates",
-    "quantiles": "aggregates",
-    "score": "scoring",
-    "smallest": "joins",
-    "std": "aggregates",
-    "sum": "aggregates",
-    "table": "frame",
-    "variance": "aggregates",
-    "verify": "verifying",
+    "Session": "session.session",
+    "Slice": "catalog.time_slice",
+    "auto_bounds": "query.aggregates",
+    "bins": "query.histograms",
+    "count": "query.aggregates",
+    "count_distinct": "query.aggregates",
+    "count_units": "query.aggregates",
+    "discover": "query.keys",
+    "interquartile_range": "query.aggregates",
+    "largest": "query.joins",
+    "mean": "query.aggregates",
+    "median": "query.aggregates",
+    "protect": "session.session",
+    "quantile": "query.aggregates",
+    "quantiles": "query.aggregates",
+    "score": "query.scores",
+    "smallest": "query.joins",
+    "std": "query.aggregates",
+    "sum": "query.aggregates",
+    "table": "query.frame",
+    "variance": "query.aggregates",
+    "verify": "session.verify_joins",
 }
 _MODULES = (
     "accounting",
@@ -162,7 +162,7 @@ def __getattr__(name: str) -> object:
 def _unknown(name: str) -> AttributeError:
     if name.startswith("_"):
         return AttributeError(f"module 'discreet' has no attribute {name!r}")
-    hints = importlib.import_module("discreet.hints")
+    hints = importlib.import_module("discreet.query.hints")
     refusal: AttributeError = hints.unknown_call("module 'discreet'", name, hints.MODULE, __all__, "dp.{}")
     return refusal
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet import session
 from discreet.errors import short_traceback
 from discreet.ledger import Ledger, SQLiteLedger
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
+from discreet.session import session
 
 __all__ = ["Session", "generator", "protect"]
 

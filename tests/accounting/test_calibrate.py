@@ -7,9 +7,9 @@ import pytest
 
 from discreet import events
 from discreet.accounting import approximate, calibrate, concentrated, pld, pure, renyi
-from discreet.conversion import rho_of
 from discreet.errors import AccountingError, ParameterError
 from discreet.mechanisms import Laplace
+from discreet.zcdp import rho_of
 
 
 def hundred(scale: Fraction) -> events.Event:

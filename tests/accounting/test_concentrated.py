@@ -10,9 +10,9 @@ from scipy.stats import norm
 
 from discreet import events
 from discreet.accounting import concentrated
-from discreet.conversion import epsilon_of
 from discreet.errors import AccountingError, ParameterError
 from discreet.exact import brief_up
+from discreet.zcdp import epsilon_of
 
 
 def gaussian_epsilon(shift: float, delta: float) -> float:

@@ -23,8 +23,8 @@ from discreet.accounting.filters import (
     Cost,
     cost,
 )
-from discreet.conversion import rho_of
 from discreet.errors import AccountingError, BudgetError, ParameterError
+from discreet.zcdp import rho_of
 
 PROMISE = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 

@@ -7,16 +7,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet import frame, testing
+from discreet import testing
 from discreet.accounting.filters import Budget
 from discreet.auditing import audit, audit_function, check_masses, compare_calls
-from discreet.auditing.clauses import require
-from discreet.auditing.contract import _fresh
-from discreet.auditing.features import Vocabulary
+from discreet.auditing.contracts.clauses import require
+from discreet.auditing.contracts.contract import _fresh
 from discreet.auditing.finding import Finding, Verdict
-from discreet.auditing.lists import neighbouring_lists
-from discreet.auditing.outcomes import Outcomes
+from discreet.auditing.sensitivity.lists import neighbouring_lists
+from discreet.auditing.statistical.features import Vocabulary
+from discreet.auditing.statistical.outcomes import Outcomes
 from discreet.mechanisms import Laplace
+from discreet.query import frame
 
 found = pytest.mark.xfail(strict=True, reason="found by an adversary, not mended yet")
 

@@ -4,8 +4,9 @@ import math
 
 import pytest
 
-from discreet.auditing import claims, evidence, figures
+from discreet.auditing import claims, figures
 from discreet.auditing.finding import Finding, Verdict
+from discreet.auditing.statistical import evidence
 
 EVENT = {"feature": "value", "relation": ">=", "level": 1.0}
 POINTS = [{"level": 1.0, "false_positive": 0.2, "false_negative": 0.6}]

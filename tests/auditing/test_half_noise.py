@@ -8,10 +8,11 @@ tail: about 5 deviations for fitted noise with 500 runs. docs/audit.md has what 
 
 import pytest
 
-from discreet.auditing import fitting, ourselves, suite
-from discreet.auditing.families import audited_family, families
-from discreet.auditing.ourselves import MECHANISMS, cases
-from discreet.auditing.workloads import audited_workload, workloads
+from discreet.auditing.self_audit import queries, suite
+from discreet.auditing.self_audit.mechanisms import audited_family, families
+from discreet.auditing.self_audit.queries import MECHANISMS, cases
+from discreet.auditing.self_audit.workloads import audited_workload, workloads
+from discreet.auditing.statistical import goodness_of_fit
 from discreet.mechanisms import Laplace, keys
 from halved import halve
 
@@ -77,12 +78,12 @@ def test_half_of_the_noise_is_caught_in_every_workload_under_both_relations(half
 def test_half_of_the_noise_is_caught_in_releases_of_every_aggregate(half_noise, is_grouped, place):
     """A quarter of the samples of the quick audit."""
     alike = cases(is_grouped=is_grouped)[place]
-    with ourselves.both(alike[0], suite.QUICK.blocks // QUARTER if is_grouped else 1) as sessions:
+    with queries.both(alike[0], suite.QUICK.blocks // QUARTER if is_grouped else 1) as sessions:
         for case in alike:
             if is_grouped:
-                findings = ourselves.audited_keys(case, sessions, suite.ALARM)
+                findings = queries.audited_keys(case, sessions, suite.ALARM)
             else:
-                findings = ourselves.audited_redrawn(case, sessions, suite.QUICK.redrawn // QUARTER, suite.ALARM)
+                findings = queries.audited_redrawn(case, sessions, suite.QUICK.redrawn // QUARTER, suite.ALARM)
             assert caught(findings), case
 
 
@@ -95,7 +96,7 @@ def test_half_of_the_noise_is_caught_in_whole_releases(half_noise, case):
     Two keys give twice the draws of a release.
     """
     samples = suite.QUICK.whole * 3 // 5 if case.is_grouped else suite.QUICK.whole
-    assert caught(ourselves.audited_whole(case, samples, suite.ALARM))
+    assert caught(queries.audited_whole(case, samples, suite.ALARM))
 
 
 @pytest.mark.full
@@ -103,4 +104,4 @@ def test_half_of_the_noise_is_caught_in_whole_releases(half_noise, case):
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_half_of_the_noise_is_caught_in_every_mechanism_alone(half_noise, name):
     samples = suite.QUICK.mechanism * suite.DRAWS_OF.get(name, 1)
-    assert fitting.check_fit(MECHANISMS[name][0], samples=samples, alarm=suite.ALARM, name=name).is_broken
+    assert goodness_of_fit.check_fit(MECHANISMS[name][0], samples=samples, alarm=suite.ALARM, name=name).is_broken

@@ -111,7 +111,7 @@ def test_another_ending_is_refused(tmp_path):
 
 
 def test_a_real_audit_makes_a_report_with_a_picture():
-    from discreet.auditing.statistical import audit  # noqa: PLC0415 - the layer below it, for this test alone
+    from discreet.auditing.statistical.audit import audit  # noqa: PLC0415 - the layer below it, for this test alone
 
     noise = generator(1)
     found = audit(lambda data, count: data + noise.laplace(0, 0.2, count), 0.0, 1.0, epsilon=1, many=True, samples=400)

@@ -22,7 +22,7 @@ from discreet.cli import app
 from discreet.cli import ledger as ledger_commands
 from discreet.errors import BudgetError, LedgerError, NameNotFoundError, ParameterError
 from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, SQLiteLedger, State, Turn
-from discreet.ledger.postgres_schema import VERSION
+from discreet.ledger.stores.postgres_schema import VERSION
 from servers import SERVICE
 
 COMMANDS = ("show", "history", "verify", "recover", "anchor", "cap", "quota", "rename", "expire", "create", "backup")

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from discreet.cli import app
-from discreet.engines.postgres import source
+from discreet.engines.backends.postgres.engine import source
 from discreet.errors import ParameterError, SourceError
 from servers import PostgresServer
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis import analyze
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
 from discreet.engines import Engine
-from discreet.pushdown import Pushdown
+from discreet.plan.physical import Pushdown
+from discreet.planner.queries.tables import analyze
+from discreet.query import frame
 from opened import ENGINES, Opener, opener
 
 sys.path.insert(0, str(Path(__file__).parent))

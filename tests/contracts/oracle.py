@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from discreet import plan
+from discreet.plan import logical
 
 LARGEST = 1e150
 FLUSHING = 1e-134
@@ -26,19 +26,19 @@ def _limited(number: float | None) -> float | None:
 
 def _raw(node: object, cell: float | None) -> float | None:
     match node:
-        case plan.Column():
+        case logical.Column():
             return _limited(cell)
-        case plan.Literal(constant):
+        case logical.Literal(constant):
             return _limited(float(constant))
-        case plan.Combine(("+" | "-") as sign, left, right):
+        case logical.Combine(("+" | "-") as sign, left, right):
             a, b = _raw(left, cell), _raw(right, cell)
             return None if a is None or b is None else a + b if sign == "+" else a - b
-        case plan.Combine(("*" | "/") as sign, left, right):
+        case logical.Combine(("*" | "/") as sign, left, right):
             a, b = value(left, cell), value(right, cell)
             if a is None or b is None or (sign == "/" and b == 0):
                 return None
             return a * b if sign == "*" else a / b
-        case plan.Cast(operand, _):
+        case logical.Cast(operand, _):
             whole = value(operand, cell)
             return None if whole is None or abs(whole) >= 2.0**63 else float(math.floor(whole + 0.5))
     raise TypeError(type(node).__name__)

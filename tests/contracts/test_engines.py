@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet import frame
 from discreet.errors import SourceError
+from discreet.query import frame
 from opened import KEY
 
 T = frame.table("t")

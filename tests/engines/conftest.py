@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines import Registered, Workspace
-from discreet.engines.postgres import PostgreSQL, source
-from discreet.engines.sources import UNSTATED, Statements
+from discreet.engines.backends.postgres.engine import PostgreSQL, source
+from discreet.engines.sources.source import UNSTATED, Statements
 from postgres_questions import ROWS
 from servers import PostgresServer
 

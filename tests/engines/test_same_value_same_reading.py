@@ -14,10 +14,10 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.filters import Budget
-from discreet.analysis import analyze
-from discreet.catalog import Catalog
-from discreet.engines.inferred import SCALARS
+from discreet.catalog.catalog import Catalog
+from discreet.engines.sources.inferred import SCALARS
 from discreet.errors import SourceError
+from discreet.planner.queries.tables import analyze
 from opened import ENGINES, opener
 
 T = dp.table("t")

@@ -20,12 +20,12 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
-from discreet.auditing import neighbours
-from discreet.auditing.neighbours import LARGE, LARGEST, Row, World
-from discreet.catalog import ColumnType, Table
-from discreet.engines import capping, totals
-from discreet.engines.dialect import Dialect
-from discreet.pushdown import Keys, Pushdown, Read
+from discreet.auditing.sensitivity import neighbours
+from discreet.auditing.sensitivity.neighbours import LARGE, LARGEST, Row, World
+from discreet.catalog.catalog import ColumnType, Table
+from discreet.engines.sql import aggregates, contribution_bounding
+from discreet.engines.sql.dialect import Dialect
+from discreet.plan.physical import Keys, Pushdown, Read
 from opened import Opener
 
 KEY = 20_260_131
@@ -140,17 +140,20 @@ def stacked(question: Pushdown, worlds: int) -> Pushdown:
 @contextmanager
 def one_world_at_a_time(keys: int, groups: int = 1) -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
-    owner, keyed = capping.owner, capping.keyed
+    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed
 
     def owner_in_a_world(scan: Any, dialect: Dialect) -> tuple[str, ...]:
         return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
-        own = {totals.ORDINAL: f"({totals.ORDINAL} % {keys})", totals.WHOLE: f"({totals.WHOLE} % {groups})"}
+        own = {
+            aggregates.ORDINAL: f"({aggregates.ORDINAL} % {keys})",
+            aggregates.WHOLE: f"({aggregates.WHOLE} % {groups})",
+        }
         kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.quoted("world")}
         return keyed(kept, key, scan, dialect)
 
-    with mock.patch.multiple(capping, owner=owner_in_a_world, keyed=keyed_without_world):
+    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):
         yield
 
 

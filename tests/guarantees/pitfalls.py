@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 import discreet as dp
-from discreet.analysis import analyze
+from discreet.planner.queries.tables import analyze
 
 T = dp.table("t")
 BUDGET = dp.Budget(epsilon=1)

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.analysis.planning import planned
+from discreet.planner.registry import planned
 
 GAIN = "Capital Gain"
 TOTAL = 35_089_324

@@ -14,10 +14,10 @@ import pytest
 from scipy import integrate, optimize, stats
 
 import discreet as dp
-from discreet.analysis import analyze
-from discreet.analysis.smoothing import SmoothPlan, analyze_fitted
 from discreet.mechanisms.smooth.proposing import distance
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
+from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_fitted
+from discreet.planner.queries.tables import analyze
 
 PEOPLE, YEARS, ALARM = 32_561, 1_256_257, 1e-6
 TRUTH = YEARS / PEOPLE

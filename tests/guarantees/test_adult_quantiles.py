@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dp
-from discreet.analysis.planning import planned
-from discreet.analysis.ranks import ByChoice
+from discreet.planner.queries.quantile_methods import ByChoice
+from discreet.planner.registry import planned
 
 EPSILON = 0.1
 T = dp.table("adult")

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet import frame
 from discreet.errors import SourceError
+from discreet.query import frame
 
 T = frame.table("t")
 COUNT = T.agg(n=frame.count())

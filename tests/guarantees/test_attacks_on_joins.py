@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, UnsupportedError
 
 INTEGER, TEXT = {"type": "integer"}, {"type": "text"}
@@ -40,7 +40,7 @@ def _in_sqlite(path, tables):
     return dict.fromkeys(tables, str(path))
 
 
-@pytest.mark.guarantee("analysis.joining")
+@pytest.mark.guarantee("planner.resolve.relations")
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 def test_a_column_named_like_the_unit_but_for_its_case_is_not_taken_for_the_unit(engine, tmp_path):
     catalog = _catalog({"pid": INTEGER, "stay": INTEGER}, {"stay": INTEGER, "Pid": INTEGER})
@@ -61,7 +61,7 @@ def test_a_column_named_like_the_unit_but_for_its_case_is_not_taken_for_the_unit
     assert abs(found[0] - found[1]) <= 1
 
 
-@pytest.mark.guarantee("analysis.joining")
+@pytest.mark.guarantee("planner.resolve.relations")
 @pytest.mark.parametrize(
     "build",
     [

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis import analyze
-from discreet.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Workspace, capping, duckdb, source_of
-from discreet.pushdown import Pushdown
+from discreet.catalog.catalog import Catalog
+from discreet.engines import DuckDB, Registered, Workspace, source_of
+from discreet.engines.backends import duckdb
+from discreet.engines.sql import contribution_bounding
+from discreet.plan.physical import Pushdown
+from discreet.planner.queries.tables import analyze
+from discreet.query import frame
 
 KEY = 4_711
 UNITS = 40
@@ -72,7 +74,7 @@ def _without(table: pa.Table, unit: int) -> pa.Table:
     return table.filter(pa.array(table.column("id").to_numpy() != unit))
 
 
-@pytest.mark.guarantee("analysis.bounding")
+@pytest.mark.guarantee("planner.sensitivity.contribution_bounds")
 @pytest.mark.pitfall("A15")
 @pytest.mark.parametrize("caps", CAPS)
 def test_removing_a_unit_changes_no_row_of_any_other_unit(caps, tmp_path):
@@ -147,7 +149,7 @@ def test_rows_whose_hashes_collide_are_still_in_a_total_order(caps, tmp_path):
 @pytest.mark.pitfall("A15")
 def test_an_order_by_position_would_be_caught(tmp_path):
     """The known mistake: without an order of their own, rows that tie are kept as they come."""
-    with _with_hash(lambda *_: "0::UBIGINT"), mock.patch.object(capping, "_own_order", return_value=""):
+    with _with_hash(lambda *_: "0::UBIGINT"), mock.patch.object(contribution_bounding, "_own_order", return_value=""):
         first, *others = _orders({"max_rows": 3}, tmp_path)
     assert any(other != first for other in others)
 

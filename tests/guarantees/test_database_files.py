@@ -30,7 +30,7 @@ def _session(path, kind=dp.protect, **words):
 
 
 @pytest.mark.pitfall("A16")
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.parametrize("collation", ["NOCASE", "NOACCENT", "NOCASE.NOACCENT"])
 def test_text_with_a_collation_is_compared_by_what_it_holds(collation, tmp_path):
     """One person moves one of the 128 spellings of a key, and theirs is not shown for everybody's."""

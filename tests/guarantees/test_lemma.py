@@ -28,16 +28,16 @@ import pyarrow as pa
 import pytest
 from corpus import DECLARED, PUBLIC, Row, Whose, answers, arranged, corpus, neighbours_of, separate_answers, stack
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis import PrivatePlan, Sensitivity, analyze, sensitivity
-from discreet.analysis.bounding import spread
-from discreet.analysis.combining import bases, terms
-from discreet.analysis.sensitivity import Drawn, Offset
-from discreet.catalog import Catalog, ColumnType
-from discreet.engines import capping
-from discreet.pushdown import CountRows, CountUnits, CountValues, Pushdown, Read, SumSteps
-from discreet.unit import Caps, Neighbours
+from discreet.catalog.catalog import Catalog, ColumnType
+from discreet.catalog.privacy_unit import Caps, Neighbours
+from discreet.engines.sql import contribution_bounding
+from discreet.plan.physical import CountRows, CountUnits, CountValues, Pushdown, Read, SumSteps
+from discreet.planner.budget.measurement_basis import bases, terms
+from discreet.planner.queries.tables import PrivatePlan, Sensitivity, analyze, sensitivity
+from discreet.planner.sensitivity.contribution_bounds import spread
+from discreet.planner.sensitivity.sensitivity import Drawn, Offset
+from discreet.query import frame
 from opened import Opener, opener
 
 PAIRS = 2_000
@@ -288,7 +288,7 @@ def _hold(case: Case, how: str, pairs: int, seed: int, place: Path, opened: Open
     """Engine against rule on every pair, and engine against the most that is possible on some pair.
 
     The most of a combination is reached on purpose where rows alone make it; other combinations need missing cells, and
-    tests/analysis/test_sensitivity.py holds their rules against everything that a unit can be.
+    tests/planner/sensitivity/test_sensitivity.py holds their rules against everything that a unit can be.
     """
     private = case.private(how)
     rules, question = _drawn(private)
@@ -317,8 +317,8 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
 EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for how in HOW]
 
 
-@pytest.mark.guarantee("analysis.sensitivity")
-@pytest.mark.guarantee("analysis.bounding")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.contribution_bounds")
 @pytest.mark.pitfall("A8")
 @pytest.mark.pitfall("A9")
 @pytest.mark.pitfall("A10")
@@ -381,13 +381,13 @@ def _rule_and_most(how: Neighbours) -> Iterator[tuple[Caps, int, int, int, Sensi
         yield caps, groups, up, down, rule, _most((up, down, None, 0), caps, groups, how)
 
 
-@pytest.mark.guarantee("analysis.bounding")
+@pytest.mark.guarantee("planner.sensitivity.contribution_bounds")
 def test_added_units_can_do_exactly_what_the_rule_says_under_all_small_caps():
     for *what, rule, most in _rule_and_most(Neighbours.ADD_REMOVE):
         assert {norm: getattr(rule, norm) for norm in NORMS} == {norm: most[norm].value for norm in NORMS}, what
 
 
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.pitfall("A9")
 def test_replaced_units_can_do_at_most_what_the_rule_says_and_exactly_that_where_it_is_tight():
     """L0 and Linf are always reached; L1 and L2 where units have room beside each other, or where up equals down.
@@ -419,11 +419,11 @@ def test_counts_of_units_and_of_values_can_do_exactly_what_the_rule_says(groups,
 
 
 def _broken(**patches: Any) -> AbstractContextManager[Any]:
-    return mock.patch.multiple(capping, **patches)
+    return mock.patch.multiple(contribution_bounding, **patches)
 
 
 def _off_by(rows: int) -> Callable[..., str]:
-    capped = capping.capped
+    capped = contribution_bounding.capped
     return lambda scan, *rest: capped(replace(scan, max_rows=scan.max_rows + rows), *rest)
 
 

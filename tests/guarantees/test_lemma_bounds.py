@@ -18,13 +18,13 @@ import pytest
 from corpus import DECLARED, Row, Whose, answers, arranged, corpus, stack
 
 import discreet as dp
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis.planning import planned
-from discreet.analysis.scouting import ScoutPlan
-from discreet.analysis.seeking import ByCounts, ByGrowth
-from discreet.analysis.sensitivity import sensitivity
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
+from discreet.planner.queries.auto_bounds import ScoutPlan
+from discreet.planner.queries.bound_search import ByCounts, ByGrowth
+from discreet.planner.registry import planned
+from discreet.planner.sensitivity.sensitivity import sensitivity
+from discreet.query import frame
 from opened import Opener, opener
 
 PAIRS = 60
@@ -150,7 +150,7 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
     return opener("duckdb", request)
 
 
-@pytest.mark.guarantee("analysis.scouting")
+@pytest.mark.guarantee("planner.queries.auto_bounds")
 @pytest.mark.pitfall("A9")
 @pytest.mark.parametrize(("case", "how"), EACH)
 def test_bins_and_every_total_that_is_read_off_them_move_by_at_most_their_sensitivity(case, how, tmp_path, duckdb):
@@ -187,7 +187,7 @@ def _hold_growth(case: Case, how: str, pairs: int, place: Path, opened: Opener) 
     assert farthest == side.sensitivity, (case.name, how)
 
 
-@pytest.mark.guarantee("analysis.scouting")
+@pytest.mark.guarantee("planner.queries.auto_bounds")
 @pytest.mark.pitfall("A9")
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 @pytest.mark.parametrize(("case", "how"), EACH)

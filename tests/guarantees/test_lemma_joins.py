@@ -19,13 +19,13 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.filters import Budget
-from discreet.analysis import PrivatePlan, analyze, sensitivity
-from discreet.catalog import Catalog, ColumnType
-from discreet.engines import capping, joining, totals
-from discreet.engines.dialect import Dialect
-from discreet.frame import Frame, Query
-from discreet.pushdown import CountRows, Joined, Pushdown
-from discreet.unit import Neighbours
+from discreet.catalog.catalog import Catalog, ColumnType
+from discreet.catalog.privacy_unit import Neighbours
+from discreet.engines.sql import aggregates, contribution_bounding, joins
+from discreet.engines.sql.dialect import Dialect
+from discreet.plan.physical import CountRows, Joined, Pushdown
+from discreet.planner.queries.tables import PrivatePlan, analyze, sensitivity
+from discreet.query.frame import Frame, Query
 from opened import ENGINES, Opener, opener
 
 PAIRS = {"duckdb": 250, "postgres": 120, "spark": 25, "sqlite": 120}
@@ -241,14 +241,14 @@ def _asking(private: PrivatePlan) -> Pushdown:
 @contextmanager
 def _one_world_at_a_time(keys: int) -> Iterator[None]:
     """Keep the world out of the keyed hash: it is the first column of the unit, whatever it is called there."""
-    keyed = capping.keyed
+    keyed = contribution_bounding.keyed
 
     def without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
-        own = {totals.ORDINAL: f"({totals.ORDINAL} % {keys})"}
+        own = {aggregates.ORDINAL: f"({aggregates.ORDINAL} % {keys})"}
         world = {dialect.quoted(scan.unit[0]), dialect.quoted("world")}
         return keyed({own.get(n, n): kind for n, kind in columns.items() if n not in world}, key, scan, dialect)
 
-    with mock.patch.object(capping, "keyed", without_world):
+    with mock.patch.object(contribution_bounding, "keyed", without_world):
         yield
 
 
@@ -284,7 +284,7 @@ def _hold(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None
             assert found["linf"] == rule.linf, (case.name, how)
 
 
-@pytest.mark.guarantee("analysis.joining")
+@pytest.mark.guarantee("planner.resolve.relations")
 @pytest.mark.pitfall("A8")
 @pytest.mark.pitfall("A9")
 @pytest.mark.parametrize(("case", "how"), EACH)
@@ -308,9 +308,9 @@ def _without_units(join: Joined) -> Joined:
 
 
 def test_a_join_that_forgets_the_unit_is_caught(tmp_path, request):
-    joined = joining._joined
+    joined = joins._joined
     case = next(case for case in CASES if case.name == "two tables of one unit")
-    broken = mock.patch.object(joining, "_joined", lambda base, *rest: joined(_without_units(base), *rest))
+    broken = mock.patch.object(joins, "_joined", lambda base, *rest: joined(_without_units(base), *rest))
     with broken, pytest.raises(AssertionError, match="two tables of one unit"):
         _hold(case, "add_remove", PAIRS["duckdb"], tmp_path, opener("duckdb", request))
 
@@ -318,10 +318,13 @@ def test_a_join_that_forgets_the_unit_is_caught(tmp_path, request):
 def test_a_cap_before_the_join_is_caught(tmp_path, request):
     """A unit's rows are multiplied by a public table: a cap that stood before the join would be too small."""
     case = next(case for case in CASES if case.name == "a public table")
-    capped = capping.capped
+    capped = contribution_bounding.capped
 
     def too_early(scan: Any, *rest: Any) -> str:
         return capped(replace(scan, max_rows=3 * scan.max_rows), *rest)
 
-    with mock.patch.object(capping, "capped", too_early), pytest.raises(AssertionError, match="a public table"):
+    with (
+        mock.patch.object(contribution_bounding, "capped", too_early),
+        pytest.raises(AssertionError, match="a public table"),
+    ):
         _hold(case, "add_remove", PAIRS["duckdb"], tmp_path, opener("duckdb", request))

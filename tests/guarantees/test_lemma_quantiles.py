@@ -21,15 +21,15 @@ import pyarrow as pa
 import pytest
 from corpus import DECLARED, Row, Whose, answers, arranged, corpus, neighbours_of, separate_answers, stack
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis.ranking import RankPlan, analyze_quantiles
-from discreet.analysis.ranks import Layout
-from discreet.analysis.sensitivity import Sensitivity, sensitivity
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.quantile import RankSelection
-from discreet.pushdown import CountRows, Keys
-from discreet.unit import Caps, Neighbours
+from discreet.plan.physical import CountRows, Keys
+from discreet.planner.queries.quantile_methods import Layout
+from discreet.planner.queries.quantiles import RankPlan, analyze_quantiles
+from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
+from discreet.query import frame
 from discreet.workloads.tree import Tree
 from opened import Opener, opener
 
@@ -210,7 +210,7 @@ SMALL_CAPS = [
 ]
 
 
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.pitfall("A9")
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize(("groups", "parts"), [(1, 2), (1, 3), (1, 5), (2, 2), (3, 2)])
@@ -252,8 +252,8 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
 EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for how in HOW]
 
 
-@pytest.mark.guarantee("analysis.sensitivity")
-@pytest.mark.guarantee("analysis.bounding")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.contribution_bounds")
 @pytest.mark.guarantee("mechanisms.quantile.exponential")
 @pytest.mark.pitfall("A8")
 @pytest.mark.pitfall("A9")

@@ -15,9 +15,9 @@ from corpus import DECLARED, PUBLIC, Whose, answers, corpus
 
 import discreet as dp
 from discreet.accounting.filters import Budget
-from discreet.analysis.selecting import analyze_contest
-from discreet.analysis.smoothing import analyze_fitted
-from discreet.catalog import Catalog
+from discreet.catalog.catalog import Catalog
+from discreet.planner.queries.selection import analyze_contest
+from discreet.planner.queries.smooth_sensitivity import analyze_fitted
 from opened import Opener, opener
 
 PAIRS = 300
@@ -56,7 +56,7 @@ def _worlds(question: Any, how: str, engine: str, place: Path, opened: Opener) -
     return [[list(map(int, measure[world])) for measure in exact] for world in range(2 * pairs)]
 
 
-@pytest.mark.guarantee("analysis.selecting")
+@pytest.mark.guarantee("planner.queries.selection")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("caps", CAPS)
@@ -77,7 +77,7 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
     assert farthest
 
 
-@pytest.mark.guarantee("analysis.smoothing")
+@pytest.mark.guarantee("planner.queries.smooth_sensitivity")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("caps", ROWS)

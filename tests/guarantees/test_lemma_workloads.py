@@ -16,14 +16,14 @@ import pyarrow as pa
 import pytest
 from corpus import DECLARED, Whose, answers, arranged, corpus, stack
 
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis.nesting import NestedPlan
-from discreet.analysis.planning import planned
-from discreet.analysis.ranging import RangePlan
-from discreet.analysis.sensitivity import Sensitivity
-from discreet.catalog import Catalog
-from discreet.unit import Neighbours
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Neighbours
+from discreet.planner.queries.hierarchy import NestedPlan
+from discreet.planner.queries.ranges import RangePlan
+from discreet.planner.registry import planned
+from discreet.planner.sensitivity.sensitivity import Sensitivity
+from discreet.query import frame
 from opened import Opener, opener
 
 FEW_PAIRS = 200
@@ -133,7 +133,7 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
 
 
 @pytest.mark.guarantee("workloads.matrix")
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.pitfall("A8")
 @pytest.mark.pitfall("A9")
 @pytest.mark.pitfall("A14")

@@ -13,11 +13,11 @@ import pytest
 from pyarrow import parquet
 
 import discreet as dp
-from discreet import plan
 from discreet.errors import FAILURE, CatalogError, Failure, Refusal
-from discreet.frame import Frame, Query
 from discreet.ledger import Receipt
-from discreet.ledger.text import digest
+from discreet.ledger.records.canonical_text import digest
+from discreet.plan import logical
+from discreet.query.frame import Frame, Query
 from discreet.sandbox import Limits
 from servers import ENGINE
 
@@ -249,26 +249,26 @@ def test_nothing_of_what_an_engine_raises_goes_on_whatever_kind_it_is(verb, kind
         assert float(session.remaining("visits")) == 89
 
 
-C, Out, A, G, TABLE = plan.Column, plan.Output, plan.Aggregate, plan.Grouping, plan.Table("t")
-N = (Out("n", plan.Count()),)
+C, Out, A, G, TABLE = logical.Column, logical.Output, logical.Aggregate, logical.Grouping, logical.Table("t")
+N = (Out("n", logical.Count()),)
 HANDMADE = {
-    "zero weight": A(TABLE, (Out("a", plan.Count()), Out("b", plan.CountUnits(), Fraction(0)))),
-    "negative weight": A(TABLE, (Out("a", plan.Count(), Fraction(2)), Out("b", plan.CountUnits(), Fraction(-1)))),
-    "reversed bounds": A(TABLE, (Out("a", plan.Sum(C("x"), (Fraction(10), Fraction(0)))),)),
-    "negative grid": A(TABLE, (Out("a", plan.Sum(C("x"), (Fraction(0), Fraction(10)), Fraction(-1))),)),
+    "zero weight": A(TABLE, (Out("a", logical.Count()), Out("b", logical.CountUnits(), Fraction(0)))),
+    "negative weight": A(TABLE, (Out("a", logical.Count(), Fraction(2)), Out("b", logical.CountUnits(), Fraction(-1)))),
+    "reversed bounds": A(TABLE, (Out("a", logical.Sum(C("x"), (Fraction(10), Fraction(0)))),)),
+    "negative grid": A(TABLE, (Out("a", logical.Sum(C("x"), (Fraction(0), Fraction(10)), Fraction(-1))),)),
     "cap of half a row": A(TABLE, N, G(("g",), (None,), None, 0.5)),
     "the same key twice": A(TABLE, N, G(("g",), (("a", "a"),))),
     "an unhashable key": A(TABLE, N, G(("g",), ((["a"],),))),
     "a key that is no number": A(TABLE, N, G(("x",), ((float("nan"),),))),
-    "quantile 2": A(TABLE, (Out("a", plan.Quantile(C("x"), Fraction(2), (Fraction(0), Fraction(9)), Fraction(1))),)),
+    "quantile 2": A(TABLE, (Out("a", logical.Quantile(C("x"), Fraction(2), (Fraction(0), Fraction(9)), Fraction(1))),)),
     "labels without bins": A(TABLE, N, G(("g",), (("a", "b"),), labels=(("p", "q"),))),
-    "ranges backwards": A(TABLE, (Out("a", plan.Ranges(C("x"), (1, 2, 3), ((2, 0),))),)),
-    "ranges out of range": A(TABLE, (Out("a", plan.Ranges(C("x"), (1, 2, 3), ((0, 9),))),)),
-    "edges that are no numbers": A(TABLE, (Out("a", plan.Ranges(C("x"), (1.0, float("nan")), ((0, 1),))),)),
-    "an operator": A(plan.Where(TABLE, plan.Compare("= 1 OR 1 =", C("x"), plan.Literal(1.0))), N),
-    "an infinite constant": A(plan.Where(TABLE, plan.Compare("<", C("x"), plan.Literal(float("inf")))), N),
-    "a constant of 65 bits": A(plan.Where(TABLE, plan.Compare("<", C("x"), plan.Literal(2**64))), N),
-    "a hierarchy of one level twice": A(TABLE, (Out("a", plan.Nested(("g", "g"))),), G(("g",), (("a", "b"),))),
+    "ranges backwards": A(TABLE, (Out("a", logical.Ranges(C("x"), (1, 2, 3), ((2, 0),))),)),
+    "ranges out of range": A(TABLE, (Out("a", logical.Ranges(C("x"), (1, 2, 3), ((0, 9),))),)),
+    "edges that are no numbers": A(TABLE, (Out("a", logical.Ranges(C("x"), (1.0, float("nan")), ((0, 1),))),)),
+    "an operator": A(logical.Where(TABLE, logical.Compare("= 1 OR 1 =", C("x"), logical.Literal(1.0))), N),
+    "an infinite constant": A(logical.Where(TABLE, logical.Compare("<", C("x"), logical.Literal(float("inf")))), N),
+    "a constant of 65 bits": A(logical.Where(TABLE, logical.Compare("<", C("x"), logical.Literal(2**64))), N),
+    "a hierarchy of one level twice": A(TABLE, (Out("a", logical.Nested(("g", "g"))),), G(("g",), (("a", "b"),))),
     "no aggregate": TABLE,
 }
 
@@ -286,7 +286,7 @@ def test_a_plan_that_no_call_builds_is_refused_before_it_is_charged(name):
                     verb(query, epsilon=0.5)
         with pytest.raises(Refusal):
             session.release([query, dp.table("t").agg(n=dp.count())], epsilon=0.5)
-        table = Frame(plan.Where(TABLE, plan.Not("x")))
+        table = Frame(logical.Where(TABLE, logical.Not("x")))
         with pytest.raises(Refusal):
             session.stream(table, "x", edges=[0, 1], total=1, threshold=1, epsilon=0.5)
         with pytest.raises(Refusal):

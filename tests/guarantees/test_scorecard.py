@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.catalog.privacy_unit import ROW, unit_of
 from discreet.errors import BudgetError, ComparisonError, UnitError
-from discreet.unit import ROW, unit_of
 
 ROWS = pa.table({"id": ["a", "b"], "x": [1, 2]})
 T = dp.table("t")

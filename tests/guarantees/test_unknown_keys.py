@@ -22,14 +22,14 @@ from scipy import stats
 
 import discreet as dp
 import opened
-from discreet import frame
 from discreet.accounting.filters import Budget
-from discreet.analysis import sensitivity
-from discreet.analysis.discovering import MANY, DiscoveryPlan, analyze_discovery
-from discreet.catalog import Catalog, ColumnType
-from discreet.engines import capping, totals
-from discreet.pushdown import Found, Keys, Pushdown, Read
-from discreet.unit import Neighbours
+from discreet.catalog.catalog import Catalog, ColumnType
+from discreet.catalog.privacy_unit import Neighbours
+from discreet.engines.sql import aggregates, contribution_bounding
+from discreet.plan.physical import Found, Keys, Pushdown, Read
+from discreet.planner.queries.partition_selection import MANY, DiscoveryPlan, analyze_discovery
+from discreet.planner.queries.tables import sensitivity
+from discreet.query import frame
 from opened import Opener, opener
 
 PAIRS = 200
@@ -92,16 +92,16 @@ EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for h
 @contextmanager
 def one_world_at_a_time() -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
-    owner, keyed = capping.owner, capping.keyed
+    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed
 
     def owner_in_a_world(scan: Any, dialect: Any) -> tuple[str, ...]:
         return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Any, key: int, scan: Any, dialect: Any) -> str:
-        worldly = (dialect.quoted("world"), f"{totals.GROUP}0")
+        worldly = (dialect.quoted("world"), f"{aggregates.GROUP}0")
         return keyed({name: kind for name, kind in columns.items() if name not in worldly}, key, scan, dialect)
 
-    with mock.patch.multiple(capping, owner=owner_in_a_world, keyed=keyed_without_world):
+    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):
         yield
 
 
@@ -166,7 +166,7 @@ def _hold(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None
             rule = rules[i]
             assert all(map(int.__le__, norms, (rule.l0, rule.l1, rule.l2_squared, rule.linf))), (case.name, how, i)
             most[i] = list(map(max, most[i], norms))
-    units = question.measures.index(totals.CountUnits())
+    units = question.measures.index(aggregates.CountUnits())
     rule = rules[units]
     assert most[units] == [rule.l0, rule.l1, rule.l2_squared, 1], (case.name, how)
     assert private.rule.groups * (2 if how == "replace_one" else 1) == rule.l0
@@ -177,8 +177,8 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
     return opener("duckdb", request)
 
 
-@pytest.mark.guarantee("analysis.bounding")
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.contribution_bounds")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.pitfall("A15")
 @pytest.mark.parametrize(("case", "how"), EACH)
 def test_neighbours_differ_by_at_most_the_sensitivity_over_all_keys_and_units_reach_it(case, how, tmp_path, duckdb):
@@ -210,7 +210,7 @@ def test_stacked_worlds_answer_as_tables_of_their_own(case, how, tmp_path, duckd
 @pytest.mark.pitfall("A15")
 def test_keys_that_are_numbered_by_what_is_there_would_be_caught(tmp_path, duckdb):
     """A hash of a key's rank among all keys of the table depends on other units: removing one changes what is kept."""
-    within = capping.within_groups
+    within = contribution_bounding.within_groups
 
     def by_rank(scan: Any, caps: Any, rows: str, key: int, dialect: Any, types: Any) -> str:
         names = ", ".join(types)
@@ -218,7 +218,7 @@ def test_keys_that_are_numbered_by_what_is_there_would_be_caught(tmp_path, duckd
         return within(scan, caps, ranked, key, dialect, types={"discreet_rank": ColumnType.INTEGER})
 
     case = replace(CASES[0], facts={"max_groups": 1, "max_rows_per_group": 1})
-    with mock.patch.object(capping, "within_groups", by_rank), pytest.raises(AssertionError):
+    with mock.patch.object(contribution_bounding, "within_groups", by_rank), pytest.raises(AssertionError):
         _hold(case, "add_remove", PAIRS, tmp_path, duckdb)
 
 
@@ -264,7 +264,7 @@ def test_keys_are_equal_on_every_engine_and_of_their_declared_types(request, tmp
             assert [type(v) for v in key if v is not None] == [
                 python[n] for n, v in zip(columns, key, strict=True) if v is not None
             ]
-        assert sum(found.columns[_mixed(columns).measures.index(totals.CountUnits())]) == 9
+        assert sum(found.columns[_mixed(columns).measures.index(aggregates.CountUnits())]) == 9
         assert found.keys == tuple(
             sorted(found.keys, key=lambda key: [(v is None, "" if v is None else v) for v in key])
         )
@@ -277,7 +277,7 @@ def test_keys_are_equal_on_every_engine_and_of_their_declared_types(request, tmp
 def test_keys_of_too_few_units_do_not_leave_the_engine(tmp_path, duckdb):
     everything = answered(_mixed(("t",), max_groups=3), MIXED, tmp_path, duckdb)
     some = answered(_mixed(("t",), at_least=3, max_groups=3), MIXED, tmp_path, duckdb)
-    units = _mixed(("t",)).measures.index(totals.CountUnits())
+    units = _mixed(("t",)).measures.index(aggregates.CountUnits())
     assert some == everything.at([i for i, count in enumerate(everything.columns[units]) if count >= 3])
     assert 0 < len(some.keys) < len(everything.keys)
 

@@ -5,7 +5,7 @@ import pytest
 
 import discreet as dp
 from discreet.auditing.finding import Verdict
-from discreet.auditing.side_channels import compare_calls
+from discreet.auditing.side_channels.audit import compare_calls
 from discreet.sandbox import Limits
 
 T = dp.table("t")

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.ledger.signing import Signer, public_keys, verifies
+from discreet.ledger.records.signatures import Signer, public_keys, verifies
 
 CALLS = ("open", "write", "fsync", "link", "replace", "unlink", "pread", "close", "fdopen")
 SIGNED = "signed before the crash"

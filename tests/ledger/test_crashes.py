@@ -13,7 +13,8 @@ import pytest
 
 from campaigns import asked_through, crashed_clients, killed, robbed_of_a_backend, wrong_with_crashes
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, PostgresLedger, State, Turn, faults
+from discreet.ledger import Ledger, PostgresLedger, State, Turn
+from discreet.ledger.records import faults
 from histories import wrong_with_requests
 from ledger.failpoints import BEFORE, POSTGRES, REPLIED, SQLITE, Failpoint, Step, WatchedConnection
 from servers import SERVICE, PostgresServer

@@ -11,7 +11,8 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import SQLiteLedger, State, faults
+from discreet.ledger import SQLiteLedger, State
+from discreet.ledger.records import faults
 from tampering import TABLES, TENTH, Hand, clean, tampering, tenths
 
 REASON = "a disk was replaced"

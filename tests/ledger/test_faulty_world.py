@@ -17,7 +17,8 @@ import pytest
 
 from clocks import Clock
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import Kind, Ledger, PostgresLedger, SQLiteLedger, State, SupersededError, faults
+from discreet.ledger import Kind, Ledger, PostgresLedger, SQLiteLedger, State, SupersededError
+from discreet.ledger.records import faults
 from processes import state, wait_for
 from servers import SERVICE, PostgresServer
 

@@ -11,18 +11,9 @@ import pytest
 import discreet as dp
 from discreet.accounting.filters import Cost
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import (
-    Kind,
-    Ledger,
-    PostgresLedger,
-    Receipt,
-    Slice,
-    SQLiteLedger,
-    State,
-    open_ledger,
-    postgres_schema,
-)
-from discreet.release import Release
+from discreet.ledger import Kind, Ledger, PostgresLedger, Receipt, Slice, SQLiteLedger, State, open_ledger
+from discreet.ledger.stores import postgres_schema
+from discreet.release.release import Release
 from ledger.make_golden import BUDGETS, FACTS, people
 from servers import SERVICE
 

@@ -8,7 +8,8 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import State, faults
+from discreet.ledger import State
+from discreet.ledger.records import faults
 from tampering import clean, tampering, tenths
 
 QUESTION = "ab12"

@@ -9,7 +9,8 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
-from discreet.ledger import PostgresLedger, SQLiteLedger, faults
+from discreet.ledger import PostgresLedger, SQLiteLedger
+from discreet.ledger.records import faults
 from servers import SERVICE, PostgresServer, postgres_binaries
 from tampering import anchor_file, clean, new_database, tenths
 

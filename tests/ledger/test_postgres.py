@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerError, ParameterError, SourceError
-from discreet.ledger import PostgresLedger, Signer, faults, open_ledger
+from discreet.ledger import PostgresLedger, Signer, open_ledger
+from discreet.ledger.records import faults
 from servers import OWNER, SERVICE, PostgresServer
 from tampering import new_database
 

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import PostgresLedger, faults
-from discreet.ledger.chain import now
-from discreet.ledger.postgres_store import CONNECTIONS
-from discreet.ledger.store import UnknownOutcomeError
+from discreet.ledger import PostgresLedger
+from discreet.ledger.records import faults
+from discreet.ledger.records.chain import now
+from discreet.ledger.stores.postgres import CONNECTIONS
+from discreet.ledger.transactions.store import UnknownOutcomeError
 from processes import wait_for
 from servers import SERVICE, PostgresServer
 

@@ -15,12 +15,12 @@ from opendp.metrics import l2_distance
 from scipy.stats import binomtest, norm
 
 import discreet as dp
-from discreet.conversion import delta_of, epsilon_of, rho_of
 from discreet.errors import AccountingError, ParameterError, Refusal
 from discreet.exact import brief_up
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.gaussian import analytic_sigma, classic_sigma, renyi_sigma
 from discreet.mechanisms.hockey_stick import delta_up
+from discreet.zcdp import delta_of, epsilon_of, rho_of
 from grids import over
 
 HOSTILE = [math.nan, math.inf, 1e999, 0, -0.0, -1, True, "0.1", [1]]

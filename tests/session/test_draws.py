@@ -8,7 +8,8 @@ import pytest
 
 import discreet as dp
 import draws as record
-from discreet import continuous, events
+from discreet import events
+from discreet.samplers import continuous
 
 T = dp.table("t")
 TABLE = pa.table(

@@ -8,8 +8,8 @@ import pytest
 import discreet as dp
 from discreet.accounting import pld
 from discreet.accounting.filters import cost
-from discreet.analysis.batching import analyze_batch
 from discreet.errors import BudgetError, Failure, ParameterError, Refusal, UnsupportedError
+from discreet.planner.batch import analyze_batch
 
 VISITS = dp.table("visits")
 COUNT = VISITS.agg(n=dp.count())
@@ -50,7 +50,7 @@ def test_a_batch_asked_again_is_read_from_the_store_and_another_order_is_another
         assert not any(r.repeated for r in session.release([TOTAL, COUNT], epsilon=0.5))
 
 
-@pytest.mark.guarantee("analysis.batching")
+@pytest.mark.guarantee("planner.batch")
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=2), dp.Budget(epsilon=2, delta=1e-9)])
 def test_what_a_batch_is_charged_is_what_its_questions_cost_one_after_another(protect, budget):
     queries = [COUNT.plan, BY_WARD.plan, TOTAL.plan]
@@ -65,7 +65,7 @@ def test_what_a_batch_is_charged_is_what_its_questions_cost_one_after_another(pr
     assert sum(amounts) <= batch.spending.amount
 
 
-@pytest.mark.guarantee("analysis.batching")
+@pytest.mark.guarantee("planner.batch")
 def test_a_batch_with_a_delta_is_charged_as_a_pair_that_its_loss_distribution_keeps(protect):
     budget = dp.Budget(epsilon=1, delta=1e-7, reserved_delta=1e-7)
     with protect(budget) as session:

@@ -7,10 +7,10 @@ import pytest
 
 import discreet as dp
 from discreet import events
-from discreet.analysis import measures
 from discreet.errors import UnsupportedError
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
-from discreet.session import Session
+from discreet.planner.resolve import measures
+from discreet.session.session import Session
 from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
 
 T = dp.table("t")

@@ -11,12 +11,12 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ArgumentsError, DiscreetError
-from discreet.expression import Expr
-from discreet.frame import Frame, Grouped, Query
 from discreet.ledger import PostgresLedger, open_ledger
-from discreet.remaining import Remaining
-from discreet.session.streaming import Ranges
-from discreet.session.watching import Watch
+from discreet.query.expression import Expr
+from discreet.query.frame import Frame, Grouped, Query
+from discreet.release.remaining import Remaining
+from discreet.session.above_threshold import Watch
+from discreet.session.online_ranges import Ranges
 
 MANY = tuple(range(60))
 HANDED_OUT = (Frame, Grouped, Query, Expr, Remaining, Watch, Ranges, PostgresLedger, open_ledger)

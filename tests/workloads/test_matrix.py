@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.unit import Neighbours
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads.matrix import Matrix
 
 NORMS = ("l1", "l2_squared", "linf")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.unit import Neighbours
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import optimal
 from discreet.workloads.ranges import Ranges, Weighted, balanced, expected
 from discreet.workloads.tree import Tree

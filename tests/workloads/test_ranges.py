@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.analysis.sensitivity import sensitivity
-from discreet.pushdown import CountRows
-from discreet.unit import Caps, Neighbours
+from discreet.catalog.privacy_unit import Caps, Neighbours
+from discreet.plan.physical import CountRows
+from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.workloads import ranges
 from discreet.workloads.ranges import Levels, Ranges, Weighted, balanced, best, candidates, expected, flat
 from discreet.workloads.tree import Tree
@@ -98,7 +98,7 @@ def test_balanced_levels_are_better_than_equal_ones_and_shares_add_up_to_one(bra
     assert expected(made, workload, power, ADDED).mean() < expected(equal, workload, power, ADDED).mean()
 
 
-@pytest.mark.guarantee("analysis.sensitivity")
+@pytest.mark.guarantee("planner.sensitivity.sensitivity")
 @pytest.mark.parametrize("how", HOW)
 def test_levels_move_as_groups_with_parts_do(how):
     tree = Tree(9, 3)

@@ -6,7 +6,7 @@ Definition
 Guarantee
     Rhos and deltas add, also where events are chosen after seeing earlier answers. rho-zCDP with own deltas summing to
     d is (epsilon, delta)-DP where rho converts to (epsilon, delta - d). From rho alone hardly anything tighter is
-    possible (tests/test_conversion.py has a pair that reaches 99.8% of delta); for Gaussian noise itself the loss
+    possible (tests/test_zcdp.py has a pair that reaches 99.8% of delta); for Gaussian noise itself the loss
     distribution is tighter.
 Exactness
     Sums are exact. Conversions are rounded up (conversion.py). What is returned is rounded up to 12 digits.
@@ -15,7 +15,7 @@ Not covered
 References
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Lemma 1.7 and Proposition 1.3 (the loose form).
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 12.
-    Proofs: docs/proofs/accounting/concentrated.md and docs/proofs/conversion.md.
+    Proofs: docs/proofs/accounting/concentrated.md and docs/proofs/zcdp.md.
 """
 
 from fractions import Fraction
@@ -23,9 +23,9 @@ from typing import Literal, NamedTuple
 
 from discreet import events
 from discreet.accounting.prices import total
-from discreet.conversion import epsilon_of, loose_epsilon_of
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, brief_up, probability, shown
+from discreet.zcdp import epsilon_of, loose_epsilon_of
 
 Conversion = Literal["tight", "loose"]
 

@@ -29,9 +29,9 @@ from fractions import Fraction
 
 from discreet import events
 from discreet.accounting.prices import total
-from discreet.conversion import epsilon_of, pure_rho, rho_of
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, shown, sqrt_up, units_down, units_up, whole
+from discreet.zcdp import epsilon_of, pure_rho, rho_of
 
 EPSILON_UNITS = 10**12
 RHO_UNITS = 10**15

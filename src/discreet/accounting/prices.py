@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from discreet import events
-from discreet.conversion import pure_rho
+from discreet.zcdp import pure_rho
 
 
 class Price(NamedTuple):

@@ -34,9 +34,9 @@ from typing import NamedTuple
 from discreet import events
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import total
-from discreet.conversion import classic_epsilon_at_order, epsilon_at_order
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, brief_up, exp_down, exp_up, log_up, probability, rational
+from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))
 _REFINEMENTS = 8

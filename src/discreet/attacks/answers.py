@@ -6,15 +6,15 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from discreet import frame
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError
 from discreet.exact import Number
-from discreet.expression import Expr
-from discreet.frame import Query
 from discreet.mechanisms import Laplace
-from discreet.release import Measured, Release
-from discreet.session import Session
-from discreet.unit import Neighbours
+from discreet.query import frame
+from discreet.query.expression import Expr
+from discreet.query.frame import Query
+from discreet.release.release import Measured, Release
+from discreet.session.session import Session
 
 
 @dataclass(frozen=True)

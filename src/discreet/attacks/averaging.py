@@ -18,12 +18,12 @@ from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import Answer, asked, checked_session, neighbours_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
-from discreet.frame import Query
 from discreet.mechanisms import Laplace
-from discreet.session import Session, table_name
-from discreet.unit import Neighbours
+from discreet.query.frame import Query
+from discreet.session.session import Session, table_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet import frame, plots
-from discreet.aggregates import checked_bounds
+from discreet import plots
 from discreet.attacks.answers import Answer, asked, checked_session, is_anybody_else
 from discreet.attacks.outcome import Outcome, exact_figure
 from discreet.attacks.tables import as_arrow, classes, numbers
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
-from discreet.session import Session
+from discreet.query import frame
+from discreet.query.aggregates import checked_bounds
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,16 +17,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from discreet import frame, plots
+from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session, neighbours_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import Codes, as_arrow, classes, coded, listed, sizes
-from discreet.catalog import Value
+from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
-from discreet.release import Release
-from discreet.session import Session
+from discreet.query import frame
+from discreet.release.release import Release
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

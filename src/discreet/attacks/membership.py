@@ -20,16 +20,17 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv
 
-from discreet import frame, plots
+from discreet import plots
 from discreet.attacks import answers, pictures
 from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import Outcome, counted, percent
 from discreet.attacks.tables import as_arrow, coded, listed
-from discreet.catalog import Value
+from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
 from discreet.mechanisms import Laplace
-from discreet.session import Session
+from discreet.query import frame
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,8 +13,8 @@ from math import exp
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet import plots
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import public_class
-from discreet.unit import Neighbours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,17 +22,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from discreet import frame, plots
+from discreet import plots
 from discreet.accounting.filters import Budget
 from discreet.attacks import pictures
 from discreet.attacks.answers import asked, checked_session, neighbours_of
 from discreet.attacks.outcome import Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import as_arrow
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.mechanisms import Laplace
-from discreet.session import Session
-from discreet.unit import Neighbours
+from discreet.query import frame
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,16 +17,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet import frame, plots
+from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, exact_figure, few_digits, percent
 from discreet.attacks.tables import as_arrow, classes, listed, numbers
-from discreet.catalog import Value
+from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, whole
-from discreet.release import Release
-from discreet.session import Session
+from discreet.query import frame
+from discreet.release.release import Release
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

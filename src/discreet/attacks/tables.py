@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow import csv, parquet
 
 from discreet.errors import NameNotFoundError, ParameterError, SourceError, TypeMismatchError, suggestion
-from discreet.release import Release
+from discreet.release.release import Release
 
 Codes = NDArray[np.int64]
 

@@ -20,15 +20,15 @@ audit whose controls (`auditing.controls`) are not all caught is void.
 
 from discreet.auditing.canaries import one_run, session_canaries
 from discreet.auditing.claims import Claim, claim
-from discreet.auditing.contract import check_mechanism, check_session, require
+from discreet.auditing.contracts.contract import check_mechanism, check_session, require
+from discreet.auditing.exact.masses import check_masses, compare_masses
 from discreet.auditing.finding import Finding, Verdict
-from discreet.auditing.lists import neighbouring_lists
-from discreet.auditing.masses import check_masses, compare_masses
 from discreet.auditing.report import Report
-from discreet.auditing.sensitivity import audit_function, audit_plan
-from discreet.auditing.side_channels import compare_calls
-from discreet.auditing.statistical import audit
-from discreet.auditing.suite import audit_everything, run_controls
+from discreet.auditing.self_audit.suite import audit_everything, run_controls
+from discreet.auditing.sensitivity.audit import audit_function, audit_plan
+from discreet.auditing.sensitivity.lists import neighbouring_lists
+from discreet.auditing.side_channels.audit import compare_calls
+from discreet.auditing.statistical.audit import audit
 
 __all__ = [
     "Claim",

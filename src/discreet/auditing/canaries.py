@@ -40,11 +40,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
-from discreet.auditing.asking import checked_alarm, checked_claim
+from discreet.auditing.arguments import checked_alarm, checked_claim
 from discreet.auditing.claims import Approximate, Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
-from discreet.release import Release
+from discreet.release.release import Release
 
 Canary = TypeVar("Canary")
 Output = TypeVar("Output")

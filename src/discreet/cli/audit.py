@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.auditing import suite
 from discreet.auditing.claims import claim
 from discreet.auditing.report import Report, writable
-from discreet.auditing.statistical import audit
+from discreet.auditing.self_audit import suite
+from discreet.auditing.statistical.audit import audit
 from discreet.cli.address import without_addresses
 from discreet.errors import ParameterError, Refusal, SourceError
 

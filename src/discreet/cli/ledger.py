@@ -15,11 +15,11 @@ from discreet.cli.opening import opened, opened_file
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
-from discreet.ledger.postgres_schema import VERSION
-from discreet.ledger.quota import EVERYONE, Kept
-from discreet.ledger.receipt import cost_texts
-from discreet.ledger.report import DELTAS, Overview
-from discreet.ledger.signing import public_keys
+from discreet.ledger.records.quota import EVERYONE, Kept
+from discreet.ledger.records.receipt import cost_texts
+from discreet.ledger.records.signatures import public_keys
+from discreet.ledger.reporting.report import DELTAS, Overview
+from discreet.ledger.stores.postgres_schema import VERSION
 
 
 def number(text: str) -> Decimal:

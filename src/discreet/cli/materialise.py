@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.address import in_lower_case, is_address, name
-from discreet.engines import postgres_server as server
+from discreet.engines.backends.postgres import server
 from discreet.errors import ParameterError, SourceError
 
 if TYPE_CHECKING:

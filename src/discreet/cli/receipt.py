@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.history import charged
-from discreet.ledger.receipt import Receipt, once
-from discreet.ledger.signing import key_id
+from discreet.ledger.records.history import charged
+from discreet.ledger.records.receipt import Receipt, once
+from discreet.ledger.records.signatures import key_id
 
 app = typer.Typer(
     name="receipt",

@@ -15,18 +15,18 @@ The contract, which one test suite holds every engine to:
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from discreet.catalog import ColumnType
-from discreet.engines.chunking import LARGEST_CHUNK, Chunk
-from discreet.engines.contents import States
-from discreet.engines.duckdb import DuckDB
-from discreet.engines.files import located, public_location
-from discreet.engines.identity import Opened, is_registered, same_rows
-from discreet.engines.opening import draft, engine_of, engines_of, has_tables, source_of
-from discreet.engines.sources import Source, Statements, unreadable_column
-from discreet.engines.sql import Prepared, PreparedChunks, Registered
-from discreet.engines.workspace import Workspace
+from discreet.catalog.catalog import ColumnType
+from discreet.engines.backends.duckdb import DuckDB
+from discreet.engines.registry import draft, engine_of, engines_of, has_tables, source_of
+from discreet.engines.sources.contents import States
+from discreet.engines.sources.files import located, public_location
+from discreet.engines.sources.identity import Opened, is_registered, same_rows
+from discreet.engines.sources.source import Source, Statements, unreadable_column
+from discreet.engines.sources.workspace import Workspace
+from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk
+from discreet.engines.sql_engine import Prepared, PreparedChunks, Registered
+from discreet.plan.physical import Found, Pushdown, Term
 from discreet.progress import Stage
-from discreet.pushdown import Found, Pushdown, Term
 
 __all__ = [
     "Chunk",

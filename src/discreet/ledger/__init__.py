@@ -13,22 +13,22 @@ A charge moves through one state machine, and nothing leads back:
 `Ledger` is one class over two stores, SQLite for one person and PostgreSQL for an organisation.
 """
 
-from discreet.ledger.anchors import Anchor
-from discreet.ledger.book import Ledger
-from discreet.ledger.chain import Kind, State
-from discreet.ledger.charging import Part
-from discreet.ledger.concluding import SupersededError
-from discreet.ledger.history import Entry
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.integrity.verification import Finding, Verification
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.opening import open_ledger
 from discreet.ledger.postgres import PostgresLedger
-from discreet.ledger.quota import Share
-from discreet.ledger.receipt import Receipt, Reservation
-from discreet.ledger.registration import Dataset, Registration, Slice
-from discreet.ledger.report import Report
-from discreet.ledger.signing import Signer
+from discreet.ledger.records.chain import Kind, State
+from discreet.ledger.records.history import Entry
+from discreet.ledger.records.quota import Share
+from discreet.ledger.records.receipt import Receipt, Reservation
+from discreet.ledger.records.registration import Dataset, Registration, Slice
+from discreet.ledger.records.reservation import Turn
+from discreet.ledger.records.signatures import Signer
+from discreet.ledger.reporting.report import Report
 from discreet.ledger.sqlite import SQLiteLedger
-from discreet.ledger.turn import Turn
-from discreet.ledger.verification import Finding, Verification
+from discreet.ledger.transactions.charge import Part
+from discreet.ledger.transactions.outcome import SupersededError
 
 __all__ = [
     "Anchor",

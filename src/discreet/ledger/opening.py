@@ -4,7 +4,7 @@ import os
 import re
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.ledger.book import Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.postgres import PostgresLedger
 from discreet.ledger.sqlite import SQLiteLedger
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, public_class
 from discreet.home import home
-from discreet.ledger import postgres_schema
-from discreet.ledger.book import LEASE, Ledger
-from discreet.ledger.postgres_store import PostgresStore, connect, sentences
-from discreet.ledger.signing import Signer
-from discreet.ledger.text import label
-from discreet.ledger.witness import Witness
+from discreet.ledger.integrity.rollback import Witness
+from discreet.ledger.ledger import LEASE, Ledger
+from discreet.ledger.records.canonical_text import label
+from discreet.ledger.records.signatures import Signer
+from discreet.ledger.stores import postgres_schema
+from discreet.ledger.stores.postgres import PostgresStore, connect, sentences
 
 if TYPE_CHECKING:
     import psycopg

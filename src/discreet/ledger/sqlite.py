@@ -5,10 +5,10 @@ from pathlib import Path
 
 from discreet.errors import public_class
 from discreet.home import home
-from discreet.ledger.book import LEASE, Ledger
-from discreet.ledger.signing import Signer
-from discreet.ledger.sqlite_store import MEMORY, SQLiteStore
-from discreet.ledger.witness import Witness
+from discreet.ledger.integrity.rollback import Witness
+from discreet.ledger.ledger import LEASE, Ledger
+from discreet.ledger.records.signatures import Signer
+from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
 
 ANCHOR_EVERY = 10
 

@@ -35,14 +35,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Self, overload
 
-from discreet import noise
-from discreet.conversion import delta_of, rho_of
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events import DiscreteGaussianEvent
 from discreet.exact import Number, brief_up, double_up, positive, probability, rational, sqrt_double_up, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
 from discreet.mechanisms.lattice import Scalar, Vector
+from discreet.samplers import discrete
+from discreet.zcdp import delta_of, rho_of
 
 _FARTHEST = 2**80
 _LARGEST_SUMMED_SIGMA = 64
@@ -99,7 +99,7 @@ class Gaussian:
         """Noise of a given sigma in grid steps; a double is taken exactly, another number is rounded up to one."""
         steps = positive(sigma, "sigma")
         exact = Fraction(sigma) if isinstance(sigma, float) else steps
-        noise.check_scale(exact, "sigma", "Gaussian.with_sigma(sigma=10.0, sensitivity=1)")
+        discrete.check_scale(exact, "sigma", "Gaussian.with_sigma(sigma=10.0, sensitivity=1)")
         squared, spacing = _squared(sensitivity, squared_sensitivity), positive(grid, "grid")
         rho = squared / spacing**2 / (2 * Fraction(double_up(exact)) ** 2)
         return cls(squared_sensitivity=squared, rho=rho, dimension=dimension, grid=spacing)
@@ -176,7 +176,7 @@ class Gaussian:
     @short_traceback
     def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
         """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
-        return lattice.release(value, self.grid, partial(noise.discrete_gaussian, self.sigma))
+        return lattice.release(value, self.grid, partial(discrete.discrete_gaussian, self.sigma))
 
     @property
     def _squared_steps(self) -> Fraction:
@@ -214,7 +214,7 @@ def classic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float:
             because="it is proved for epsilon < 1 only, and is false for large epsilon",
             instead="Gaussian(sensitivity=..., epsilon=..., delta=...), or analytic_sigma(...) for continuous noise",
         )
-    noise.check_scale(size / order, "sigma", "classic_sigma(1, 0.5, 1e-6)")
+    discrete.check_scale(size / order, "sigma", "classic_sigma(1, 0.5, 1e-6)")
     return math.sqrt(2 * (math.log(1.25) - _log(outside))) * float(size / order)
 
 
@@ -225,7 +225,7 @@ def analytic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float
     (8, 1e-6) and sensitivity 1 the true delta is 3 times the promised one.
     """
     size, order, outside = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), _above_zero(delta)
-    noise.check_scale(size, "sigma", "analytic_sigma(1, 1, 1e-6)")
+    discrete.check_scale(size, "sigma", "analytic_sigma(1, 1, 1e-6)")
     if order > 500 or _continuous_delta(_LARGEST_ANALYTIC, float(order)) > outside:
         raise AccountingError(
             "the analytic Gaussian formula at an extreme epsilon or delta",
@@ -306,7 +306,7 @@ def _sigma_for_rho(squared_steps: Fraction, rho: Fraction) -> float:
     refused_anyway = Fraction(2**200)
     variance = min(max(squared_steps / (2 * rho), 1 / refused_anyway), refused_anyway)
     sigma = sqrt_double_up(variance)
-    noise.check_scale(Fraction(sigma), "sigma", "Gaussian(sensitivity=1, rho=0.1, grid=1)")
+    discrete.check_scale(Fraction(sigma), "sigma", "Gaussian(sensitivity=1, rho=0.1, grid=1)")
     return sigma
 
 

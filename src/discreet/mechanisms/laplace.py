@@ -30,12 +30,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Self, overload
 
-from discreet import noise
 from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, log_up, positive, rational, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar, Vector
+from discreet.samplers import discrete
 
 _FARTHEST = 2**80
 
@@ -53,7 +53,7 @@ class Laplace:
     def __init__(self, *, sensitivity: Number, epsilon: Number, grid: Number = 1) -> None:
         size, spacing = positive(sensitivity, "sensitivity"), positive(grid, "grid")
         scale = size / spacing / positive(epsilon, "epsilon")
-        noise.check_scale(scale, "scale", "Laplace(sensitivity=1, epsilon=0.1, grid=1)")
+        discrete.check_scale(scale, "scale", "Laplace(sensitivity=1, epsilon=0.1, grid=1)")
         object.__setattr__(self, "sensitivity", size)
         object.__setattr__(self, "scale", double_up(scale))
         object.__setattr__(self, "grid", spacing)
@@ -65,7 +65,7 @@ class Laplace:
         steps = positive(scale, "scale")
         exact = Fraction(scale) if isinstance(scale, float) else steps
         size = positive(sensitivity, "sensitivity") / positive(grid, "grid")
-        noise.check_scale(exact, "scale", "Laplace.with_scale(scale=10.0, sensitivity=1)")
+        discrete.check_scale(exact, "scale", "Laplace.with_scale(scale=10.0, sensitivity=1)")
         return cls(sensitivity=sensitivity, epsilon=size / Fraction(double_up(exact)), grid=grid)
 
     @property
@@ -125,7 +125,7 @@ class Laplace:
     @short_traceback
     def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
         """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
-        return lattice.release(value, self.grid, partial(noise.discrete_laplace, self.scale))
+        return lattice.release(value, self.grid, partial(discrete.discrete_laplace, self.scale))
 
     def _power(self, steps: int) -> float:
         return math.exp(-min(steps, _FARTHEST) / self.scale)

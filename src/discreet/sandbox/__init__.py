@@ -38,16 +38,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.sandbox.box import Chunks, Function, Sandbox, outputs, rehearse
+    from discreet.sandbox.blocks import Chunks, Function, Sandbox, outputs, rehearse
     from discreet.sandbox.limits import Limits
 
 _HOMES = {
-    "Chunks": "box",
-    "Function": "box",
+    "Chunks": "blocks",
+    "Function": "blocks",
     "Limits": "limits",
-    "Sandbox": "box",
-    "outputs": "box",
-    "rehearse": "box",
+    "Sandbox": "blocks",
+    "outputs": "blocks",
+    "rehearse": "blocks",
 }
 
 __all__ = ["Chunks", "Function", "Limits", "Sandbox", "outputs", "rehearse"]

@@ -31,7 +31,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from discreet.sandbox import kernel, parcel
+from discreet.sandbox import seccomp, transport
 
 ROWS, ANSWER = 3, 4
 RUN, END = b"r", b"e"
@@ -73,14 +73,14 @@ def _prepared(order: Mapping[str, Any]) -> dict[str, object]:
     """Import and separate; what could not be imported, and how far a child of this process is shut in."""
     with suppress(OSError):
         os.sched_setaffinity(0, {order["core"]})
-    kernel.is_preferred_victim()
-    separated = kernel.separate() if order["isolation"] == "kernel" else []
+    seccomp.is_preferred_victim()
+    separated = seccomp.separate() if order["isolation"] == "kernel" else []
     for name in (*_LATE, *order["listed"]):
         try:
             importlib.import_module(name)
         except BaseException:  # noqa: BLE001 - whatever a module raises while it is imported
             return {"missing": name}
-    if kernel.has_shared_memory():
+    if seccomp.has_shared_memory():
         return {"shared": True}
     gc.freeze()
     locked, ordinary = _can_be_locked(order) if order["isolation"] == "kernel" else (False, False)
@@ -122,7 +122,7 @@ def _check(order: Mapping[str, Any], files: list[int]) -> NoReturn:
     with suppress(BaseException):
         _hold_only(files)
         _shut_in(order)
-        found = parcel.fault(order["function"], order["needed"], order["listed"])
+        found = transport.fault(order["function"], order["needed"], order["listed"])
         shown = {kind: what[:TOLD].encode(errors="replace").decode() for kind, what in found.items()}
         os.write(ANSWER, json.dumps(shown).encode())
         status = 0
@@ -181,7 +181,7 @@ def _run(order: Mapping[str, Any], files: list[int]) -> NoReturn:
 def _answered(order: Mapping[str, Any]) -> bool:
     """Compute and write the answer; only a rehearsal, which sees no private row, tells what went wrong."""
     try:
-        answer = NUMBER.pack(number(parcel.unpacked(order["function"])(_table())))
+        answer = NUMBER.pack(number(transport.unpacked(order["function"])(_table())))
     except BaseException as error:
         if not order["tells"]:
             raise
@@ -224,11 +224,11 @@ def _shut_in(order: Mapping[str, Any]) -> bool:
     """Limits and the filter, after the threads that libraries keep have been started; whether it has no root rights."""
     _start_threads()
     is_shut = order["isolation"] == "kernel"
-    is_ordinary = kernel.become_nobody() if is_shut else False
-    kernel.die_with_parent()  # after the change of user, which makes the kernel forget it
-    kernel.limit(order["memory"], order["cpu"], OPEN_FILES if is_shut else None)
+    is_ordinary = seccomp.become_nobody() if is_shut else False
+    seccomp.die_with_parent()  # after the change of user, which makes the kernel forget it
+    seccomp.limit(order["memory"], order["cpu"], OPEN_FILES if is_shut else None)
     if is_shut:
-        kernel.lock()
+        seccomp.lock()
     return is_ordinary
 
 

@@ -6,18 +6,18 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.analysis.asked import TablePlan, guarantee
-from discreet.analysis.batching import BatchPlan
-from discreet.analysis.sampling import SampledPlan
-from discreet.analysis.selecting import SelectionPlan
-from discreet.analysis.smoothing import SmoothPlan
-from discreet.analysis.topmost import TopKeysPlan
 from discreet.engines import Workspace
 from discreet.events import Event
 from discreet.ledger import Receipt
-from discreet.release import Release
-from discreet.session import estimating, selecting
-from discreet.session.gate import Asked, Gate
+from discreet.planner.batch import BatchPlan
+from discreet.planner.queries.private_plan import TablePlan, guarantee
+from discreet.planner.queries.sample_and_aggregate import SampledPlan
+from discreet.planner.queries.selection import SelectionPlan
+from discreet.planner.queries.smooth_sensitivity import SmoothPlan
+from discreet.planner.queries.top_keys import TopKeysPlan
+from discreet.release.release import Release
+from discreet.session import estimates, selections
+from discreet.session.pipeline import Asked, Gate
 from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
@@ -31,16 +31,16 @@ class Answering(Gate):
         match asked:
             case SampledPlan():
                 drawn = self._noisy(asked, self._answers(asked, prepared))
-                return estimating.body(asked, drawn.value, receipt, LEVEL, is_private=self._is_private, made=drawn.made)
+                return estimates.body(asked, drawn.value, receipt, LEVEL, is_private=self._is_private, made=drawn.made)
             case SelectionPlan():
                 places = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return selecting.body(asked, places, receipt, is_private=self._is_private)
+                return selections.body(asked, places, receipt, is_private=self._is_private)
             case TopKeysPlan():
                 found = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return selecting.body(asked, found, receipt, is_private=self._is_private)
+                return selections.body(asked, found, receipt, is_private=self._is_private)
             case SmoothPlan():
                 value = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return estimating.body(asked, value, receipt, LEVEL, is_private=self._is_private)
+                return estimates.body(asked, value, receipt, LEVEL, is_private=self._is_private)
             case BatchPlan():
                 return self._batch(asked, prepared, receipt)
             case _:

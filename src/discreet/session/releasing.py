@@ -5,20 +5,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypedDict, Unpack, overload
 
-from discreet.analysis import MechanismName, PrivatePlan, identity
-from discreet.analysis.asked import TablePlan
-from discreet.analysis.batching import analyze_batch
-from discreet.analysis.errors import Sizes, errors_by_group
-from discreet.analysis.explaining import explained, explained_batch, least_epsilon
-from discreet.analysis.planning import planned
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, positive
-from discreet.expected import ErrorsByEpsilon
-from discreet.explanation import BatchExplanation, Explanation
-from discreet.frame import Query
-from discreet.release import Release
+from discreet.planner import identity
+from discreet.planner.batch import analyze_batch
+from discreet.planner.expected_error import Sizes, errors_by_group
+from discreet.planner.explain import explained, explained_batch, least_epsilon
+from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.tables import MechanismName, PrivatePlan
+from discreet.planner.registry import planned
+from discreet.query.frame import Query
+from discreet.release.expected_error import ErrorsByEpsilon
+from discreet.release.explanation import BatchExplanation, Explanation
+from discreet.release.release import Release
 from discreet.session.answering import Answering, restored, restored_batch
-from discreet.session.checking import asked_query, confidence_of, is_batch
+from discreet.session.arguments import asked_query, confidence_of, is_batch
 from discreet.session.stored import LEVEL
 
 CONFIDENCE = LEVEL

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.unit import Neighbours
+from discreet.catalog.privacy_unit import Neighbours
 
 Vector = NDArray[np.float64]
 _LARGEST_ENTRY = 2**20

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.unit import Neighbours
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import optimal
 from discreet.workloads.matrix import Matrix, Moved
 from discreet.workloads.tree import Tree

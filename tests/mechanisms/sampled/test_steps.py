@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError
 from discreet.mechanisms.sampled.steps import Steps
-from discreet.unit import Neighbours
 
 FINITE = st.one_of(st.integers(-(10**400), 10**400), st.fractions(), st.floats(allow_nan=False, allow_infinity=False))
 

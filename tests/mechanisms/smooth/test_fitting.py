@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 from small_worlds import neighbours
 
-from discreet import continuous
 from discreet.errors import FAILURE, Failure, ParameterError
 from discreet.events import ApproximateEvent, ConcentratedEvent, PureEvent
 from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, Smooth, Supplied
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
+from discreet.samplers import continuous
 from fits import fit
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.auditing import sensitivity, statistical
 from discreet.auditing.claims import Claim
+from discreet.auditing.sensitivity import audit
+from discreet.auditing.statistical import audit as statistical
 
 STATISTICS = statistical.LAYER
-SENSITIVITY = sensitivity.LAYER
+SENSITIVITY = audit.LAYER
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -32,11 +32,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.entropy import random_bytes
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import ApproximateEvent
 from discreet.exact import Number, exp_down, positive
 from discreet.mechanisms.keys.rule import LARGEST_COUNT, Relation, Rule, Units, counts_of
+from discreet.samplers.entropy import random_bytes
 
 BITS = 256
 MOST_STEPS = 200_000

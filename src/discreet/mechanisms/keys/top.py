@@ -33,12 +33,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet import choice
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import ApproximateEvent, BoundedRangeEvent, ComposedEvent, RepeatedEvent
 from discreet.exact import Number, log_up, positive, probability, whole
 from discreet.mechanisms.keys.rule import Relation, counts_of
 from discreet.mechanisms.selection.scores import failing, loss
+from discreet.samplers import categorical
 
 LIMIT = 10_000
 LARGEST_LIMIT = 1_000_000
@@ -110,7 +110,7 @@ class TopKeys:
         """The places of the chosen keys, in the order in which they were chosen; scores in the order of the keys."""
         places, candidates = self.candidates(scores)
         best = max(candidates)
-        chosen = choice.peeled([best - score for score in candidates], self.rate, self.k)
+        chosen = categorical.peeled([best - score for score in candidates], self.rate, self.k)
         return self._named(chosen, places)
 
     def candidates(self, scores: Sequence[int]) -> tuple[list[int], list[int]]:

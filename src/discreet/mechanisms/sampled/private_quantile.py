@@ -33,13 +33,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import choice
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent
 from discreet.exact import Number, log_up, positive, rational
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
+from discreet.samplers import categorical
 
 MOST_POINTS = 2**20
 _PARTS = 1_000
@@ -109,7 +109,7 @@ class PrivateQuantile:
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
         """A point of the grid for one answer of each chunk."""
-        return lattice.value_of(self.steps.low + choice.chosen(self.gaps(answers), self.rate), self.steps.grid)
+        return lattice.value_of(self.steps.low + categorical.chosen(self.gaps(answers), self.rate), self.steps.grid)
 
 
 @dataclass(frozen=True, init=False)

@@ -28,11 +28,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError, public_class
 from discreet.exact import Number, positive, rational, shown, whole
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
-from discreet.unit import Neighbours
 
 Relation = Neighbours | Literal["add_remove", "replace_one"]
 Answer = int | float | Fraction

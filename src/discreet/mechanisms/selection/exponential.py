@@ -30,11 +30,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet import choice
 from discreet.errors import public_class, short_traceback
 from discreet.events import BoundedRangeEvent
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
+from discreet.samplers import categorical
 
 
 @public_class
@@ -49,7 +49,7 @@ class Exponential(Selection):
     def release(self, scores: Scores) -> int:
         """The place of a candidate in the list, chosen afresh."""
         where = standing(scores, self.grid)
-        return choice.chosen(where.gaps, self.rate * where.step)
+        return categorical.chosen(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:

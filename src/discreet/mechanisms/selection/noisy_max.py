@@ -43,8 +43,6 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
-from discreet import choice
-from discreet.choice import Gaps
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, PureEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, whole
@@ -52,7 +50,9 @@ from discreet.mechanisms.lattice import Scalar, value_of
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, failing, standing
-from discreet.noise import check_scale, discrete_laplace
+from discreet.samplers import categorical
+from discreet.samplers.categorical import Gaps
+from discreet.samplers.discrete import check_scale, discrete_laplace
 
 Noise = Literal["laplace", "exponential", "gumbel"]
 Q = TypeVar("Q", Fraction, Decimal)
@@ -238,7 +238,7 @@ def _contenders(gaps: Gaps, scale: float, wanted: int) -> dict[int, int]:
     values = _noised(gaps, _leaders(gaps), scale)
     level = sorted(values.values())[-wanted]
     needed = _needed(gaps, level)
-    arrived = [int(place) for place in np.flatnonzero(choice.flips(needed, 1 / Fraction(scale)))]
+    arrived = [int(place) for place in np.flatnonzero(categorical.flips(needed, 1 / Fraction(scale)))]
     arrived = [place for place in arrived if place not in values]
     for place, drawn in zip(arrived, discrete_laplace(scale, len(arrived)), strict=True):
         if int(gaps[place]) + level < 0:
@@ -275,7 +275,7 @@ def _winner(values: dict[int, int]) -> int:
 
 
 def _below(bound: int) -> int:
-    return int(choice.uniform(bound, 1)[0])
+    return int(categorical.uniform(bound, 1)[0])
 
 
 def _known(noise: object) -> Noise:

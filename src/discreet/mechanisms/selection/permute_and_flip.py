@@ -33,11 +33,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet import choice
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.mechanisms.selection.exponential import weights
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
+from discreet.samplers import categorical
 
 MOST_SHOWN = 500
 MOST_BRACKETED = 40
@@ -57,7 +57,7 @@ class PermuteAndFlip(Selection):
     def release(self, scores: Scores) -> int:
         """The place of a candidate in the list, chosen afresh."""
         where = standing(scores, self.grid)
-        return choice.first_kept(where.gaps, self.rate * where.step)
+        return categorical.first_kept(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:

@@ -33,9 +33,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.choice import Gaps
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, brief_up, log_up, positive, probability, whole
+from discreet.samplers.categorical import Gaps
 
 Scores = Sequence[int | Fraction] | NDArray[np.integer[Any]]
 

@@ -31,12 +31,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet import choice
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, RepeatedEvent
 from discreet.exact import Number, whole
 from discreet.mechanisms.selection.exponential import weights
 from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, failing, loss, standing
+from discreet.samplers import categorical
 
 MOST_ORDERS = 5_000
 
@@ -71,7 +71,7 @@ class TopK(Selection):
         """The places of k candidates in the list, chosen afresh, in the order in which they were chosen."""
         where = standing(scores, self.grid)
         self._refuse_few(len(where.gaps))
-        return choice.peeled(where.gaps, self.rate * where.step, self.k)
+        return categorical.peeled(where.gaps, self.rate * where.step, self.k)
 
     @short_traceback
     def pmf(self, scores: Scores) -> dict[Places, float]:

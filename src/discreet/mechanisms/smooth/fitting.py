@@ -25,7 +25,6 @@ References
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet import continuous
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import Number, positive, probability, rational
@@ -34,6 +33,7 @@ from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.smooth import laplace, laplace_log_normal, pareto, student_t
 from discreet.mechanisms.smooth.local import Local
 from discreet.mechanisms.smooth.smoothing import Calibration, checked, smooth_sensitivity
+from discreet.samplers import continuous
 
 _EXAMPLES = {
     "laplace": 'Smooth(noise="laplace", epsilon=1, delta=1e-6)',

@@ -26,10 +26,10 @@ References
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet import continuous
 from discreet.events import ApproximateEvent
 from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.smooth.smoothing import Calibration
+from discreet.samplers import continuous
 
 _PARTS = 2**40
 _LARGEST = Fraction(64)

@@ -24,10 +24,10 @@ References
 
 from fractions import Fraction
 
-from discreet import continuous
 from discreet.events import ConcentratedEvent
 from discreet.exact import Number, double_down, exp_up, sqrt_up
 from discreet.mechanisms.smooth.smoothing import Calibration
+from discreet.samplers import continuous
 
 
 def calibrated(rho: Fraction, share: Fraction, sigma: Number) -> Calibration:

@@ -31,9 +31,9 @@ from typing import Protocol
 
 import numpy as np
 
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import Failure, ParameterError, public_class
 from discreet.exact import Number, positive, rational, whole
-from discreet.unit import Neighbours
 
 DEFAULT_REACH = 10_000
 

@@ -24,10 +24,10 @@ References
 
 from fractions import Fraction
 
-from discreet import continuous
 from discreet.events import PureEvent
 from discreet.exact import double_down, exp_down
 from discreet.mechanisms.smooth.smoothing import Calibration
+from discreet.samplers import continuous
 
 _LARGEST_EXPONENT = Fraction(700)
 _LARGEST_SHIFT = Fraction(2**100)

@@ -30,13 +30,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet import continuous, noise
 from discreet.errors import public_class, short_traceback
 from discreet.events import ApproximateEvent, ComposedEvent, DiscreteLaplaceEvent
 from discreet.exact import Number, double_up, exp_down, exp_up, log_down, log_up, positive, probability
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.smooth.local import Local
+from discreet.samplers import continuous, discrete
 
 
 def distance(local: Local, bound: Fraction) -> int | None:
@@ -69,7 +69,7 @@ class ProposeTestRelease:
     def __init__(self, *, bound: Number, epsilon: Number, delta: Number, grid: Number = 1) -> None:
         price = positive(epsilon, "epsilon")
         positive(delta, "delta")
-        noise.check_scale(1 / price, "scale", "ProposeTestRelease(bound=1, epsilon=0.5, delta=1e-6)")
+        discrete.check_scale(1 / price, "scale", "ProposeTestRelease(bound=1, epsilon=0.5, delta=1e-6)")
         object.__setattr__(self, "bound", positive(bound, "bound"))
         object.__setattr__(self, "epsilon", price)
         object.__setattr__(self, "delta", probability(delta, "delta", example="1e-6"))
@@ -100,7 +100,7 @@ class ProposeTestRelease:
     def release(self, local: Local) -> Scalar | None:
         """The answer with fresh noise, on the grid, or None: both at the same price."""
         far = distance(local, self.bound)
-        passes = far is None or far + noise.discrete_laplace(self.scale, 1)[0] > self.threshold
+        passes = far is None or far + discrete.discrete_laplace(self.scale, 1)[0] > self.threshold
         scale = self.bound / self.epsilon
         steps = continuous.rounded(local.value(), scale, continuous.Laplace(), self.grid)
         return lattice.value_of(steps, self.grid) if passes else None

@@ -33,10 +33,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError, public_class
 from discreet.exact import Number, positive, rational, shown, whole
 from discreet.mechanisms.smooth.local import private_whole, relation_of
-from discreet.unit import Neighbours
 
 Whole = Sequence[int] | NDArray[np.integer[Any]]
 

@@ -24,11 +24,11 @@ import heapq
 from fractions import Fraction
 from typing import NamedTuple
 
-from discreet import continuous
 from discreet.errors import ParameterError
 from discreet.events import Event
 from discreet.exact import exp_up
 from discreet.mechanisms.smooth.local import Local
+from discreet.samplers import continuous
 
 LEAST_BETA = Fraction(1, 10**30)
 

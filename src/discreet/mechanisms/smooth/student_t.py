@@ -23,10 +23,10 @@ References
 
 from fractions import Fraction
 
-from discreet import continuous
 from discreet.events import PureEvent
 from discreet.exact import double_down, sqrt_up
 from discreet.mechanisms.smooth.smoothing import Calibration
+from discreet.samplers import continuous
 
 
 def calibrated(epsilon: Fraction, share: Fraction, degrees: int) -> Calibration:

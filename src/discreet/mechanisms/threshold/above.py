@@ -40,7 +40,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet import noise
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.exact import Number, double_up, exp_down, positive, rational, shown, whole
@@ -48,6 +47,7 @@ from discreet.mechanisms import lattice
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.threshold.stream import Scales, Stream
+from discreet.samplers import discrete
 
 _THOUSANDTHS = 1000
 _LEAST_BETA = Fraction(1, 10**200)
@@ -178,7 +178,7 @@ def _together(
 
 
 def _scale(exact: Fraction) -> float:
-    noise.check_scale(exact, "scale", _EXAMPLE)
+    discrete.check_scale(exact, "scale", _EXAMPLE)
     return double_up(exact)
 
 

@@ -19,10 +19,10 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import noise
 from discreet.errors import BudgetError, UnsupportedError, short_traceback
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
+from discreet.samplers import discrete
 
 _FIRST_BLOCK = 16
 _LARGEST_BLOCK = 4096
@@ -78,7 +78,7 @@ class Stream:
         self._scales = scales
         self._shows_gap = shows_gap
         self._noises = _Noises(scales.comparison)
-        self._limit = threshold + noise.discrete_laplace(scales.threshold, 1)[0]
+        self._limit = threshold + discrete.discrete_laplace(scales.threshold, 1)[0]
 
     @property
     def left(self) -> int:
@@ -132,7 +132,7 @@ class Stream:
         self._left -= 1
         answer = None
         if self._scales.answer is not None:
-            answer = lattice.value_of(exact + noise.discrete_laplace(self._scales.answer, 1)[0], self._grid)
+            answer = lattice.value_of(exact + discrete.discrete_laplace(self._scales.answer, 1)[0], self._grid)
         return Above(answer=answer, gap=lattice.value_of(gap, self._grid) if self._shows_gap else None)
 
     def _forget(self) -> None:
@@ -186,7 +186,7 @@ class _Noises:
     def taken(self, most: int) -> list[int]:
         """At least one draw, and at most so many; whoever needs more comes again."""
         if not self._drawn:
-            self._drawn = noise.discrete_laplace(self._scale, self._size)
+            self._drawn = discrete.discrete_laplace(self._scale, self._size)
             self._size = min(2 * self._size, _LARGEST_BLOCK)
         taken = self._drawn[-most:]
         del self._drawn[-most:]

@@ -1,0 +1,1 @@
+"""Contract suites for mechanisms and sessions, in the manner of scikit-learn's check_estimator."""

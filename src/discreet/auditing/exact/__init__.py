@@ -1,0 +1,1 @@
+"""Exact audits: probabilities are compared with a claim by rational intervals."""

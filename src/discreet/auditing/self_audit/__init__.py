@@ -1,0 +1,1 @@
+"""The self audit: every mechanism and every aggregate of discreet, controls first."""

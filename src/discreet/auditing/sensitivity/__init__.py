@@ -1,0 +1,1 @@
+"""Sensitivity audits: on neighbouring datasets, exact answers differ by at most what was stated."""

@@ -1,0 +1,1 @@
+"""Side-channel audits: calls on neighbouring datasets must look the same beside what they release."""

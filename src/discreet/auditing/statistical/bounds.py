@@ -1,0 +1,89 @@
+"""Exact bounds on probabilities from counts, and what they say of a claim.
+
+Clopper and Pearson's bounds hold for every sample size and every probability: if an event of probability p came `hits`
+times in `count` independent runs, P[p < at_least(hits, count, alarm)] <= alarm, and the same from above. A bound on p
+and one on q, whose alarms add up to the alarm allowed, hold together; how the alarm is split between them is decided on
+samples for choosing, because the rarer event needs the larger share. Every statement here comes from one such pair.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from discreet.auditing.claims import Approximate, Claim, Concentrated, Gaussian
+from discreet.auditing.statistical.outcomes import Floats
+
+_SHARES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
+_NONE = Fraction(0)
+EVEN = 0.5
+
+
+class Probabilities(NamedTuple):
+    """The probability of an event: at least this where it is likelier, at most that on the other dataset."""
+
+    least: float
+    most: float
+
+
+class TradeOff(NamedTuple):
+    """A test between the datasets: its errors are at most these, so the true curve passes at or below the point."""
+
+    level: float
+    false_positive: float
+    false_negative: float
+
+
+def at_least(hits: int, count: int, alarm: float) -> float:
+    """A lower bound on the probability, wrong with a chance of at most `alarm`."""
+    return 0.0 if hits <= 0 else float(betaincinv(hits, count - hits + 1, alarm))
+
+
+def at_most(hits: int, count: int, alarm: float) -> float:
+    """An upper bound on the probability, wrong with a chance of at most `alarm`."""
+    return 1.0 if hits >= count else float(1 - betaincinv(count - hits, hits + 1, alarm))
+
+
+def probabilities(hits_here: int, hits_there: int, count: int, alarm: float, share: float = EVEN) -> Probabilities:
+    """Both bounds, together wrong with a chance of at most `alarm`; `share` of it is given to the first."""
+    return Probabilities(at_least(hits_here, count, alarm * share), at_most(hits_there, count, alarm * (1 - share)))
+
+
+def best_share(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float) -> float:
+    """The split of the alarm that would find most with these counts; they must not be the counts that are tested."""
+    pairs = [probabilities(hits_here, hits_there, count, alarm, float(share)) for share in _SHARES]
+    found = claim.each_found(np.array([pair.least for pair in pairs]), np.array([pair.most for pair in pairs]))
+    return float(_SHARES[int(np.argmax(found))]) if found.max() > 0 else EVEN
+
+
+def least(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float, share: float = EVEN) -> float:
+    """A lower bound on the claim's parameter, wrong with a chance of at most `alarm`."""
+    return claim.found(*probabilities(hits_here, hits_there, count, alarm, share))
+
+
+def statements(pair: Probabilities, claim: Claim) -> dict[str, float]:
+    """What one pair of bounds says in every currency: epsilon at the claim's delta, rho, mu, delta at its epsilon."""
+    approximate = claim if isinstance(claim, Approximate) else Approximate(epsilon=_NONE)
+    said = {
+        "epsilon": approximate.found(*pair),
+        "rho": Concentrated(rho=_NONE).found(*pair),
+        "mu": Gaussian(mu=_NONE).found(*pair),
+    }
+    if isinstance(claim, Approximate):
+        slope = claim.line(pair.most).slope
+        said["delta"] = max(0.0, pair.least - slope * pair.most, (1 - pair.most) - slope * (1 - pair.least))
+    return said
+
+
+def trade_off(levels: Floats, here: Floats, there: Floats, count: int, alarm: float) -> list[TradeOff]:
+    """Points at several levels that hold together: the alarm is split evenly between them and both errors.
+
+    `here` and `there` count how often the event of each level came. A test that says "here" when the event comes has
+    a false positive with its probability there, and a false negative with that of its complement here.
+    """
+    each = alarm / (2 * max(1, len(levels)))
+    return [
+        TradeOff(float(level), at_most(int(low), count, each), 1 - at_least(int(high), count, each))
+        for level, high, low in zip(levels, here, there, strict=True)
+    ]

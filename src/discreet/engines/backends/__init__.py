@@ -1,0 +1,1 @@
+"""Backends: one engine each. A driver is imported by its backend alone."""

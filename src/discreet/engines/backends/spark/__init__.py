@@ -1,0 +1,1 @@
+"""Spark: the engine, and which plans, expressions and readers of a DataFrame are admitted."""

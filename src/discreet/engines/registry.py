@@ -1,0 +1,112 @@
+"""From what an owner names to a source, and from a source to the engine where its rows already are.
+
+Each engine says which sources it recognises; what none of the others knows is DuckDB's. Drivers that are not installed
+are not imported before somebody names a source of theirs.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from discreet.catalog.catalog import ColumnType
+from discreet.engines.backends import duckdb, sqlite
+from discreet.engines.backends.postgres import engine as postgres
+from discreet.engines.backends.spark import engine as spark
+from discreet.engines.sources import source as sources
+from discreet.engines.sources.source import UNSTATED, Source, Statements
+from discreet.engines.sources.workspace import Workspace
+from discreet.engines.sql_engine import Registered, SQLEngine
+from discreet.errors import SourceError
+
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)
+_SECRETIVE = re.compile(r"^jdbc:|^postgres(ql)?:|\bpassword\s*=|\bhost\s*=\s*\S+\s+\w+=", re.IGNORECASE)
+
+
+class EngineModule(Protocol):
+    """What the module of an engine offers."""
+
+    @property
+    def KIND(self) -> str:  # noqa: N802 - a constant of the module
+        """The kind of its sources."""
+
+    @property
+    def ENGINE(self) -> type[SQLEngine]:  # noqa: N802
+        """The engine itself."""
+
+    def is_source(self, data: object) -> bool:
+        """Whether the engine reads such a thing; asked without importing a driver."""
+
+    def source(self, data: object, table: str | None, stated: Statements) -> Source:
+        """The source, by its schema alone."""
+
+    def draft(self, source: Source) -> dict[str, ColumnType]:
+        """The types that its columns seem to have."""
+
+
+MODULES: tuple[EngineModule, ...] = (postgres, spark, sqlite)
+
+
+def source_of(
+    data: object, *, delimiter: str | None = None, table: str | None = None, stated: Statements = UNSTATED
+) -> Source:
+    """Recognise a path, a frame, or a table of any engine."""
+    data = _address(data)
+    for module in MODULES:
+        if module.is_source(data):
+            return module.source(data, table, stated)
+    return sources.source_of(data, delimiter=delimiter, table=table, stated=stated)
+
+
+def has_tables(data: object) -> bool:
+    """Whether a source is a database, of which a table must be named."""
+    data = _address(data)
+    if spark.is_source(data):
+        return spark.is_session(data)
+    return postgres.is_source(data) or sqlite.is_source(data) or sources.is_database(data)
+
+
+def _address(data: object) -> object:
+    """An address without blanks around it; one that we do not take is refused without showing it."""
+    if not isinstance(data, str | Path):
+        return data
+    text = str(data).strip()
+    if isinstance(data, str) and (scheme := _POSTGRES.match(text)):
+        return scheme.group().lower() + text[scheme.end() :]
+    if _SECRETIVE.search(text):
+        raise SourceError(
+            "an address that is not postgresql://",
+            because="discreet takes addresses in that form, as text, and not jdbc: ones or lists of host=...",
+            instead='dp.protect("postgresql://reader@host:5432/database", table="schema.visits", ...)',
+        )
+    return data
+
+
+def draft(source: Source) -> dict[str, ColumnType]:
+    """The types that a source seems to have, for an owner who drafts a catalog."""
+    for module in MODULES:
+        if source.kind == module.KIND:
+            return module.draft(source)
+    return duckdb.draft(source)
+
+
+def engine_of(source: Source) -> type[SQLEngine]:
+    """The engine that reads a source where it is."""
+    return {module.KIND: module.ENGINE for module in MODULES}.get(source.kind, duckdb.DuckDB)
+
+
+def engines_of(tables: Mapping[str, Source], *, memory_limit: str | None, threads: int | None) -> dict[str, SQLEngine]:
+    """An engine for each table; tables that one engine reads from one place share it."""
+    groups: dict[tuple[type[SQLEngine], str | None], dict[str, Registered]] = {}
+    for name, source in tables.items():
+        groups.setdefault((engine_of(source), source.address), {})[name] = Registered(source, 0)
+    opened: dict[str, SQLEngine] = {}
+    try:
+        for (engine, _), registered in groups.items():
+            made = engine(registered, Workspace(), memory_limit=memory_limit, threads=threads)
+            opened |= dict.fromkeys(registered, made)
+    except BaseException:
+        for made in dict.fromkeys(opened.values()):
+            made.close()
+        raise
+    return opened

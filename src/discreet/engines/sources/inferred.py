@@ -1,0 +1,292 @@
+"""In-memory tables, whose readers inferred column types from all cells: every stored form of a value reads alike.
+
+pandas, Polars, pyarrow and DuckDB choose the type of a column from its cells, so one person's cell (a blank, a letter)
+decides whether the cells of everybody else are stored as integers, reals, booleans, times or text. A value must not
+change with the form, so each is read as the poorest form leaves it: integers from 2^53 on are missing, true and false
+are 1 and 0, reals keep 15 significant digits, and text that some reader would take for a number, a truth value, a
+missing value or a date is read as what that reader leaves of it. Formats of dates are guessed from cells as well, so
+dates and times have no such reading: they are refused from their declaration alone.
+
+Owners whose column types do not depend on the rows state it: `fixed_schema=True`. Then nothing here applies.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.catalog.catalog import ColumnType, Value
+from discreet.engines.sql import casts
+from discreet.engines.sql.dialect import Reads, Stored
+from discreet.errors import ParameterError
+from discreet.plan.physical import Apply, Constant, CountValues, Keys, Read, Term
+
+EXACT = 2**53
+BLANKS = " \t\n\v\f\r"
+NUMBER = r"[+-]?([0-9]+(_[0-9]+)*([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
+PREFIXED = r"0[xX][0-9a-fA-F]{1,31}|0[bB][01]{1,126}"
+TRUE, FALSE = r"(?i)true|t|yes", r"(?i)false|f|no"
+_YES, _NO = r"(?i)true|t|yes|y", r"(?i)false|f|no|n"
+_DAY = r"[+-]?([0-9]{1,7}[-/. ][0-9]{1,2}[-/. ][0-9]{1,2}|[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ][0-9]{1,7})"
+_CLOCK = r"[0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?( ?[AaPp][Mm])?([Zz]|[+-][0-9:]+)?"
+_WORDS = r"(?i)[+-]?(inf|infinity|nan([(][^)]*[)])?|1[.]#ind|1[.]#qnan)|epoch|null|none|na|n/a|#na|#n/a|#n/a n/a|<na>|"
+LOST = rf"{_WORDS}|{_DAY}([T ][0-9:., +a-zA-Z()-]*)?|{_CLOCK}|[0-9]{{8}}T[0-9.]+[Zz]?"
+"""Text that some reader takes for a missing value, an infinity, a date or a time."""
+
+UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+"""DuckDB's reader of JSON stores text of this form as numbers, which it prints in lower case."""
+
+SCALARS = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.TEXT, ColumnType.BOOLEAN)
+_DIGITS = 15
+TEXT = (Stored.TEXT, ColumnType.TEXT)
+_COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
+
+
+def unreadable_columns(columns: Mapping[str, ColumnType]) -> dict[str, str]:
+    """Columns of declared types that no reading gives to every stored form alike; the frame is not looked at."""
+    reason = "readers guess the format of a {0} from all cells, so one cell could change how the others are read"
+    return {column: reason.format(kind) for column, kind in columns.items() if kind not in SCALARS}
+
+
+def declared_columns(frame: pa.Table, columns: Iterable[str]) -> pa.Table:
+    """The declared columns of a frame; one that it does not have, or holds in no scalar form, is missing throughout.
+
+    Whether a frame has a column may depend on one person: a field of a JSON record that nobody else has.
+    """
+    found = {name: i for i, name in enumerate(frame.column_names)}
+    nothing = pa.nulls(frame.num_rows)
+    return pa.table({name: _scalar(frame.column(found[name])) if name in found else nothing for name in columns})
+
+
+def _scalar(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
+    """A column of scalars as it is; bytes and long decimals as text, since one such cell makes readers store all so."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        chunks = column.cast(pa.large_binary()).chunks
+        return pa.chunked_array([chunk.view(pa.large_string()) for chunk in chunks], pa.large_string())
+    if pa.types.is_decimal256(kind):
+        return column.cast(kind).cast(pa.string())
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return column if is_text or is_number or pa.types.is_boolean(kind) else pa.nulls(len(column))
+
+
+def _matches(text: str, pattern: str) -> str:
+    escaped = pattern.replace("'", "''").replace("{", "{{").replace("}", "}}")
+    return f"regexp_full_match({text}, '{escaped}')"
+
+
+_TRIMMED = "trim({0}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))"
+_WIDE = f"TRY_CAST({_TRIMMED} AS HUGEINT)"
+_WRAPPED = f"{_WIDE} - CASE WHEN {_WIDE} >= {2**63} AND {_WIDE} < {2**64} THEN {2**64} ELSE 0 END"
+_VALUE = (
+    f"CASE WHEN {_matches(_TRIMMED, NUMBER)} THEN TRY_CAST({_TRIMMED} AS DOUBLE) "
+    f"WHEN {_matches(_TRIMMED, PREFIXED)} THEN TRY_CAST({_WRAPPED} AS DOUBLE) "
+    f"WHEN {_matches(_TRIMMED, TRUE)} THEN 1e0 WHEN {_matches(_TRIMMED, FALSE)} THEN 0e0 END"
+)
+"""The number that text spells; pyarrow reads 16 hexadecimal digits as a signed number, so they are one everywhere."""
+
+
+def _real(value: str) -> str:
+    """A real within the limits of reals, to 15 digits unless it is an integer that a double holds exactly.
+
+    Digits of integers up to 2^54 are kept as well, or the first of those beyond 2^53 would be rounded below it.
+    """
+    exact = f"{value} = floor({value}) AND abs({value}) < {2 * EXACT}"
+    digits = f"TRY_CAST(format('{{{{:.{_DIGITS - 1}e}}}}', {value}) AS DOUBLE)"
+    kept = f"CASE WHEN {exact} THEN {value} ELSE {digits} END"
+    limits = f"{value} > -{casts.LARGEST_REAL!r} AND {value} < {casts.LARGEST_REAL!r}"
+    return f"CASE WHEN {limits} THEN {kept} + {casts.FLUSHING!r} - {casts.FLUSHING!r} END"
+
+
+def _integer(real: str) -> str:
+    return f"CASE WHEN abs({real}) < {EXACT} THEN TRY_CAST({casts.ROUNDED.format(real, '0.25e0')} AS BIGINT) END"
+
+
+def _decimal(real: str) -> str:
+    whole = f"CAST(TRY_CAST({real} AS BIGINT) AS VARCHAR)"
+    part = f"format('{{{{:.{_DIGITS}g}}}}', {real})"
+    return f"CASE WHEN abs({real}) < {EXACT} THEN CASE WHEN {real} = floor({real}) THEN {whole} ELSE {part} END END"
+
+
+def _once(value: str, form: Callable[[str], str]) -> str:
+    """A form of a value that repeats it, over a value that is computed once."""
+    return f"list_transform([{value}], lambda discreet_value: {form('discreet_value')})[1]"
+
+
+def _numbers(value: str) -> dict[ColumnType, str]:
+    real = _once(value, _real)
+    return {
+        ColumnType.REAL: real,
+        ColumnType.INTEGER: _once(real, _integer),
+        ColumnType.TEXT: _once(real, _decimal),
+        ColumnType.BOOLEAN: f"CASE {real} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END",
+    }
+
+
+def _texts(text: str) -> dict[ColumnType, str]:
+    """Readings of text; wide integers and decimals are read as the text that they print."""
+    value, trimmed = _VALUE.replace("{0}", text), _TRIMMED.replace("{0}", text)
+    numbers = _numbers(value)
+    is_number = f"{_matches(trimmed, NUMBER)} OR {_matches(trimmed, PREFIXED)}"
+    is_truth = f"{_matches(trimmed, TRUE)} OR {_matches(trimmed, FALSE)}"
+    lost = f"WHEN {_matches(trimmed, LOST)} THEN NULL"
+    words = f"WHEN {_matches(trimmed, _YES)} THEN TRUE WHEN {_matches(trimmed, _NO)} THEN FALSE"
+    return numbers | {
+        ColumnType.TEXT: f"CASE WHEN {is_number} OR {is_truth} THEN {numbers[ColumnType.TEXT]} {lost} "
+        f"WHEN {_matches(text, UUID)} THEN lower({text}) ELSE {text} END",
+        ColumnType.BOOLEAN: f"CASE {words} ELSE {numbers[ColumnType.BOOLEAN]} END",
+    }
+
+
+def _integers() -> dict[ColumnType, str]:
+    within = f"CASE WHEN {{0}} > -{EXACT} AND {{0}} < {EXACT} THEN TRY_CAST({{0}} AS BIGINT) END"
+    return _numbers("TRY_CAST({0} AS DOUBLE)") | {
+        ColumnType.INTEGER: within,
+        ColumnType.TEXT: f"CAST({within} AS VARCHAR)",
+        ColumnType.BOOLEAN: "CASE {0} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END",
+    }
+
+
+def _booleans() -> dict[ColumnType, str]:
+    return {
+        ColumnType.BOOLEAN: "{0}",
+        ColumnType.INTEGER: "CASE WHEN {0} THEN 1::BIGINT WHEN NOT {0} THEN 0::BIGINT END",
+        ColumnType.REAL: "CASE WHEN {0} THEN 1e0 WHEN NOT {0} THEN 0e0 END",
+        ColumnType.TEXT: "CASE WHEN {0} THEN '1' WHEN NOT {0} THEN '0' END",
+    }
+
+
+READS: Reads = {
+    (stored, declared): template
+    for stored, templates in {
+        Stored.INTEGER: _integers(),
+        Stored.REAL: _numbers("TRY_CAST({0} AS DOUBLE)"),
+        Stored.BOOLEAN: _booleans(),
+        Stored.TEXT: _texts("{0}"),
+        Stored.WIDE: _texts("CAST({0} AS VARCHAR)"),
+        Stored.DECIMAL: _texts("CAST({0} AS VARCHAR)"),
+    }.items()
+    for declared, template in templates.items()
+}
+"""How DuckDB, which reads all frames, reads each stored form of an inferred column as each declared type."""
+
+
+def canonical_text(text: str) -> str | None:
+    """What every stored form of a text is read as, by the rules of `READS`; None where that is missing.
+
+    >>> canonical_text("01001"), canonical_text("1001.0"), canonical_text("Yes"), canonical_text("Ward A")
+    ('1001', '1001', '1', 'Ward A')
+    """
+    trimmed = text.strip(BLANKS)
+    value = _value(trimmed)
+    if value is not None:
+        return _canonical_decimal(value)
+    if re.fullmatch(LOST, trimmed):
+        return None
+    return text.lower() if re.fullmatch(UUID, text) else text
+
+
+def _value(trimmed: str) -> float | None:
+    if re.fullmatch(NUMBER, trimmed):
+        return float(trimmed)
+    if re.fullmatch(PREFIXED, trimmed):
+        whole = int(trimmed, 0)
+        return float(whole - 2**64 if 2**63 <= whole < 2**64 else whole)
+    truths = ((TRUE, 1.0), (FALSE, 0.0))
+    return next((value for pattern, value in truths if re.fullmatch(pattern, trimmed)), None)
+
+
+def _canonical_decimal(value: float) -> str | None:
+    if not abs(value) < EXACT:
+        return None
+    if not value.is_integer():
+        value = float(f"{value:.{_DIGITS - 1}e}") + casts.FLUSHING - casts.FLUSHING
+    return str(int(value)) if value.is_integer() else f"{value:.{_DIGITS}g}"
+
+
+def canonical(thing: Any) -> Any:
+    """A question about an inferred table, or a part of it: text constants and keys in the form that text is read in."""
+    match thing:
+        case Keys():
+            return _keys(thing)
+        case CountValues():
+            return _count_values(thing)
+        case Apply("to_date" | "to_timestamp" as operator, (Read(column, ColumnType.TEXT),)):
+            raise _lost(f"{column!r} of an in-memory table, cast to a {operator.removeprefix('to_')}")
+        case Apply(operator, arguments) if operator in _COMPARED and any(_is_read(each) for each in arguments):
+            return replace(thing, arguments=tuple(_constant(each) for each in arguments))
+        case tuple():
+            return tuple(canonical(each) for each in thing)
+    if is_dataclass(thing) and not isinstance(thing, Read | Constant | type):
+        return replace(thing, **{each.name: canonical(getattr(thing, each.name)) for each in fields(thing)})
+    return thing
+
+
+def _constant(node: Term) -> Term:
+    if isinstance(node, Constant) and node.type in (ColumnType.TEXT, ColumnType.INTEGER):
+        known: Any = _known(node.value)
+        return replace(node, value=known)
+    return canonical(node)  # type: ignore[no-any-return]
+
+
+def _is_read(node: Term) -> bool:
+    """Whether a term is a column whose constants are normalised or refused."""
+    return isinstance(node, Read) and node.type in (ColumnType.TEXT, ColumnType.INTEGER)
+
+
+def _keys(keys: Keys) -> Keys:
+    read = [_is_read(column) for column in keys.columns]
+    if not any(read) or keys.at_least is not None:
+        return replace(keys, columns=canonical(keys.columns))
+    rows = tuple(
+        tuple(_known(value) if is_read else value for value, is_read in zip(row, read, strict=True))
+        for row in keys.rows
+    )
+    _require_distinct(rows, keys.rows)
+    return replace(keys, columns=canonical(keys.columns), rows=rows)
+
+
+def _count_values(measure: CountValues) -> CountValues:
+    if not _is_read(measure.operand):
+        return replace(measure, operand=canonical(measure.operand))
+    domain = tuple(_known(value) for value in measure.domain)
+    _require_distinct(domain, measure.domain)
+    return replace(measure, domain=domain)
+
+
+def _known(value: Any) -> Any:
+    """A constant or key as cells are read; refused where cells of that form are always missing."""
+    if isinstance(value, int) and abs(value) >= EXACT:
+        raise _lost(f"the number {value} about an in-memory table")
+    if not isinstance(value, str):
+        return value
+    known = canonical_text(value)
+    if known is None:
+        raise _lost(f"the text {value!r} about an in-memory table")
+    return known
+
+
+def _lost(what: str) -> ParameterError:
+    return ParameterError(
+        what,
+        because="a reader may take such cells for missing ones, dates or numbers beyond 2^53: they read as missing",
+        instead='the file itself, dp.protect("visits.csv", ...), or fixed_schema=True if column types were declared to '
+        "the reader",
+    )
+
+
+def _require_distinct(
+    rows: tuple[Value | tuple[Value, ...], ...], given: tuple[Value | tuple[Value, ...], ...]
+) -> None:
+    first: dict[object, object] = {}
+    for row, other in zip(rows, given, strict=True):
+        one = first.setdefault(row, other)
+        if one != other:
+            raise ParameterError(
+                f"the keys {one!r} and {other!r} of an in-memory table",
+                because="a reader may store both in one form, so they cannot be told apart",
+                instead="one of them, or fixed_schema=True if the column types were declared to the reader",
+            )

@@ -1,0 +1,156 @@
+"""The table of integers that an engine answers with: keys, groups and the aggregates that are whole numbers."""
+
+from collections.abc import Mapping
+
+from discreet.engines.sql import contribution_bounding, expressions
+from discreet.engines.sql.counting import ByUnit, Tally
+from discreet.engines.sql.dialect import Dialect
+from discreet.plan.physical import (
+    CountRows,
+    CountUnits,
+    CountValues,
+    Integers,
+    Keys,
+    MissingUnits,
+    Pushdown,
+    Scan,
+    SumSteps,
+    Term,
+)
+
+ORDINAL = "discreet_key"
+WHOLE = "discreet_whole"
+GROUP = "discreet_group"
+
+
+def aggregated(
+    question: Pushdown, rows: str, keys: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
+) -> str:
+    """The table of integers: one row for each public key in order, zeros where a key has no rows."""
+    tally = ByUnit() if is_told_by_unit(question, dialect) else Tally()
+    parts = [measure(m, question.scan, dialect, stored or {}, tally) for m in question.measures]
+    measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
+    names = [f"m{i}" for i in range(len(measures))]
+    where = "" if question.predicate is None else f" WHERE {expressions.term(question.predicate, dialect)}"
+    if not question.keys.columns:
+        grouped = contribution_bounding.within_groups(
+            question.scan, question.caps, f"SELECT * FROM {rows}{where}", key, dialect
+        )
+        return f"SELECT {', '.join(measures)} FROM ({grouped}) AS kept"
+    if question.caps.max_groups is None and question.caps.max_rows_per_group is None:
+        return _grouped_then_joined(question, f"FROM {rows}{where}", keys, (measures, names), dialect, tally)
+    return _joined_then_capped(question, f"FROM {rows}", keys, key, (measures, names), dialect)
+
+
+def _grouped_then_joined(
+    question: Pushdown, source: str, keys: str, measures: tuple[list[str], list[str]], dialect: Dialect, tally: Tally
+) -> str:
+    terms = {f"{GROUP}{i}": expressions.term(t, dialect) for i, t in enumerate(question.keys.columns)}
+    source, groups = tally.source(source, terms, contribution_bounding.owner(question.scan, dialect))
+    columns = [f"{group} AS {name}" for name, group in groups.items()]
+    grouped = f"SELECT {', '.join([*columns, *measures[0]])} {source} GROUP BY {', '.join(groups)}"
+    match = _matches(question, [f"grouped.{GROUP}{i}" for i in range(len(groups))], dialect)
+    zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
+    return f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped ON {match} ORDER BY keys.{ORDINAL}"
+
+
+def _joined_then_capped(
+    question: Pushdown, source: str, keys: str, key: int, measures: tuple[list[str], list[str]], dialect: Dialect
+) -> str:
+    groups = ", ".join(f"{expressions.term(t, dialect)} AS {GROUP}{i}" for i, t in enumerate(question.keys.columns))
+    predicate = "" if question.predicate is None else f" WHERE {expressions.term(question.predicate, dialect)}"
+    match = _matches(question, [f"rows.{GROUP}{i}" for i in range(len(question.keys.columns))], dialect)
+    joined = (
+        f"SELECT rows.*, {', '.join(f'keys.{name}' for name in numbered(question.keys))} "
+        f"FROM (SELECT *, {groups} {source}{predicate}) AS rows JOIN {keys} AS keys ON {match}"
+    )
+    kept = contribution_bounding.within_groups(
+        question.scan, question.caps, joined, key, dialect, numbered(question.keys)[-1:]
+    )
+    grouped = f"SELECT {', '.join([ORDINAL, *measures[0]])} FROM ({kept}) AS kept GROUP BY {ORDINAL}"
+    zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
+    return (
+        f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped "
+        f"ON keys.{ORDINAL} = grouped.{ORDINAL} ORDER BY keys.{ORDINAL}"
+    )
+
+
+def numbered(keys: Keys) -> tuple[str, ...]:
+    """The columns of a table of keys that hold numbers: of each key, and of the group that it is a part of."""
+    return (ORDINAL, WHOLE) if keys.inner else (ORDINAL,)
+
+
+def is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
+    """Whether an engine is asked by way of one row for each unit and group."""
+    caps, measures = question.caps, question.measures
+    return (
+        dialect.groups_by_unit
+        and bool(question.scan.unit and question.keys.columns)
+        and caps.max_groups is None
+        and caps.max_rows_per_group is None
+        and any(isinstance(each, CountUnits) for each in measures)
+        and not any(isinstance(each, CountValues) for each in measures)
+    )
+
+
+def measure(
+    node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: Tally | None = None
+) -> str:
+    """One aggregate that is a whole number, whatever the cells hold."""
+    tally = tally or Tally()
+    match node:
+        case CountRows(None):
+            return tally.counted("*")
+        case CountRows(operand) if operand is not None:
+            return tally.counted(_present(operand, dialect, stored))
+        case CountUnits():
+            return tally.units(_unit(scan, dialect)) if scan.unit else tally.counted("*")
+        case CountValues(operand, domain):
+            values, among = (
+                expressions.term(operand, dialect),
+                ", ".join(expressions.literal(value, dialect) for value in domain),
+            )
+            return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
+        case SumSteps():
+            whole = stored.get(expressions.uncentred(node)) or expressions.stored_steps(
+                expressions.uncentred(node), dialect
+            )
+            return _summed(node, whole, dialect, tally)
+    raise TypeError(type(node).__name__)
+
+
+def _summed(node: SumSteps, whole: str, dialect: Dialect, tally: Tally) -> str:
+    """The sum of steps less their centre, to their power: a sum of powers is that of a power of each."""
+    total = dialect.small_sum if expressions.is_small(node) else dialect.large_sum
+    if node.power > 1:
+        from_centre = f"({dialect.bigint.format(whole)} - {expressions.literal(node.centre, dialect)})"
+        return f"coalesce({tally.summed(total, '(' + ' * '.join([from_centre] * node.power) + ')')}, 0)"
+    summed = f"coalesce({tally.summed(total, whole)}, 0)"
+    if not node.centre:
+        return summed
+    centre = dialect.whole.format(node.centre)
+    return dialect.centred.format(dialect.whole.format(summed), centre, tally.counted(whole))
+
+
+def _present(operand: Term, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:
+    """Something that is missing exactly where the operand is: its stored steps, which are quicker to count."""
+    for node, name in stored.items():
+        if node.operand == operand and node.missing is None:
+            return name
+    return expressions.term(operand, dialect)
+
+
+def _unit(scan: Scan, dialect: Dialect) -> str:
+    columns = contribution_bounding.owner(scan, dialect)
+    if len(columns) == 1 and scan.missing_units is MissingUnits.DROP:
+        return columns[0]
+    return dialect.record.format(", ".join(columns))
+
+
+def _matches(question: Pushdown, groups: list[str], dialect: Dialect) -> str:
+    return " AND ".join(
+        dialect.same(f"keys.k{i}", group, column.type)
+        if any(row[i] is None for row in question.keys.rows)
+        else f"keys.k{i} = {group}"
+        for i, (group, column) in enumerate(zip(groups, question.keys.columns, strict=True))
+    )

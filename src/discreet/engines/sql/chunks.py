@@ -1,0 +1,236 @@
+"""Rows in chunks of whole units: what a function of one's own is given, and how an engine's rows become that.
+
+A unit is in the chunk that a keyed hash of its own columns says, so no unit is in two, and nobody's rows move anybody
+else's. Where each row is a unit, the hash is of the row and of its number among rows that are the same in all columns
+read: taking one of them away takes away the last. The key is the one that the table was registered with.
+
+The engine gives all rows in one pass, those of a chunk together, and they are spooled into a file of the private
+workspace: the engine is free again, and no more than one chunk is in memory. What a function sees of a chunk depends on
+the rows of that chunk alone: they are sorted by all columns, then shuffled by a permutation that depends on nothing but
+how many there are. Every chunk is there, also one without rows.
+"""
+
+import itertools
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.catalog.catalog import ColumnType
+from discreet.engines.sql import contribution_bounding, expressions
+from discreet.engines.sql.dialect import Dialect
+from discreet.errors import ParameterError, TypeMismatchError
+from discreet.exact import whole
+from discreet.plan.physical import Apply, Read, Scan, Term
+
+CHUNK = "discreet_chunk"
+TWIN = "discreet_twin"
+MOST_CHUNKS = 100_000
+LARGEST_CHUNK = 2**30
+BATCH = 2**17
+
+TYPES: Mapping[ColumnType, pa.DataType] = {
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.REAL: pa.float64(),
+    ColumnType.TEXT: pa.large_string(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+}
+
+Chunk = tuple[int, pa.Table | None]
+
+
+@dataclass(frozen=True)
+class Split:
+    """How rows are split: into how many chunks, and the columns of each, by the terms that compute them."""
+
+    number: int
+    columns: tuple[tuple[str, Term], ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of a chunk, in their declared types."""
+        return pa.schema([pa.field(name, TYPES[term.type]) for name, term in self.columns])
+
+    @property
+    def streamed(self) -> pa.Schema:
+        """The columns of the engine's one pass: the chunk, then the others by their places."""
+        others = [pa.field(f"c{i}", field.type) for i, field in enumerate(self.schema)]
+        return pa.schema([pa.field(CHUNK, pa.int32()), *others])
+
+
+def split_of(columns: Mapping[str, Term], number: int) -> Split:
+    """A split of rows, refused where it is none."""
+    if whole(number, "chunks") > MOST_CHUNKS:
+        raise ParameterError(
+            f"chunks={number}",
+            because=f"more than {MOST_CHUNKS:,} processes would be started, one after another",
+            instead="chunks=1000",
+        )
+    if not any(name for term in columns.values() for name in _read_by(term)):
+        raise ParameterError(
+            "chunks without columns", because="a function sees the columns it names", instead='columns=["age"]'
+        )
+    for name, term in columns.items():
+        if term.type not in TYPES:
+            raise TypeMismatchError(
+                f"column {name!r} of type {term.type} in a chunk",
+                because="a function is given numbers, text, truth values, dates and times",
+                instead=f"a column of type {', '.join(TYPES)}",
+            )
+    return Split(number, tuple(columns.items()))
+
+
+def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: int, dialect: Dialect) -> str:
+    """All rows with their chunk, those of a chunk together."""
+    if {name for _, term in split.columns for name in _read_by(term)} - {read.column for read in scan.columns}:
+        raise RuntimeError("a column of a chunk is made from one that the scan does not read")
+    where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
+    source = f"{rows}{where}"
+    if not scan.unit:
+        same = ", ".join(dialect.quoted(read.column) for read in scan.columns)
+        twin = f"row_number() OVER (PARTITION BY {same}{dialect.unordered}) AS {TWIN}"
+        source = f"(SELECT *, {twin} FROM {source}) AS numbered"
+    columns = ", ".join(f"{expressions.term(term, dialect)} AS c{i}" for i, (_, term) in enumerate(split.columns))
+    chosen = f"SELECT {_chunk(split.number, scan, key, dialect)} AS {CHUNK}, {columns} FROM {source}"
+    return f"{chosen} {dialect.together.format(CHUNK)}"
+
+
+def _read_by(term: Term) -> Iterator[str]:
+    """The columns that a term reads."""
+    if isinstance(term, Read):
+        yield term.column
+    for each in term.arguments if isinstance(term, Apply) else ():
+        yield from _read_by(each)
+
+
+def _chunk(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
+    types = {read.column: read.type for read in scan.columns}
+    if scan.unit:
+        named = dict(zip(contribution_bounding.owner(scan, dialect), (types[name] for name in scan.unit), strict=True))
+    else:
+        named = {dialect.quoted(column): kind for column, kind in types.items()} | {TWIN: ColumnType.INTEGER}
+    hashed = contribution_bounding.keyed(named, key, scan, dialect)
+    return (dialect.part_of_text if scan.portable else dialect.part).format(hashed, number)
+
+
+def batches_of(rows: Iterable[Sequence[Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows of a driver as batches of Arrow, a bounded number at a time."""
+    waiting = iter(rows)
+    while taken := list(itertools.islice(waiting, BATCH)):
+        columns = zip(*taken, strict=True)
+        yield pa.record_batch(
+            [_array(cells, field.type) for cells, field in zip(columns, schema, strict=True)], schema=schema
+        )
+
+
+def _array(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
+    """Cells of one column; drivers give truth as whole numbers and times as text where they have no type for them."""
+    if pa.types.is_boolean(kind):
+        return pa.array([None if cell is None else bool(cell) for cell in cells], kind)
+    if pa.types.is_temporal(kind) and any(isinstance(cell, str) for cell in cells):
+        return pa.array(cells, pa.string()).cast(kind)
+    return pa.array(cells, kind)
+
+
+def settled(rows: pa.Table) -> pa.Table:
+    """The rows in an order that depends on them alone: sorted, then shuffled by a permutation of their number."""
+    together = rows.combine_chunks()
+    keys = [(name, "ascending") for name in together.column_names]
+    order = pc.sort_indices(together, sort_keys=keys).to_numpy()
+    shuffle = np.random.default_rng(len(order)).permutation(len(order))
+    return together.take(pa.array(order[shuffle]))
+
+
+def _size(part: pa.RecordBatch) -> int:
+    """Bytes of the values of rows, which add up however rows are cut into batches; slots of no value count too."""
+    texts = [column for column in part.columns if _is_text(column)]
+    fixed = sum(max(8, column.type.bit_width // 8) for column in part.columns if not _is_text(column))
+    lengths = sum(pc.sum(pc.binary_length(column)).as_py() or 0 for column in texts)
+    return int(part.num_rows * (fixed + 8 * len(texts)) + lengths)
+
+
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+class Spool:
+    """Chunks on their way, in one file that is deleted when it is closed."""
+
+    def __init__(self, split: Split, directory: Path, largest: int = LARGEST_CHUNK) -> None:
+        self._split, self._largest = split, largest
+        self._path = directory / f"chunks-{secrets.token_hex(8)}.arrow"
+        self._writer = pa.ipc.new_file(str(self._path), split.schema)
+        self._written = 0
+        self._places: dict[int, range] = {}
+        self._too_large: set[int] = set()
+        self._now: int | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(pa.ArrowInvalid, OSError):
+            self._writer.close()
+        self._path.unlink(missing_ok=True)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take rows with their chunk in the first column; those of one chunk come together."""
+        if batch.num_rows == 0:
+            return
+        numbers = batch.column(0).to_numpy()
+        starts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+        for start, end in itertools.pairwise(starts):
+            self._take(int(numbers[start]), batch.slice(start, end - start))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Every chunk in order; None in place of one with more bytes than a chunk may have."""
+        self._finish()
+        self._writer.close()
+        with pa.memory_map(str(self._path)) as held:
+            file = pa.ipc.open_file(held)
+            for number in range(self._split.number):
+                if number in self._too_large:
+                    yield number, None
+                    continue
+                batches = [file.get_batch(place) for place in self._places.get(number, ())]
+                yield number, pa.Table.from_batches(batches, schema=self._split.schema)
+
+    def _take(self, number: int, part: pa.RecordBatch) -> None:
+        if number != self._now:
+            self._finish()
+            if number in self._places or number in self._too_large or not 0 <= number < self._split.number:
+                raise RuntimeError("the engine gave the rows of a chunk in two places")
+            self._now = number
+        self._bytes += _size(part)
+        if self._bytes <= self._largest:
+            self._waiting.append(part)
+        else:
+            self._waiting = []
+
+    def _finish(self) -> None:
+        """Write the chunk that was being gathered."""
+        if self._now is None:
+            return
+        if self._bytes > self._largest:
+            self._too_large.add(self._now)
+        else:
+            rows = pa.Table.from_batches(self._waiting).drop_columns([CHUNK])
+            batches = settled(rows.rename_columns(self._split.schema.names).cast(self._split.schema)).to_batches()
+            for batch in batches:
+                self._writer.write_batch(batch)
+            self._places[self._now] = range(self._written, self._written + len(batches))
+            self._written += len(batches)
+        self._now, self._waiting, self._bytes = None, [], 0

@@ -1,0 +1,197 @@
+"""The rows that count: read by total casts, with a unit, and of each unit no more than its caps allow.
+
+What is kept of one unit depends on its own rows and the key alone.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from discreet.catalog.catalog import ColumnType
+from discreet.catalog.privacy_unit import Caps
+from discreet.engines.sql import expressions
+from discreet.engines.sql.dialect import Dialect, Reads, Stored
+from discreet.plan.physical import MissingUnits, Read, Scan, SumSteps
+
+FIRST = "discreet_first"
+GROUP_RANK = "discreet_group_rank"
+ROW_HASH = "discreet_row_hash"
+ROW_NUMBER = "discreet_row_number"
+ROW_RANK = "discreet_row_rank"
+TIED = "discreet_tied"
+_FINE = (ColumnType.REAL, ColumnType.TIMESTAMP)
+_COARSE = 2.0**20
+_COARSE_UP_TO = 2.0**43
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where rows are read: a relation, how it stores its columns, how these are read, and the key that orders rows."""
+
+    relation: str
+    stored: Mapping[str, Stored]
+    key: int
+    reads: Reads
+
+
+def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
+    """The rows of a source that have a unit and are in the slice: only needed columns, each by a total read.
+
+    The columns of a joined relation were read already, where its tables are.
+    """
+    columns = ", ".join(
+        name if scan.base else f"{place.reads[place.stored[read.column], read.type].format(name)} AS {name}"
+        for read in _laid_out(scan, dialect)
+        for name in (dialect.quoted(read.column),)
+    )
+    rows = f"SELECT {columns or '1 AS discreet_row'} FROM {place.relation}"
+    named = scan.unit if scan.missing_units is MissingUnits.DROP else ()
+    conditions = [f"{dialect.quoted(name)} IS NOT NULL" for name in named]
+    conditions += [] if scan.within is None else [expressions.term(scan.within, dialect)]
+    return f"SELECT * FROM ({rows}) AS scanned WHERE {' AND '.join(conditions)}" if conditions else rows
+
+
+def capped(scan: Scan, place: Place, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None) -> str:
+    """At most `max_rows` rows of each unit, chosen by a keyed hash of the row's own columns with a total tie-break.
+
+    What is kept of one unit depends on its own rows and the key alone; rows that tie in every column are the same.
+    Steps that are to be stored stand before the columns that they are made from.
+    """
+    rows = scanned(scan, place, dialect)
+    columns = [f"{expressions.stored_steps(node, dialect)} AS {name}" for node, name in (stored or {}).items()]
+    columns += [dialect.quoted(read.column) for read in _laid_out(scan, dialect)]
+    if scan.max_rows is None:
+        return f"SELECT {', '.join(columns)} FROM ({rows}) AS rows" if stored else rows
+    if dialect.ranks_by_hash and _seldom_tie(scan):
+        return _capped_by_hash(scan, place.key, rows, columns, dialect)
+    unit = ", ".join(owner(scan, dialect))
+    rank = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, place.key, dialect)}) AS {ROW_RANK}"
+    first = f"{_own_hash(scan, place.key, dialect)} AS {ROW_HASH}, " if dialect.keeps_rows_whole else ""
+    ranked = f"SELECT {first}*, {rank} FROM ({rows}) AS rows"
+    return f"SELECT {', '.join(columns)} FROM ({ranked}) AS ranked WHERE {ROW_RANK} <= {scan.max_rows}"
+
+
+def _seldom_tie(scan: Scan) -> bool:
+    """Whether the rows of a unit seldom share a hash, and the unit is one column that is never missing."""
+    is_simple = len(scan.unit) == 1 and scan.missing_units is MissingUnits.DROP and not scan.portable
+    return is_simple and any(read.type in _FINE and read.column not in scan.unit for read in scan.columns)
+
+
+def _capped_by_hash(scan: Scan, key: int, rows: str, columns: list[str], dialect: Dialect) -> str:
+    """The same rows, sorted by the hash alone: rows are compared only where they tie for the last places.
+
+    Every row whose hash is among the first is kept at first, ties included, so no choice is left to the engine; among
+    them are the first rows by hash and columns. Only units that have too many so far are ranked again, by both.
+    """
+    unit, most = owner(scan, dialect)[0], scan.max_rows
+    own = f"WINDOW own AS (PARTITION BY {unit} ORDER BY {_own_hash(scan, key, dialect)})"
+    ranks = f"rank() OVER own AS {ROW_RANK}, row_number() OVER own AS {ROW_NUMBER}"
+    ranked = f"SELECT * FROM (SELECT *, {ranks} FROM ({rows}) AS rows {own}) AS ranked WHERE {ROW_RANK} <= {most}"
+    tied = f"SELECT DISTINCT {unit} FROM {FIRST} WHERE {ROW_NUMBER} > {most}"
+    names = ", ".join(dialect.quoted(read.column) for read in scan.columns)
+    again = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, key, dialect)}) AS {ROW_RANK}"
+    compared = f"SELECT {names}, {again} FROM {FIRST} SEMI JOIN {TIED} USING ({unit})"
+    return (
+        f"WITH {FIRST} AS MATERIALIZED ({ranked}), {TIED} AS MATERIALIZED ({tied}) SELECT {', '.join(columns)} FROM ("
+        f"SELECT {names} FROM {FIRST} ANTI JOIN {TIED} USING ({unit}) "
+        f"UNION ALL SELECT {names} FROM ({compared}) AS compared WHERE {ROW_RANK} <= {most}) AS kept"
+    )
+
+
+def _laid_out(scan: Scan, dialect: Dialect) -> tuple[Read, ...]:
+    """The columns in the order in which they are kept: where rows are whole, text stands behind all numbers."""
+    if not dialect.keeps_rows_whole:
+        return scan.columns
+    return tuple(sorted(scan.columns, key=lambda read: read.type is ColumnType.TEXT))
+
+
+def owner(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
+    """Whose a row is: the columns of the unit, all missing where one of them is, so that such rows are one unit."""
+    columns = tuple(dialect.quoted(name) for name in scan.unit)
+    if len(columns) < 2 or scan.missing_units is MissingUnits.DROP:
+        return columns
+    whole = " AND ".join(f"{column} IS NOT NULL" for column in columns)
+    return tuple(f"CASE WHEN {whole} THEN {column} END" for column in columns)
+
+
+def _own_order(scan: Scan, key: int, dialect: Dialect) -> str:
+    """A total order of one unit's rows; where only the unit is read, its rows are all the same and need none."""
+    columns = tuple(dialect.quoted(read.column) for read in scan.columns)
+    others = tuple(column for column in columns if column not in owner(scan, dialect))
+    order = ", ".join((_own_hash(scan, key, dialect), *_last(others)))
+    return f" ORDER BY {order}" if others else dialect.unordered
+
+
+def _own_hash(scan: Scan, key: int, dialect: Dialect) -> str:
+    return keyed({dialect.quoted(read.column): read.type for read in scan.columns}, key, scan, dialect)
+
+
+def _last(columns: Iterable[str]) -> tuple[str, ...]:
+    """Engines differ in where NULL stands in an order."""
+    return tuple(f"{column} NULLS LAST" for column in columns)
+
+
+def keyed(columns: Mapping[str, ColumnType], key: int, scan: Scan, dialect: Dialect) -> str:
+    """The hash that orders the rows or the groups of a unit: the engine's own, or one that all engines share."""
+    if not scan.portable:
+        return dialect.keyed_hash(columns, key)
+    parts = [dialect.text(str(key)), *(spelled(column, kind, dialect) for column, kind in columns.items())]
+    separator = dialect.text("|")
+    return dialect.md5.format(f" || {separator} || ".join(parts))
+
+
+def spelled(column: str, kind: ColumnType, dialect: Dialect) -> str:
+    """A value as text, the same on every engine; reals coarsely, because engines spell them differently.
+
+    Values of one spelling tie in the hash, and ties are broken by the values themselves.
+    """
+    match kind:
+        case ColumnType.TEXT:
+            text = dialect.md5.format(column)  # texts of many megabytes must not meet in one
+        case ColumnType.REAL:
+            whole = dialect.bigint.format(f"floor({column} * {dialect.real(_COARSE)})")
+            up_to = dialect.real(_COARSE_UP_TO)
+            text = f"CASE WHEN {column} > -{up_to} AND {column} < {up_to} THEN {dialect.varchar.format(whole)} END"
+        case ColumnType.TIMESTAMP:
+            text = dialect.varchar.format(dialect.micros.format(column))
+        case ColumnType.INTEGER | ColumnType.DATE:
+            text = dialect.varchar.format(column)
+        case _:
+            text = f"CASE WHEN {column} THEN {dialect.text('t')} WHEN NOT {column} THEN {dialect.text('f')} END"
+    return f"coalesce({text}, {dialect.text('~')})"
+
+
+def within_groups(
+    scan: Scan,
+    caps: Caps,
+    rows: str,
+    key: int,
+    dialect: Dialect,
+    group: tuple[str, ...] = (),
+    types: Mapping[str, ColumnType] | None = None,
+) -> str:
+    """Of each unit, at most so many groups and so many rows in each, chosen by keyed hashes of its own rows.
+
+    A group is named by whole numbers, or by columns of any `types`, which may be missing.
+    """
+    unit, group = owner(scan, dialect), group or tuple(types or ())
+    if caps.max_rows_per_group is not None:
+        within = ", ".join((*unit, *group))
+        rank = f"row_number() OVER (PARTITION BY {within}{_own_order(scan, key, dialect)})"
+        rows = _ranked(rows, rank, ROW_RANK, caps.max_rows_per_group)
+    if caps.max_groups is not None and group:
+        named = types or dict.fromkeys(group, ColumnType.INTEGER)
+        order = ", ".join((_group_hash(scan, unit, named, key, dialect), *(group if types is None else _last(group))))
+        rank = f"dense_rank() OVER (PARTITION BY {', '.join(unit)} ORDER BY {order})"
+        rows = _ranked(rows, rank, GROUP_RANK, caps.max_groups)
+    return rows
+
+
+def _ranked(rows: str, rank: str, name: str, most: int) -> str:
+    """The rows of the first ranks; one rank at a time, because engines prune early only where it stands alone."""
+    return f"SELECT * FROM (SELECT *, {rank} AS {name} FROM ({rows}) AS joined) AS ranked WHERE {name} <= {most}"
+
+
+def _group_hash(scan: Scan, unit: tuple[str, ...], group: Mapping[str, ColumnType], key: int, dialect: Dialect) -> str:
+    types = {read.column: read.type for read in scan.columns}
+    columns = dict(zip(unit, (types[name] for name in scan.unit), strict=True))
+    return keyed(columns | dict(group), key, scan, dialect)

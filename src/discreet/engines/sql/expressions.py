@@ -1,0 +1,185 @@
+"""Our own small SQL emitter: a pushdown becomes SQL text, through one set of templates per engine.
+
+Every operator is total: no cell can raise an error, and a result that is no number is missing. Clamping is by CASE,
+because LEAST and GREATEST ignore NULL. Names and constants are always quoted here, never taken as text.
+
+Arithmetic is the same on every engine because no step of it can leave what a double holds: factors and divisors are
+brought within `reading.LARGEST_REAL` first, and sums of numbers that small stay far from the end.
+"""
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.catalog.catalog import ColumnType, Value
+from discreet.engines.sql import bins, casts
+from discreet.engines.sql.dialect import Dialect, Stored
+from discreet.errors import UnsupportedError
+from discreet.plan.logical import Scalar
+from discreet.plan.physical import (
+    Apply,
+    Constant,
+    Operator,
+    Pushdown,
+    Read,
+    SumSteps,
+    Term,
+)
+
+LONGEST_TERM = 50_000
+SMALL_STEPS = 2**22
+STEPS = "discreet_steps"
+_COMPARISONS: Mapping[Operator, str] = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_LOGIC: Mapping[Operator, str] = {"and": "({0} AND {1})", "or": "({0} OR {1})", "not": "(NOT {0})"}
+_SUMS: Mapping[Operator, str] = {"add": "({0} + {1})", "subtract": "({0} - {1})"}
+_PRODUCTS: tuple[Operator, ...] = ("multiply", "divide")
+
+
+def literal(value: Scalar | Value, dialect: Dialect) -> str:
+    """A constant of any type."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "(1 = 1)" if value else "(1 = 0)"  # a bare TRUE may be a column
+        case int():
+            return f"({value})" if value < 0 else str(value)
+        case float():
+            return dialect.real(value)
+        case dt.datetime():
+            return dialect.timestamp.format(dialect.text(value.isoformat(sep=" ")))
+        case dt.date():
+            return dialect.date.format(dialect.text(value.isoformat()))
+        case str():
+            return dialect.text(value)
+    raise TypeError(type(value).__name__)
+
+
+def term(node: Term, dialect: Dialect) -> str:
+    """A term over columns that have been read already, under their own names; what is no number is missing."""
+    if isinstance(node, Constant) and node.type is ColumnType.REAL:
+        return dialect.real(float(node.value))  # type: ignore[arg-type]
+    return _factor(node, dialect) if node.type is ColumnType.REAL else _raw(node, dialect)
+
+
+def _factor(node: Term, dialect: Dialect) -> str:
+    """A real within the limits: columns and casts of text keep to them already, results of arithmetic may not."""
+    raw = _raw(node, dialect)
+    if not isinstance(node, Apply) or node.operator == "to_real":
+        return raw
+    return limited(raw, dialect)
+
+
+def limited(raw: str, dialect: Dialect) -> str:
+    """A real within the limits of reals; what is beyond them is missing, and what is tiny is zero."""
+    largest, flushing = dialect.real(casts.LARGEST_REAL), dialect.real(casts.FLUSHING)
+    return dialect.limited.format(f"({raw} + {flushing} - {flushing})", largest)
+
+
+def _raw(node: Term, dialect: Dialect) -> str:
+    """A term whose outermost sums may still be beyond the limits: they are brought back where that matters."""
+    match node:
+        case Read(column, _):
+            return dialect.quoted(column)
+        case Constant(value, ColumnType.REAL):
+            return _real_constant(float(value), dialect)  # type: ignore[arg-type]
+        case Constant(value, _):
+            return literal(value, dialect)
+        case Apply("in", arguments):
+            operand, *values = (term(argument, dialect) for argument in arguments)
+            return f"({operand} IN ({', '.join(values)}))"
+        case Apply("bin", (operand, *edges)):
+            return _binned(operand, [each.value for each in edges if isinstance(each, Constant)], dialect)
+        case Apply(operator, arguments) if operator in _SUMS:
+            return _short(_SUMS[operator].format(*(_raw(each, dialect) for each in arguments)))
+        case Apply(operator, arguments) if operator in _PRODUCTS:
+            product = "({0} * {1})" if operator == "multiply" else dialect.quotient
+            return _short(product.format(*(_factor(each, dialect) for each in arguments)))
+        case Apply(operator, arguments):
+            return _applied(operator, node.type, arguments, dialect)
+    raise TypeError(type(node).__name__)
+
+
+def _applied(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], dialect: Dialect) -> str:
+    parts = [term(each, dialect) for each in arguments]
+    if operator in _COMPARISONS:
+        return f"({parts[0]} {_COMPARISONS[operator]} {parts[1]})"
+    if operator in _LOGIC:
+        return _LOGIC[operator].format(*parts)
+    if operator == "missing":
+        return f"({parts[0]} IS NULL)"
+    return _short(dialect.reads[Stored(arguments[0].type), kind].format(parts[0]))
+
+
+def _binned(operand: Term, edges: Sequence[Scalar], dialect: Dialect) -> str:
+    """How many of the constants are at most the operand, which stands once in the text unless it is a column."""
+    value, is_few = term(operand, dialect), isinstance(operand, Read) and len(edges) <= dialect.few_edges
+    if dialect.search is not None and not is_few:
+        return dialect.search(value, [bins.spelled(edge) for edge in edges], operand.type)
+    constants = [literal(edge, dialect) for edge in edges]
+    return bins.tree(value, constants) if is_few else bins.tree_of_named(value, constants)
+
+
+def _real_constant(value: float, dialect: Dialect) -> str:
+    """A constant in arithmetic, within the limits of reals; beyond them it is missing, as a cell would be."""
+    flushed = value + casts.FLUSHING - casts.FLUSHING
+    if abs(flushed) < casts.LARGEST_REAL:
+        return dialect.real(flushed)
+    return f"NULLIF({dialect.real(0.0)}, {dialect.real(0.0)})"
+
+
+def _short(sql: str) -> str:
+    """Text that may stand twice in what is built on it."""
+    if len(sql) > LONGEST_TERM:
+        raise UnsupportedError(
+            "an expression that is too long for SQL",
+            because="casts within casts repeat what they stand on",
+            instead="a shorter expression, or a column prepared by the owner",
+        )
+    return sql
+
+
+def storable(question: Pushdown) -> dict[SumSteps, str]:
+    """The steps that a question sums, each with the name of the column that may hold them."""
+    nodes = dict.fromkeys(uncentred(m) for m in question.measures if isinstance(m, SumSteps))
+    return {node: f"{STEPS}{i}" for i, node in enumerate(nodes)}
+
+
+def uncentred(node: SumSteps) -> SumSteps:
+    """The same steps, whatever centre and power they are summed around and by."""
+    return replace(node, centre=0, power=1)
+
+
+def is_small(node: SumSteps) -> bool:
+    """Whether no table can make the sum of such steps leave 64 bits."""
+    if node.power == 1:
+        return max(-node.low, node.high) <= SMALL_STEPS
+    return int(max(node.high - node.centre, node.centre - node.low) ** node.power) <= SMALL_STEPS
+
+
+def stored_steps(node: SumSteps, dialect: Dialect) -> str:
+    """Steps in the narrowest type that engines sum quickly and without overflow."""
+    return (dialect.small_step if is_small(node) else dialect.large_step).format(steps(node, dialect))
+
+
+def steps(node: SumSteps, dialect: Dialect) -> str:
+    """A value in steps of its grid, rounded half up and clamped as a whole number."""
+    value = term(node.operand, dialect)
+    is_whole = node.operand.type is ColumnType.INTEGER and node.grid == 1
+    rounded = value if is_whole else _rounded(value, node.grid, dialect)
+    kept = value if is_whole else dialect.bigint.format(rounded)
+    low, high = node.low, node.high
+    whole = f"CASE WHEN {rounded} < {low} THEN {low} WHEN {rounded} > {high} THEN {high} ELSE {kept} END"
+    return whole if node.missing is None else f"coalesce({whole}, {node.missing})"
+
+
+def _rounded(value: str, grid: Fraction, dialect: Dialect) -> str:
+    per_step = 1 / Fraction(grid)
+    if not 1 / casts.LARGEST_REAL < per_step < casts.LARGEST_REAL:
+        raise UnsupportedError(
+            "a grid beyond the limits of reals",
+            because=f"a step lies between {1 / casts.LARGEST_REAL} and {casts.LARGEST_REAL}",
+            instead="grid=0.01",
+        )
+    return f"floor({value} * {dialect.real(float(per_step))} + {dialect.real(0.5)})"

@@ -1,0 +1,496 @@
+"""What all engines that speak SQL share: binding questions to tables, tables made once, answers checked.
+
+An engine of this kind says how its columns are stored, how it makes and drops a table, and how it fetches rows; what
+is asked of it is text from `lower` in its own dialect.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
+
+import pyarrow as pa
+
+from discreet.catalog.catalog import ColumnType
+from discreet.engines.sources import contents, inferred
+from discreet.engines.sources.source import Source, unreadable_column
+from discreet.engines.sources.workspace import Workspace
+from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
+from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
+from discreet.engines.sql.dialect import Dialect, Stored
+from discreet.errors import SourceError, UnsupportedError, suggestion
+from discreet.plan.fingerprint import digest
+from discreet.plan.physical import Found, Keys, Pushdown, Scan, SumSteps, Term
+from discreet.progress import Stage
+from discreet.release.release import KEY_TYPES
+
+MOST_PREPARED = 16
+_LONGEST_NAME = 40
+
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A source with the key that orders its rows."""
+
+    source: Source
+    hash_key: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand.
+
+    `states` are those of the public tables that it reads; the name of the rows and the name of the question hold them.
+    """
+
+    question: Pushdown
+    rows_name: str | None
+    rows_sql: str
+    stored: Mapping[SumSteps, str]
+    keys_name: str
+    states: contents.States = ()
+
+
+@dataclass(frozen=True)
+class PreparedChunks:
+    """Chunks that were bound: the rows they are made of, and how these are split."""
+
+    rows: Prepared
+    split: Split
+
+
+class SQLEngine(ABC):
+    """An engine that is asked in SQL; a subclass supplies the dialect and the hooks below."""
+
+    dialect: ClassVar[Dialect]
+
+    def __init__(
+        self,
+        sources: Mapping[str, Registered],
+        workspace: Workspace,
+        *,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self._sources = dict(sources)
+        self._workspace = workspace
+        self._shelf = Shelf()
+        self._places: dict[str, contribution_bounding.Place] = {}
+        with ExitStack() as undo:
+            undo.callback(workspace.close)
+            self._open(memory_limit, threads, undo)
+            for name in self._sources:
+                self._place(name)
+            undo.pop_all()
+
+    def require(self, table: str, columns: Mapping[str, ColumnType]) -> None:
+        """Refuse a declaration of columns that the source does not have, or holds in a form with no such reading."""
+        place, source = self._place(table), self._sources[table].source
+        stored = place.stored
+        for column, declared in columns.items():
+            if column in source.unreadable:
+                raise unreadable_column(table, column, source)
+            if column not in stored:
+                raise SourceError(
+                    f"column {column!r} of {table!r}",
+                    because="it is declared, and the source has no column of that name",
+                    instead=suggestion(column, stored),
+                )
+            if (stored[column], declared) not in place.reads:
+                raise _unfit(table, column, place, declared)
+
+    def adopt(self, table: str, hash_key: int) -> None:
+        """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
+        self._sources[table] = replace(self._sources[table], hash_key=hash_key)
+        self._places[table] = replace(self._place(table), key=hash_key)
+
+    def prepare(self, question: Pushdown) -> Prepared:
+        """Bind a question without reading a protected row; what its SQL cannot say is refused here."""
+        scan = question.scan
+        self._require_all(scan)
+        if self._has_inferred(scan):
+            question = inferred.canonical(question)
+            scan = question.scan
+        states = self._states(scan)
+        materialised = (
+            scan.max_rows is not None
+            or scan.base is not None
+            or self._is_slow_to_read(self._sources[scan.table].source)
+        )
+        stored = self._storable(question) if materialised else {}
+        prepared = Prepared(
+            question,
+            rows_name=self._named("rows", (scan, states) if states else scan) if materialised else None,
+            rows_sql=contribution_bounding.capped(scan, self._place_of(scan), self.dialect, stored),
+            stored=stored,
+            keys_name=self._named("keys", question.keys),
+            states=states,
+        )
+        self.answer_sql(prepared, {})
+        if not self._can_compile(prepared):
+            raise _uncompiled(self.dialect.name)
+        return prepared
+
+    def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
+        """The SQL of an answer, over capped rows that hold the given steps."""
+        question = prepared.question
+        rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
+        hash_key = self._sources[question.scan.table].hash_key
+        if question.keys.at_least is not None:
+            return unknown_keys.found_sql(question, rows, hash_key, self.dialect, stored)
+        return aggregates.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
+
+    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+        """Answer a bound question in whole numbers, and in keys where those are open."""
+        with (
+            self._connected(*_tables_of(prepared)) as connected,
+            self._tables(prepared, connected) as stored,
+        ):
+            if prepared.question.keys.at_least is not None:
+                asked = self.answer_sql(prepared, stored)
+                return unknown_keys.found(prepared.question, self._named_rows(connected, asked, prepared.question))
+            rows = self._fetch(connected, self.answer_sql(prepared, stored))
+        if len(rows) != len(prepared.question.keys.rows):
+            raise RuntimeError("the engine answered another number of keys")
+        return [[int(value) for value in column] for column in zip(*rows, strict=True)]
+
+    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+        """Bind a split of a question's rows without reading one; its keys and measures play no part."""
+        if self._has_inferred(question.scan):
+            columns = {name: inferred.canonical(term) for name, term in columns.items()}
+        split = split_of(columns, number)
+        prepared = PreparedChunks(self.prepare(question), split)
+        rows = f"({prepared.rows.rows_sql}) AS rows"
+        if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
+            raise _uncompiled(self.dialect.name)
+        return prepared
+
+    def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
+        """Every chunk with its number, 0 first; the engine makes one pass, at the first of them.
+
+        A chunk of more than `largest` bytes is None.
+        """
+        with Spool(prepared.split, self._workspace.path, largest) as spool:
+            self._fill(spool, prepared)
+            yield from spool.chunks()
+
+    def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
+        rows = prepared.rows
+        source = rows.rows_name or f"({rows.rows_sql}) AS rows"
+        with self._connected(*_tables_of(rows)) as connected, self._tables(rows, connected):
+            for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.streamed):
+                spool.add(batch)
+
+    def _split_sql(self, prepared: PreparedChunks, rows: str) -> str:
+        question = prepared.rows.question
+        key = self._sources[question.scan.table].hash_key
+        return split_sql(prepared.split, question.scan, question.predicate, rows, key, self.dialect)
+
+    def _takes(self, table: str, sql: str) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+        """Whether the engine takes SQL, found out without a row."""
+        return True
+
+    def progress(self) -> Stage | None:
+        """How far the engine is with what it runs now, where it can tell; it depends on the rows."""
+        return None
+
+    def exposures(self) -> tuple[str, ...]:
+        """Records outside discreet that show exact row counts of what runs here, and are switched on."""
+        return ()
+
+    def is_prepared(self, prepared: Prepared) -> bool:
+        """Whether the capped rows of a question stand ready."""
+        return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
+
+    @contextmanager
+    def _tables(self, prepared: Prepared, connected: Any) -> Iterator[Mapping[SumSteps, str]]:
+        """The tables that an answer needs, made where they are not there yet and kept while it runs."""
+
+        def drop(name: str) -> None:
+            self._drop(connected, name)
+
+        def create_keys() -> Mapping[SumSteps, str]:
+            self._create_keys(connected, prepared.keys_name, keys_table(prepared.question.keys))
+            return {}
+
+        def create_rows() -> Mapping[SumSteps, str]:
+            self._create_rows(connected, prepared.rows_name or "", prepared.rows_sql)
+            self._refuse_changed(connected, prepared)
+            return prepared.stored
+
+        with ExitStack() as needed:
+            if prepared.question.keys.columns and prepared.question.keys.at_least is None:
+                needed.enter_context(self._shelf.table(prepared.keys_name, create_keys, drop))
+            if prepared.rows_name is None:
+                yield {}
+            else:
+                yield needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
+
+    def _place(self, table: str) -> contribution_bounding.Place:
+        if table not in self._places:
+            relation, stored = self._described(table, self._sources[table].source)
+            registered = self._sources[table]
+            reads = inferred.READS if registered.source.is_inferred else self.dialect.reads
+            self._places[table] = contribution_bounding.Place(relation, stored, registered.hash_key, reads)
+        return self._places[table]
+
+    def _require_all(self, scan: Scan) -> None:
+        """Refuse columns that a source does not have, and tables that this engine does not read."""
+        if scan.base is None:
+            self.require(scan.table, {read.column: read.type for read in scan.columns})
+            return
+        for table, columns in joins.columns_of(scan.base).items():
+            if table not in self._sources:
+                raise SourceError(
+                    f"a join of {scan.table!r} and {table!r}",
+                    because="their rows are in different places, and none of them travel to be joined",
+                    instead=f"{table!r} where {scan.table!r} is: in the same database, or on the same engine",
+                )
+            self.require(table, columns)
+
+    def _place_of(self, scan: Scan) -> contribution_bounding.Place:
+        """Where the rows of a scan are read: a table, or a query over several."""
+        own = self._place(scan.table)
+        if scan.base is None:
+            return own
+        query = joins.relation(scan.base, self._places_of(scan), self.dialect)
+        return replace(own, relation=f"({query}) AS related")
+
+    def _places_of(self, scan: Scan) -> joins.Places:
+        known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
+        reads = {name: place.reads for name, place in known.items()}
+        if self._has_inferred(scan):  # all text of such a question is read in one form, or its joins would find nothing
+            reads = {name: {**each, inferred.TEXT: inferred.READS[inferred.TEXT]} for name, each in reads.items()}
+        return {name: (place.relation, place.stored, reads[name]) for name, place in known.items()}
+
+    def _has_inferred(self, scan: Scan) -> bool:
+        """Whether a question reads an in-memory table whose column types were inferred."""
+        return any(leaf.table in self._sources and self._sources[leaf.table].source.is_inferred for leaf in scan.leaves)
+
+    def _states(self, scan: Scan) -> contents.States:
+        """The states of the public tables that a scan reads, before anything is charged."""
+        tables = contents.public_tables(scan)
+
+        def read() -> contents.States:
+            with self._connected(*tables) as connected:
+                return self._states_read(connected, scan)
+
+        with suppress(Exception):  # whatever the driver raises
+            return self._cancellable(read) if tables else ()
+        raise contents.unreadable(tables)
+
+    def _states_read(self, connected: Any, scan: Scan) -> contents.States:
+        asked = contents.queries(scan, self._places_of(scan), self.dialect)
+        return tuple((table, ":".join(map(str, self._fetch(connected, sql)[0]))) for table, sql in asked)
+
+    def _refuse_changed(self, connected: Any, prepared: Prepared) -> None:
+        """Drop rows that were made while a public table changed: they are not those that the answer is named after."""
+        if not prepared.states:
+            return
+        name = prepared.rows_name or ""
+        self._fetch(connected, f"SELECT count(*) FROM {name}")  # an engine may make rows when they are first read
+        if self._states_read(connected, prepared.question.scan) != prepared.states:
+            self._drop(connected, name)
+            raise RuntimeError("a public table changed while it was read")
+
+    def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:
+        """Run what reads outside of a question; an engine whose drivers need more for that says so."""
+        return run()
+
+    def _named(self, kind: str, thing: object) -> str:
+        return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
+
+    def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
+        """The steps that kept rows may hold; refuses what could not be kept whatever the cells are."""
+        return expressions.storable(question)
+
+    def _is_slow_to_read(self, source: Source) -> bool:  # noqa: ARG002 - engines differ
+        """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""
+        return False
+
+    def _can_compile(self, prepared: Prepared) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+        """Whether the engine takes the SQL of a question, found out before anything is charged and without a row."""
+        return True
+
+    @abstractmethod
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
+        """Connect; `undo` is told what to give back if anything after it fails."""
+
+    @abstractmethod
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+        """The relation to read, and how it stores each column; no row is read."""
+
+    @abstractmethod
+    def _connected(self, *tables: str) -> AbstractContextManager[Any]:
+        """Whatever the other hooks need to talk to the engine in this thread."""
+
+    @abstractmethod
+    def _create_rows(self, connected: Any, name: str, sql: str) -> None:
+        """Keep the rows of a query under a name."""
+
+    @abstractmethod
+    def _create_keys(self, connected: Any, name: str, keys: pa.Table) -> None:
+        """Keep public keys under a name."""
+
+    def _drop(self, connected: Any, name: str) -> None:
+        """Drop what was kept under a name."""
+        connected.execute(f"DROP TABLE IF EXISTS {name}")
+
+    @abstractmethod
+    def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
+        """The few rows of an answer, in order, as whole numbers or their text."""
+
+    def _named_rows(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:
+        """Keys in their own types and measures as digits, a row for each key that was found."""
+        return unknown_keys.rows_of(self._stream(connected, sql, unknown_keys.schema(question)))
+
+    @abstractmethod
+    def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The many rows of a query, a bounded number at a time, in the types of a schema."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back everything, prepared tables and spill files included."""
+
+
+class OneConnection(SQLEngine):
+    """An engine over one connection that has `execute`; its questions take turns."""
+
+    def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:  # noqa: ARG002
+        self._turn = threading.Lock()
+        (address,) = {registered.source.address for registered in self._sources.values()}
+        self._connection = self.opened(address or "")
+        undo.callback(self._connection.close)
+
+    def close(self) -> None:
+        """Give back everything, prepared tables included."""
+        self._connection.close()
+        self._workspace.close()
+
+    @contextmanager
+    def _connected(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
+        with self._turn:
+            yield self._connection
+
+    def _can_compile(self, prepared: Prepared) -> bool:
+        """By EXPLAIN, the rows over the source and the answer over nothing."""
+        question, rows_name = prepared.question, prepared.rows_name
+        columns = [self.dialect.quoted(read.column) for read in question.scan.columns]
+        keys = [*aggregates.numbered(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
+        over_nothing = replace(
+            prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
+        )
+        asked = (prepared.rows_sql, self.answer_sql(over_nothing, {}))
+        return all(self._takes(question.scan.table, sql) for sql in asked)
+
+    def _takes(self, table: str, sql: str) -> bool:
+        try:
+            with self._connected(table) as connected:
+                connected.execute(f"EXPLAIN {sql}").fetchall()
+        except Exception:  # noqa: BLE001 - whatever the driver raises
+            return False
+        return True
+
+    def _create_rows(self, connected: Any, name: str, sql: str) -> None:
+        self._create(connected, name, f"AS {sql}")
+
+    def _create(self, connected: Any, name: str, what: str) -> None:
+        self._drop(connected, name)
+        connected.execute(f"CREATE TABLE {name} {what}")
+
+    def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
+        return list(connected.execute(sql).fetchall())
+
+    @staticmethod
+    @abstractmethod
+    def opened(address: str) -> Any:
+        """A connection that can do nothing but read the source and keep tables of its own."""
+
+
+def _tables_of(prepared: Prepared) -> tuple[str, ...]:
+    """The tables that a question reads, each once."""
+    return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
+
+
+def _unfit(table: str, column: str, place: contribution_bounding.Place, declared: ColumnType) -> SourceError:
+    stored = place.stored[column]
+    fitting = [str(kind) for kind in ColumnType if (stored, kind) in place.reads]
+    return SourceError(
+        f"column {column!r} of {table!r} as {declared}",
+        because=f"the source holds it as {stored}, which has no reading as {declared} that all engines share",
+        instead=" or ".join(f'types={{{column!r}: "{kind}"}}' for kind in fitting[:2]),
+    )
+
+
+def _uncompiled(engine: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"a question that {engine} cannot compile",
+        because="it nests expressions too deeply, or holds a character that its SQL cannot",
+        instead="a shorter expression, or a column prepared by the owner",
+    )
+
+
+def _nothing(names: Sequence[str]) -> str:
+    return f"(SELECT {', '.join(f'NULL AS {name}' for name in names) or 'NULL'})"
+
+
+def keys_table(keys: Keys) -> pa.Table:
+    """Public keys with the number of each, in the order of the answer, and of its group where that has parts."""
+    columns = {aggregates.ORDINAL: pa.array(range(len(keys.rows)), pa.int64())}
+    if keys.inner:
+        columns[aggregates.WHOLE] = pa.array(keys.groups, pa.int64())
+    for i, column in enumerate(keys.columns):
+        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
+    return pa.table(columns)
+
+
+class Shelf:
+    """Tables made once and shared by threads; the ones longest unused go when there are too many."""
+
+    def __init__(self, most: int = MOST_PREPARED) -> None:
+        self._most = most
+        self._guard = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        self._users: dict[str, int] = {}
+        self._made: dict[str, Mapping[SumSteps, str]] = {}
+
+    def holds(self, name: str) -> bool:
+        """Whether the table is there."""
+        with self._guard:
+            return name in self._made
+
+    @contextmanager
+    def table(
+        self, name: str, create: Callable[[], Mapping[SumSteps, str]], drop: Callable[[str], None]
+    ) -> Iterator[Mapping[SumSteps, str]]:
+        """Hold a table while a query runs on it, and tell which steps it stores; whoever comes first makes it."""
+        with self._guard:
+            making = self._making.setdefault(name, threading.Lock())
+            self._users[name] = self._users.get(name, 0) + 1
+        try:
+            with making:
+                stored = self._find(name)
+                if stored is None:
+                    stored = create()
+                self._keep(name, stored, drop)
+            yield stored
+        finally:
+            with self._guard:
+                self._users[name] -= 1
+
+    def _find(self, name: str) -> Mapping[SumSteps, str] | None:
+        with self._guard:
+            return self._made.get(name)
+
+    def _keep(self, name: str, stored: Mapping[SumSteps, str], drop: Callable[[str], None]) -> None:
+        with self._guard:
+            self._made.pop(name, None)
+            self._made[name] = stored
+            idle = [old for old in self._made if not self._users.get(old)]
+            for old in idle[: max(0, len(self._made) - self._most)]:
+                del self._made[old]
+                drop(old)

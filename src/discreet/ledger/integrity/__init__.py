@@ -1,0 +1,1 @@
+"""Integrity: the chain is verified, an older copy is detected, and damage is recovered from."""

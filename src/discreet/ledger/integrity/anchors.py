@@ -1,0 +1,289 @@
+"""Anchors: signed lines outside the database that say how far each dataset had come.
+
+A database put back from an older copy is a true ledger, only not the last one, so nothing inside it can tell. An anchor
+can: it holds the number and the hash of an event, the total spent by then and the promise. A store that has fewer
+events, another event at that number, or less spent is behind its anchor, and what was spent is the maximum of all
+evidence. Lines that were deleted are not missed, except by a process that had read them; lines that were changed or
+forged are found by their signatures.
+"""
+
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from discreet.accounting.filters import Cost
+from discreet.errors import LedgerError
+from discreet.ledger.records import append_log
+from discreet.ledger.records.canonical_text import canonical
+from discreet.ledger.records.receipt import cost_of, cost_texts
+from discreet.ledger.records.signatures import Publics, Signer, signed_by
+
+FORMAT = "discreet.anchor/1"
+
+NOT_AN_ANCHOR = "the text is not an anchor that this version of discreet can read"
+UNWRITABLE = "the anchors cannot be written; check their path, their directory, its rights and the space on its disk"
+UNREADABLE = "the anchors cannot be read; check their path and its rights"
+CHANGED = "the file of anchors was cut, replaced or deleted while in use"
+
+MOST_FINDINGS = 100
+
+_OPTIONAL = ("key", "signature")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anchor:
+    """Where a dataset of a ledger stood: `head` is the hash of event `sequence`, `spent` the total up to it.
+
+    `ledger` is an id of the ledger; `budget` is the promise as `registration.budget_columns` writes it.
+    """
+
+    ledger: str
+    dataset: str
+    sequence: int
+    head: str
+    spent: Cost
+    budget: Mapping[str, str | None]
+    time: str
+    key: str | None = None
+    signature: str | None = None
+
+    def signed(self, signer: Signer) -> "Anchor":
+        """The anchor with the signature of a ledger's key."""
+        named = replace(self, key=signer.key, signature=None)
+        return replace(named, signature=signer.sign(_statement(named)))
+
+    def verify(self, public: Publics) -> bool:
+        """Whether one of some public keys signed it; an anchor without a signature proves nothing."""
+        return signed_by(_statement(self), self.key, self.signature, public)
+
+    def to_json(self) -> str:
+        """The anchor as one line."""
+        return canonical(_written(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Anchor":
+        """The anchor that `to_json` wrote, to the letter; anything else is refused."""
+        try:
+            data = json.loads(text)
+            anchor = cls(**{f.name: data[f.name] for f in fields(cls)} | {"spent": cost_of(data["spent"])})
+            is_ours = all(_has_its_type(name, value) for name, value in vars(anchor).items())
+            is_ours = is_ours and anchor.to_json() == text
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise LedgerError(NOT_AN_ANCHOR) from None
+        if not is_ours:
+            raise LedgerError(NOT_AN_ANCHOR)
+        return anchor
+
+
+def behind(anchor: Anchor, *, sequence: int, head_at: Callable[[int], str | None], spent: Cost) -> str | None:
+    """Why a store that stands at `sequence` with `spent` in all is behind or beside an anchor; None where it is not."""
+    if sequence < anchor.sequence:
+        return f"it ends at event {sequence}, and was anchored at event {anchor.sequence}: it is an older copy"
+    if anchor.sequence and head_at(anchor.sequence) != anchor.head:
+        return f"event {anchor.sequence} is not the one that was anchored: it has another history"
+    if highest(spent, [anchor.spent]) != spent:
+        return f"less is spent than was anchored at event {anchor.sequence}"
+    return None
+
+
+def highest(spent: Cost, others: Iterable[Cost]) -> Cost:
+    """The largest of some costs in each component; no finite epsilon is larger than any."""
+    return reduce(_higher, others, spent)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read so far; replaced whole, so that a fork never sees half of it."""
+
+    place: append_log.Place = append_log.BEGINNING
+    latest: Mapping[tuple[str, str], Anchor] = field(default_factory=dict)
+    spent: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Audit:
+    """What a check of every line has found so far."""
+
+    place: append_log.Place = append_log.BEGINNING
+    found: tuple[str, ...] = ()
+
+
+class AnchorFile:
+    """A file of anchors, one line each, that many processes append to and that is read from where reading stopped.
+
+    It belongs on a local disk, away from the database and its backups.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], signer: Signer) -> None:
+        self._path = Path(path).absolute()
+        self._signer = signer
+        self._publics = signer.known()
+        self._read = _Read()
+        self._audit = _Audit()
+        self._is_changed = False
+        self._locks: dict[int, threading.Lock] = {}
+
+    def append(self, anchors: Iterable[Anchor], *, sync: bool = False) -> None:
+        """Append anchors in one write, signing those that are not; with `sync` they are on the disk at the end."""
+        texts = [(each if each.signature else each.signed(self._signer)).to_json() for each in anchors]
+        with _sentence(UNWRITABLE):
+            append_log.append(self._path, texts, sync=sync)
+
+    def latest(self, ledger: str | None = None) -> dict[str, Anchor]:
+        """By dataset, the anchor with the highest sequence among the signed ones; of one ledger, or of all."""
+        with self._turn():
+            self._read_on()
+            return _by_dataset(self._read.latest, ledger, _later)
+
+    def spent(self, ledger: str | None = None) -> dict[str, Cost]:
+        """By dataset, the most that signed anchors say was spent, in each component; of one ledger, or of all."""
+        with self._turn():
+            self._read_on()
+            return _by_dataset(self._read.spent, ledger, _higher)
+
+    def every(self) -> Iterator[Anchor]:
+        """All signed anchors, in the order of the file, read from its beginning."""
+        for batch in self._batches(append_log.BEGINNING):
+            read = (_anchor(line) for _, line in batch.lines)
+            yield from (anchor for anchor in read if anchor and self._is_ours(anchor))
+
+    def beside(self, ledger: str, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
+        """The signed anchors of a ledger that are not known, in the order of the file; only those are verified."""
+        found = []
+        for batch in self._batches(append_log.BEGINNING):
+            read = [anchor for _, line in batch.lines if (anchor := _anchor(line)) and anchor.ledger == ledger]
+            found += [anchor for anchor in read if not is_known(anchor) and self._is_ours(anchor)]
+        return found
+
+    def findings(self) -> list[str]:
+        """What is wrong with the file: lines that no known key signed, and changes while this process used it."""
+        with self._turn():
+            self._read_on()
+            self._audit_on()
+            found = ([CHANGED] if self._is_changed else []) + list(self._audit.found)
+            more = len(found) - MOST_FINDINGS
+            return found if more <= 0 else [*found[:MOST_FINDINGS], f"and {more:,} more"]
+
+    def _turn(self) -> threading.Lock:
+        """The lock of this process: a child must not wait for a thread that stayed in its parent."""
+        return self._locks.setdefault(os.getpid(), threading.Lock())
+
+    def _batches(self, place: append_log.Place) -> Iterator[append_log.Batch]:
+        with _sentence(UNREADABLE):
+            while (batch := append_log.after(self._path, place)).place != place:
+                self._is_changed = self._is_changed or batch.is_anew
+                place = batch.place
+                yield batch
+
+    def _is_ours(self, anchor: Anchor) -> bool:
+        """Another process may have rotated the key: the list is read again where a line names a key that is new."""
+        if anchor.key not in self._publics:
+            self._publics = self._signer.known()
+        return anchor.verify(self._publics)
+
+    def _read_on(self) -> None:
+        for batch in self._batches(self._read.place):
+            self._read = self._with(batch)
+
+    def _with(self, batch: append_log.Batch) -> _Read:
+        """The highest come first, so that of many anchors one for each dataset is verified; none is ever forgotten."""
+        latest, spent = dict(self._read.latest), dict(self._read.spent)
+        glimpses = [glimpse for _, line in batch.lines if (glimpse := _glimpse(line))]
+        for each in sorted(glimpses, key=lambda glimpse: glimpse.sequence, reverse=True):
+            known, most = latest.get(each.name), spent.get(each.name, each.spent)
+            is_news = known is None or known.sequence < each.sequence or _higher(most, each.spent) != most
+            anchor = _anchor(each.line) if is_news else None
+            if anchor and self._is_ours(anchor):
+                latest[each.name] = _later(known or anchor, anchor)
+                spent[each.name] = _higher(most, anchor.spent)
+        return _Read(batch.place, latest, spent)
+
+    def _audit_on(self) -> None:
+        for batch in self._batches(self._audit.place):
+            found = [*(() if batch.is_anew else self._audit.found)]
+            for number, line in batch.lines:
+                anchor = _anchor(line)
+                if anchor is None:
+                    found.append(f"line {number} of the anchors cannot be read")
+                elif not self._is_ours(anchor):
+                    found.append(f"line {number} of the anchors is not signed by a known key")
+            self._audit = _Audit(batch.place, tuple(found))
+
+
+class _Glimpse(NamedTuple):
+    """What a line says of itself, before it is checked: enough to see whether it matters."""
+
+    name: tuple[str, str]
+    sequence: int
+    spent: Cost
+    line: bytes
+
+
+def _glimpse(line: bytes) -> _Glimpse | None:
+    try:
+        data = json.loads(line)
+        return _Glimpse(
+            (str(data["ledger"]), str(data["dataset"])), int(data["sequence"]), cost_of(data["spent"]), line
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+def _anchor(line: bytes) -> Anchor | None:
+    try:
+        return Anchor.from_json(line.decode())
+    except (LedgerError, UnicodeDecodeError):
+        return None
+
+
+def _by_dataset(found: Mapping[tuple[str, str], T], ledger: str | None, better: Callable[[T, T], T]) -> dict[str, T]:
+    chosen: dict[str, T] = {}
+    for (owner, dataset), value in found.items():
+        if ledger in (None, owner):
+            chosen[dataset] = better(chosen[dataset], value) if dataset in chosen else value
+    return chosen
+
+
+def _later(one: Anchor, other: Anchor) -> Anchor:
+    return other if other.sequence > one.sequence else one
+
+
+def _higher(one: Cost, other: Cost) -> Cost:
+    epsilon = None if one.epsilon is None or other.epsilon is None else max(one.epsilon, other.epsilon)
+    return Cost(epsilon, max(one.rho, other.rho), max(one.delta, other.delta))
+
+
+def _written(anchor: Anchor) -> dict[str, Any]:
+    return vars(anchor) | {"spent": cost_texts(anchor.spent), "budget": dict(anchor.budget), "format": FORMAT}
+
+
+def _statement(anchor: Anchor) -> str:
+    """What is signed: everything but the signature."""
+    return canonical({name: value for name, value in _written(anchor).items() if name != "signature"})
+
+
+def _has_its_type(name: str, value: object) -> bool:
+    if name == "spent":
+        return isinstance(value, Cost)
+    if name == "budget":
+        return isinstance(value, dict) and all(text is None or isinstance(text, str) for text in value.values())
+    if name == "sequence":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, str) or (value is None and name in _OPTIONAL)
+
+
+@contextlib.contextmanager
+def _sentence(sentence: str) -> Iterator[None]:
+    """Turn the system's faults into a constant sentence."""
+    try:
+        yield
+    except OSError:
+        raise LedgerError(sentence) from None

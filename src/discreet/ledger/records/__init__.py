@@ -1,0 +1,1 @@
+"""Records: what the ledger stores, as values with one canonical text each."""

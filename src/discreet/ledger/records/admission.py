@@ -1,0 +1,145 @@
+"""The price of an event as the ledger will charge it, and the refusal of a charge that does not fit.
+
+Prices are whole units, rounded up: an event that reveals anything costs at least one unit, and one that costs nothing
+is no event.
+"""
+
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import (
+    DELTA_UNITS,
+    EPSILON_UNITS,
+    LARGEST_UNITS,
+    RHO_UNITS,
+    Budget,
+    Cost,
+    cost,
+)
+from discreet.errors import BudgetError, ParameterError
+from discreet.exact import shown
+from discreet.zcdp import epsilon_of
+
+LEAST_USEFUL_SHARE = Fraction(1, 1000)
+NOTHING_LEFT = "practically nothing is left"
+
+
+def price(event: events.Event) -> Cost:
+    """The cost of an event; one that costs nothing, or more than can be counted, is refused."""
+    try:
+        total = cost(event)
+    except RecursionError:
+        raise beyond_counting() from None
+    if (total.epsilon or 0) + total.rho + total.delta <= 0:
+        raise ParameterError(
+            "a charge that costs nothing",
+            because="an answer from the data reveals something, and what reveals nothing needs no ledger",
+            instead="session.release(query, epsilon=0.5), or an event with an epsilon above zero",
+        )
+    if total.delta >= DELTA_UNITS or not is_countable(total):
+        raise beyond_counting()
+    return total
+
+
+def is_countable(total: Cost) -> bool:
+    """Whether totals fit the ledger's 64-bit columns."""
+    return max(total.epsilon or 0, total.rho, total.delta) <= LARGEST_UNITS
+
+
+def beyond_counting() -> BudgetError:
+    """The refusal of a charge whose total no longer fits the ledger's columns."""
+    return BudgetError(
+        "a charge beyond what the ledger can count",
+        because="totals are 64-bit whole numbers of units: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta",
+        instead="session.release(query, epsilon=0.5), or another epsilon of ordinary size",
+    )
+
+
+def refusal(name: str, budget: Budget, spent: Cost, asked: Cost) -> BudgetError:
+    """What was asked, what is left in the promise's terms, and what would fit."""
+    if asked.delta > (left := max(0, budget.caps().delta - spent.delta)):
+        return _too_much_delta(name, budget, asked.delta, left)
+    if asked.epsilon is None and budget.conversion_delta == 0:
+        return _needs_delta(name, budget)
+    fitting = _fitting(budget, spent, asked)
+    return BudgetError(
+        f"a charge of {_asked(budget, asked)} on {name!r}",
+        because=f"{_left(budget, spent, asked)} is left of the promise of {budget}, over all analysts",
+        instead=fitting
+        + (f'; or session.ledger.set_cap({name!r}, ..., reason="...")' if NOTHING_LEFT in fitting else ""),
+    )
+
+
+def refusal_of_a_quota(name: str, analyst: str, quota: Budget, spent: Cost, asked: Cost, owner: str) -> BudgetError:
+    """The same for an analyst whose quota is too small; `owner` is the call that raises it."""
+    what = f"a charge on {name!r} by {analyst!r}"
+    if asked.delta > (left := max(0, quota.caps().delta - spent.delta)):
+        because = f"{_decimal(left, DELTA_UNITS)} is left of the delta of their quota of {quota} for such answers"
+        return BudgetError(what, because=because, instead=f"{_with_delta(left)}, or the owner's {owner}")
+    return BudgetError(
+        what,
+        because=f"{_left(quota, spent, asked)} is left of their quota of {quota}",
+        instead=f"{_fitting(quota, spent, asked)}; or the owner's {owner}",
+    )
+
+
+def _too_much_delta(name: str, budget: Budget, asked: int, left: int) -> BudgetError:
+    return BudgetError(
+        f"a charge with a delta of its own of {_decimal(asked, DELTA_UNITS)} on {name!r}",
+        because=f"{_decimal(left, DELTA_UNITS)} is left of the {_reserve(budget)} that the promise of {budget} "
+        "reserves for such events, over all analysts",
+        instead=_with_delta(left),
+    )
+
+
+def _with_delta(left: int) -> str:
+    if not left:
+        return "session.release(query, epsilon=0.5) with public keys, which needs no delta of its own"
+    return f"session.release(query, delta={_decimal(left, DELTA_UNITS)})"
+
+
+def _needs_delta(name: str, budget: Budget) -> BudgetError:
+    return BudgetError(
+        f"a charge without a finite epsilon on {name!r}",
+        because=f"the promise of {budget} has no delta for it, and Gaussian noise needs one",
+        instead='session.release(query, epsilon=0.5, mechanism="laplace")',
+    )
+
+
+def _asked(budget: Budget, asked: Cost) -> str:
+    if asked.epsilon is not None:
+        return f"epsilon {_decimal(asked.epsilon, EPSILON_UNITS)}"
+    epsilon = epsilon_of(Fraction(asked.rho, RHO_UNITS), budget.conversion_delta)
+    return f"epsilon {shown(epsilon)} (rho {_decimal(asked.rho, RHO_UNITS)})"
+
+
+def _left(budget: Budget, spent: Cost, asked: Cost) -> str:
+    caps = budget.caps()
+    if budget.is_pure:
+        return f"epsilon {_decimal(max(0, caps.epsilon - (spent.epsilon or 0)), EPSILON_UNITS)}"
+    if asked.epsilon is not None:
+        return f"epsilon {shown(budget.laplace_left(spent))}"
+    rho = _decimal(max(0, caps.rho - spent.rho), RHO_UNITS)
+    return f"epsilon {shown(budget.gaussian_left(spent))} (rho {rho})"
+
+
+def _fitting(budget: Budget, spent: Cost, asked: Cost) -> str:
+    laplace, gaussian = budget.laplace_left(spent), budget.gaussian_left(spent)
+    same_noise = gaussian if asked.epsilon is None else laplace
+    useful = budget.epsilon * LEAST_USEFUL_SHARE
+    if same_noise >= useful:
+        return f"session.release(query, epsilon={shown(same_noise)})"
+    if laplace >= useful:
+        return f'session.release(query, epsilon={shown(laplace)}, mechanism="laplace")'
+    return f"a question asked before, whose stored answer is free, because {NOTHING_LEFT}"
+
+
+def _reserve(budget: Budget) -> str:
+    return _decimal(budget.caps().delta, DELTA_UNITS)
+
+
+def _decimal(units: int, per_unit: int) -> str:
+    """Whole units written out exactly, or to six digits where zeros would hide them."""
+    digits = len(str(per_unit)) - 1
+    text = f"{units // per_unit}.{units % per_unit:0{digits}d}".rstrip("0").rstrip(".")
+    return text if units == 0 or units * 10_000 >= per_unit else f"{units / per_unit:.6g}"

@@ -1,0 +1,45 @@
+"""What happened to a dataset, in the order of its chain: one entry for each charge, rejection, version and cap."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
+from discreet.exact import shown
+from discreet.ledger.records.chain import Kind, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One line of a dataset's history; `state` says where a charge stands now, and is None for what is no charge.
+
+    `kind` is any of the chain but what became of a charge, which is its `state`; `event` and `detail` are JSON; `time`
+    is UTC and does not decide the order.
+    """
+
+    sequence: int
+    time: str
+    analyst: str | None
+    kind: Kind
+    version: int
+    cost: Cost
+    question: str | None
+    state: State | None
+    event: str | None
+    detail: str | None
+
+    def __str__(self) -> str:
+        state = "" if self.state is None else f", {str(self.state).lower()}"
+        who = "" if self.analyst is None else f" by {self.analyst!r}"
+        told = f": {charged(self.cost)}" if charged(self.cost) else ""
+        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{told}"
+
+    __repr__ = __str__
+
+
+def charged(cost: Cost) -> str:
+    """A cost in the terms of a promise; nothing where nothing was asked for."""
+    parts = {"epsilon": (cost.epsilon, EPSILON_UNITS), "rho": (cost.rho, RHO_UNITS), "delta": (cost.delta, DELTA_UNITS)}
+    if cost.epsilon is not None:
+        del parts["rho"]
+    told = [f"{name} {shown(Fraction(units, per))}" for name, (units, per) in parts.items() if units]
+    return ", ".join(told)

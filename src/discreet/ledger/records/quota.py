@@ -1,0 +1,150 @@
+"""An analyst's share of a promise, and what they have spent of it: a limit inside the cap, never the promise itself.
+
+Quotas are about fairness. The promise is the dataset's cap over all analysts, because analysts talk to each other. A
+quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta.
+Failures after data was read are counted too: each is a bit that no epsilon covers, so their number is capped.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
+from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
+from discreet.exact import shown, whole
+from discreet.ledger.records import admission, faults
+from discreet.ledger.records.canonical_text import canonical, parsed
+from discreet.ledger.records.registration import budget_columns, budget_of
+
+MOST_FAILURES = 100
+LARGEST_FAILURES = 2**31 - 1
+EVERYONE = "*"
+
+
+class Kept(Enum):
+    """What is not changed, told apart from None, which lifts a quota."""
+
+    QUOTA = "as it is"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What one analyst may spend of a dataset (None: all that is left) and has spent; `*` is everyone without a quota.
+
+    `is_own` tells a quota that was set for this analyst from the one that holds for everyone.
+    """
+
+    dataset: str
+    analyst: str
+    quota: Budget | None = None
+    is_own: bool = False
+    spent: Cost = NOTHING
+    floor: Cost = NOTHING
+    failures: int = 0
+    most_failures: int = MOST_FAILURES
+
+    @property
+    def caps(self) -> Caps | None:
+        """The caps of the quota under each filter."""
+        return None if self.quota is None else self.quota.caps()
+
+    def refusal(self, asked: Cost) -> BudgetError | None:
+        """The refusal of a charge that does not fit into the share; None where it fits."""
+        if self.failures >= self.most_failures:
+            return BudgetError(
+                f"a charge on {self.dataset!r} by {self.analyst!r}",
+                because=f"{self.failures} of their questions failed after data was read, and each tells something",
+                instead=f"the owner's ledger.set_quota({self.dataset!r}, {self.analyst!r}, "
+                f'failures={2 * self.most_failures}, reason="..."), once the cause is known',
+            )
+        if self.quota is None or self.quota.admits(self.spent + asked):
+            return None
+        owner = f'ledger.set_quota({self.dataset!r}, {self.analyst!r}, dp.Budget(...), reason="...")'
+        return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, asked, owner)
+
+    def in_terms_of(self, budget: Budget) -> "Share":
+        """The share with a quota that older code recorded as a charge will find it: in the terms of the budget."""
+        if self.quota is None or not rejects_everything(self.quota, budget):
+            return self
+        return replace(self, quota=restated(self.quota, budget, budget))
+
+    def limited(self, quota: Budget | None, failures: int, *, is_own: bool) -> "Share":
+        """The share under another quota; what was spent stays."""
+        return replace(self, quota=quota, most_failures=failures, is_own=is_own, floor=self.spent)
+
+    def row(self) -> dict[str, object]:
+        """The columns of the table `analysts`."""
+        caps = self.caps
+        return {
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "quota": None if self.quota is None else canonical(budget_columns(self.quota)),
+            "is_own": int(self.is_own),
+            "cap_epsilon": None if caps is None else caps.epsilon,
+            "cap_rho": None if caps is None else caps.rho,
+            "cap_delta": None if caps is None else caps.delta,
+            **{f"spent_{name}": value for name, value in vars(self.spent).items()},
+            **{f"floor_{name}": value for name, value in vars(self.floor).items()},
+            "failures": self.failures,
+            "most_failures": self.most_failures,
+        }
+
+    def limits(self) -> dict[str, object]:
+        """What the chain records of a quota."""
+        row = self.row()
+        return {name: row[name] for name in ("quota", "cap_epsilon", "cap_rho", "cap_delta", "most_failures")}
+
+
+def stated(name: str, quota: Budget, budget: Budget) -> Budget:
+    """A quota in the terms of the budget; its delta and its reserve, where it does not state them, are the budget's."""
+    reserve = budget.reserve if quota.reserved_delta is None else quota.reserved_delta
+    terms = _in_terms(quota, budget, reserve)
+    if quota.delta in (0, budget.delta, terms.delta) and reserve <= budget.reserve:
+        return terms
+    raise BudgetError(
+        f"a quota of {quota} for {name!r}",
+        because=f"a quota is a part of the budget of {budget}, and is counted at the same delta",
+        instead=f"dp.Budget(epsilon={shown(quota.epsilon)}), which is at the delta of the budget",
+    )
+
+
+def restated(quota: Budget, budget: Budget, before: Budget) -> Budget:
+    """A recorded quota in the terms of a budget that replaced another, or that it was recorded without."""
+    is_own = bool(quota.delta) and quota.reserve != before.reserve
+    return _in_terms(quota, budget, min(quota.reserve, budget.reserve) if is_own else budget.reserve)
+
+
+def rejects_everything(quota: Budget | None, budget: Budget) -> bool:
+    """Whether a quota was recorded without a delta under a budget that has one, and so admits no Gaussian noise."""
+    return quota is not None and quota.is_pure and budget.conversion_delta > 0
+
+
+def _in_terms(quota: Budget, budget: Budget, reserve: Fraction) -> Budget:
+    return Budget(**vars(quota) | {"delta": budget.conversion_delta + reserve, "reserved_delta": reserve})
+
+
+def share_of(row: Mapping[str, Any]) -> Share:
+    """The share that `Share.row` wrote; a row that cannot be read means a damaged ledger."""
+    try:
+        return Share(
+            dataset=row["dataset"],
+            analyst=row["analyst"],
+            quota=None if row["quota"] is None else budget_of(parsed(row["quota"])),
+            is_own=bool(row["is_own"]),
+            spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
+            floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
+            failures=row["failures"],
+            most_failures=row["most_failures"],
+        )
+    except (ValueError, KeyError, TypeError, ArithmeticError, Refusal):
+        raise LedgerError(faults.DAMAGED) from None
+
+
+def checked_failures(failures: object) -> int:
+    """How many failures an owner allows an analyst."""
+    number = whole(failures, "failures", least=0)
+    if number > LARGEST_FAILURES:
+        raise ParameterError(f"failures={number}", because="it is beyond counting", instead="failures=100")
+    return number

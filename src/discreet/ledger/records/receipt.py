@@ -1,0 +1,193 @@
+"""A receipt: the charge behind a release, complete enough for anyone to recompute its hash without the ledger.
+
+A signed receipt also says who vouches for it. The signature is over the canonical JSON of everything else in it, with
+the hash and the id of the key. The chain knows nothing of signatures, so a receipt may be signed at any time.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from discreet.accounting.filters import Cost
+from discreet.errors import LedgerError, public_class
+from discreet.ledger.records.canonical_text import canonical
+from discreet.ledger.records.chain import Kind, Link
+from discreet.ledger.records.signatures import Publics, Signer, signed_by
+
+FORMAT = "discreet.receipt/2"
+UNSIGNED_FORMAT = "discreet.receipt/1"
+
+_WHOLE = ("version", "sequence")
+_OPTIONAL = ("request", "detail", "ledger", "key", "signature")
+
+
+@public_class
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What was charged, by whom and when, with the hash that the dataset's chain holds for it.
+
+    `event` is JSON (`events.canonical`), `description` the SHA-256 of the plan, `cost` whole units of both filters;
+    `detail` names the other datasets where several were charged together. `ledger` is the id of the ledger that signed
+    it: it is signed with the rest, and no part of the hash.
+    """
+
+    dataset: str
+    version: int
+    sequence: int
+    analyst: str
+    time: str
+    event: str
+    cost: Cost
+    question: str
+    request: str | None
+    description: str
+    library: str
+    previous: str
+    hash: str
+    detail: str | None = None
+    ledger: str | None = None
+    key: str | None = None
+    signature: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The first 12 digits of the hash: enough to name the receipt in print."""
+        return self.hash[:12]
+
+    def verify(self, public: Publics | None = None) -> bool:
+        """Whether the hash is that of the other fields and, given public keys, one of them signed; needs no ledger."""
+        if self.link().hash != self.hash:
+            return False
+        return public is None or signed_by(_statement(self), self.key, self.signature, public)
+
+    def signed(self, signer: Signer, ledger: str | None = None) -> "Receipt":
+        """The receipt with the id of a ledger and the signature of its key; another signature gives way."""
+        named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
+        return replace(named, signature=signer.sign(_statement(named)))
+
+    def is_of(self, ledger: str) -> bool:
+        """Whether it may be a receipt of a ledger, by its id; one that names none may be of any."""
+        return self.ledger in (None, ledger)
+
+    def to_json(self) -> str:
+        """The receipt as JSON; costs as text, because they exceed what some JSON readers keep exactly."""
+        return canonical(_written(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Receipt":
+        """The receipt that `to_json` of this or an earlier version wrote; anything else is refused."""
+        try:
+            data = json.loads(text, object_pairs_hook=once)
+            read = _names(data.pop("format"))
+            if read != data.keys() or not all(_has_its_type(name, value) for name, value in data.items()):
+                raise _unreadable()
+            receipt = cls(**data | {"cost": cost_of(data["cost"])})
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise _unreadable() from None
+        if (receipt.key is None) != (receipt.signature is None):
+            raise _unreadable()
+        return receipt
+
+    def link(self) -> Link:
+        """The link of the chain that it tells of."""
+        return Link(
+            dataset=self.dataset,
+            sequence=self.sequence,
+            kind=Kind.RESERVED,
+            time=self.time,
+            version=self.version,
+            previous=self.previous,
+            library=self.library,
+            cost=self.cost,
+            analyst=self.analyst,
+            event=self.event,
+            question=self.question,
+            request=self.request,
+            digest=self.description,
+            detail=self.detail,
+        )
+
+
+Reservation = Receipt | tuple[str, int]
+"""What names a charge: its receipt, or the dataset and the sequence number."""
+
+
+def receipt_of(link: Link) -> Receipt:
+    """The receipt of a RESERVED link."""
+    return Receipt(
+        dataset=link.dataset,
+        version=link.version,
+        sequence=link.sequence,
+        analyst=link.analyst or "",
+        time=link.time,
+        event=link.event or "",
+        cost=link.cost,
+        question=link.question or "",
+        request=link.request,
+        description=link.digest or "",
+        library=link.library,
+        previous=link.previous,
+        hash=link.hash,
+        detail=link.detail,
+    )
+
+
+def _written(receipt: Receipt) -> dict[str, Any]:
+    return vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
+
+
+def _statement(receipt: Receipt) -> str:
+    """What is signed: everything but the signature."""
+    return canonical({name: value for name, value in _written(receipt).items() if name != "signature"})
+
+
+def cost_texts(cost: Cost) -> dict[str, str | None]:
+    """A cost as JSON keeps it: whole units as text, because they exceed what some JSON readers keep exactly."""
+    return {name: None if value is None else str(value) for name, value in vars(cost).items()}
+
+
+def cost_of(texts: Mapping[str, object]) -> Cost:
+    """The cost that `cost_texts` wrote; `TypeError` or `ValueError` for anything else."""
+    cost = Cost(**{name: _units(value) for name, value in texts.items()})  # type: ignore[arg-type]
+    if None in (cost.rho, cost.delta):
+        raise TypeError
+    return cost
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of some pairs, for `json.loads`: a name that comes twice is one that two readers read differently."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _units(value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or str(int(value)) != value:
+        raise TypeError
+    return int(value)
+
+
+def _names(format_name: object) -> set[str]:
+    """The fields that a receipt of a format has."""
+    names = {field.name for field in fields(Receipt)}
+    if format_name == FORMAT:
+        return names
+    if format_name == UNSIGNED_FORMAT:
+        return names - {"detail", "ledger", "key", "signature"}
+    raise _unreadable()
+
+
+def _has_its_type(name: str, value: object) -> bool:
+    if name == "cost":
+        return isinstance(value, dict)
+    if name in _WHOLE:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str) or (value is None and name in _OPTIONAL)
+
+
+def _unreadable() -> LedgerError:
+    return LedgerError("the text is not a receipt that this version of discreet can read")

@@ -1,0 +1,28 @@
+"""A turn: who may answer a charge now, and what there is to say if it was answered already."""
+
+from dataclasses import dataclass
+
+from discreet.ledger.records.receipt import Receipt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """What `charge` gives: the receipts, one for each dataset, and either the stored answer or the right to give one.
+
+    `attempt` is the fencing token: whoever slept past its lease finds a higher one in the store and cannot answer.
+    `payload` is the stored answer, and None where this turn is to give it; an empty answer is an answer.
+    """
+
+    receipts: tuple[Receipt, ...]
+    attempt: int = 1
+    payload: bytes | None = None
+
+    @property
+    def receipt(self) -> Receipt:
+        """The receipt of the first dataset, by name; of the only one, usually."""
+        return self.receipts[0]
+
+
+def turn_of(reservation: "Turn | Receipt") -> Turn:
+    """A turn; a receipt alone stands for the first attempt."""
+    return reservation if isinstance(reservation, Turn) else Turn(receipts=(reservation,))

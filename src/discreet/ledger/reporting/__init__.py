@@ -1,0 +1,1 @@
+"""Reporting: what was spent of a budget, in every accountant's terms."""

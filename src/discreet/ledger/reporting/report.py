@@ -1,0 +1,450 @@
+"""What was spent of a promise and what is left: in every accountant's terms, per analyst, per version and over time.
+
+A report is a value made from a history (`ledger.history(name)`) and a budget; it opens nothing. The cap is over all
+analysts, so what is left is left for all of them together, whoever the report is about. Days are those of UTC, by the
+times that were recorded; the order of the chain decides nothing else here, since sums have no order.
+"""
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from discreet import plots
+from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Budget
+from discreet.errors import LedgerError, ParameterError, short_traceback
+from discreet.exact import Number, double_up, probability
+from discreet.ledger.records import faults
+from discreet.ledger.records.chain import Kind
+from discreet.ledger.records.history import Entry
+from discreet.ledger.reporting.batch import NOT_FIXED, Batch, batch
+from discreet.ledger.reporting.spending import (
+    AtDelta,
+    Left,
+    Spending,
+    Tally,
+    left_of,
+    plain,
+    plain_down,
+    plain_up,
+    promised_at,
+    text_down,
+    text_up,
+)
+from discreet.ledger.reporting.tables import Table, html_page, text_page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+K = TypeVar("K")
+
+DELTAS: tuple[Number, ...] = (1e-6, 1e-9, 1e-12)
+SCHEMA = "discreet.report/1"
+MOST_SHOWN = 10
+FEW_DIGITS = 4
+MOST_BARS = 62
+_ASKED = (Kind.RESERVED, Kind.REJECTED)
+_NOBODY = "(recovered)"
+_PERIODS = (("day", 10), ("month", 7), ("year", 4))
+
+_ROUNDING = "What is spent is rounded up, what is left is rounded down."
+_CAPS = (
+    "A question is admitted by the cap on epsilons or by that on rho, whichever holds, and by that on own deltas. "
+    "'Of promise' is an epsilon in the promise's own terms."
+)
+_AS_ONE_GOES = (
+    "For analysts who choose as they go the epsilon under 'cap' holds, at each delta; 'spent' is what a promise fixed "
+    "in advance at this total would have said."
+)
+_CHANGED = (
+    "The promise was changed after the first charge, {times}: what holds over all of its forms is the largest of their "
+    "epsilons with the sum of their deltas, not the column 'cap'."
+)
+_RECOVERED = (
+    "The ledger was recovered, {times}: what was lost counts by the most that any evidence shows, and the promise may "
+    "have been changed in it."
+)
+
+
+@dataclass(frozen=True)
+class Day:
+    """What was spent on one day (UTC), and up to its end."""
+
+    day: date
+    spent: Spending
+    total: Spending
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A promise, what was spent of it and what is left; `spent` is of one analyst where `analyst` names one.
+
+    `left` and `total` are always over all analysts.
+    """
+
+    dataset: str
+    budget: Budget
+    analyst: str | None
+    deltas: tuple[Fraction, ...]
+    spent: Spending
+    total: Spending
+    left: Left
+    analysts: dict[str | None, Spending]
+    versions: dict[int, Spending]
+    days: tuple[Day, ...]
+    batch: Batch
+    changes: int
+    """How often the promise was changed after the first charge."""
+    recoveries: int
+
+    @property
+    def epsilons(self) -> tuple[AtDelta, ...]:
+        """What was spent at each delta, by the sum of epsilons or by converting rho, whichever is smaller."""
+        return tuple(self.spent.at(delta) for delta in self.deltas)
+
+    @property
+    def of_promise(self) -> AtDelta:
+        """What was spent in the promise's own terms."""
+        return self.spent.of_promise(self.budget)
+
+    def __str__(self) -> str:
+        return text_page(self._title(), self._tables(), self._notes())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_page(self._title(), self._tables(), self._notes())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain JSON: each number exact as text, and as a double on the safe side."""
+        return {
+            "schema": SCHEMA,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "promise": _plain_promise(self.budget, self.deltas),
+            "promise_changes": self.changes,
+            "recoveries": self.recoveries,
+            "spent": _plain_spending(self.spent, self.budget, self.deltas),
+            "total": _plain_spending(self.total, self.budget, self.deltas),
+            "left": {name: plain_down(value) for name, value in vars(self.left).items()},
+            "batch": {"note": self.batch.note, "epsilons": [_plain_at(found) for found in self.batch.figures]},
+            "analysts": [
+                {"analyst": name, **_plain_spending(part, self.budget, self.deltas)}
+                for name, part in self.analysts.items()
+            ],
+            "versions": [
+                {"version": version, **_plain_spending(part, self.budget, self.deltas)}
+                for version, part in self.versions.items()
+            ],
+            "days": [
+                {"day": day.day.isoformat()}
+                | {"spent": _plain_spending(day.spent, self.budget), "total": _plain_spending(day.total, self.budget)}
+                for day in self.days
+            ],
+        }
+
+    def plot(self) -> "Figure":
+        """The part of the cap that was used by the end of each day, or of each month or year where there are many."""
+        whose = "" if self.analyst is None else f" by {self.analyst!r}"
+        period, ends = _periods(self.days)
+        return _bars(
+            [(end, total.share(self.budget)) for end, total in ends.items()] or [("nothing yet", Fraction(0))],
+            title=f"{self.dataset}: used{whose} by the end of each {period}",
+            measure=f"percent of the promise of {self.budget}",
+        )
+
+    def _title(self) -> str:
+        whose = "" if self.analyst is None else f" by {self.analyst!r}"
+        epsilon = self.of_promise.epsilon
+        much = "more" if epsilon is None else f"epsilon {text_up(epsilon)}"
+        return f"{self.dataset}: {much} spent{whose} {'than' if epsilon is None else 'of'} the promise of {self.budget}"
+
+    def _tables(self) -> list[Table]:
+        tables = [self._facts(), self._terms()]
+        if self.analysts and self.analyst is None:
+            heaviest = sorted(self.analysts.items(), key=lambda item: (-item[1].cost.rho, item[0] or ""))
+            tables.append(self._shares("analyst", [(name or _NOBODY, part) for name, part in heaviest]))
+        if len(self.versions) > 1:
+            newest = sorted(self.versions.items(), reverse=True)
+            tables.append(self._shares("version", [(str(version), part) for version, part in newest]))
+        return [*tables, *([self._over_time()] if self.days else [])]
+
+    def _facts(self) -> Table:
+        kinds = {"Laplace": self.left.laplace, "Gaussian": self.left.gaussian}
+        left = " or ".join(f"{kind} epsilon {text_down(value)}" for kind, value in kinds.items() if value)
+        part = self.spent
+        asked = f"{part.questions:,} questions, {part.failures:,} failed, {part.rejections:,} rejected"
+        share = self.spent.share(self.budget)
+        used = "more than there is" if share is None or share > 1 else f"{text_up(100 * share, FEW_DIGITS)}%"
+        rows = [
+            ("used", f"{used} of the promise"),
+            ("left", f"{left or 'nothing'}, over all analysts"),
+            ("asked", asked),
+        ]
+        if self.days:
+            rows.append(("days", f"{self.days[0].day} to {self.days[-1].day}, UTC"))
+        return Table((), tuple(rows), "<<")
+
+    def _terms(self) -> Table:
+        spent, caps, left = self.spent, self.budget.caps(), self.left
+        epsilon, rho, delta = _ratios(caps.epsilon, caps.rho, caps.delta)
+        pure = "pure" if spent.pure is not None else "outside own deltas" if spent.epsilon is not None else ""
+        rows = [
+            ("epsilons, summed", text_up(spent.epsilon), text_up(epsilon), text_down(left.epsilon), pure),
+            ("rhos, summed", text_up(spent.rho), text_up(rho), text_down(left.rho), "zCDP"),
+            ("own deltas", text_up(spent.delta), text_up(delta), text_down(left.delta), ""),
+        ]
+        rows += [_row(found, promised_at(self.budget, found.delta)) for found in self.epsilons]
+        rows += [_row(found, None) for found in self.batch.figures]
+        return Table(("terms", "spent", "cap", "left", "by"), tuple(rows), "<>>><")
+
+    def _shares(self, what: str, parts: list[tuple[str, Spending]]) -> Table:
+        rows = tuple(
+            (name, f"{part.questions:,}", f"{part.failures:,}", text_up(part.epsilon), *self._amounts(part))
+            for name, part in parts[:MOST_SHOWN]
+        )
+        hidden = len(parts) - MOST_SHOWN
+        more = f"... {hidden:,} more: report.{what}s has all" if hidden > 0 else ""
+        return Table((what, "questions", "failed", "epsilons", "rhos", "of promise"), rows, "<>>>>>", more)
+
+    def _over_time(self) -> Table:
+        rows = tuple(
+            (str(day.day), f"{part.questions:,}", f"{part.failures:,}", text_up(part.rho), *self._amounts(day.total))
+            for day, part in ((day, day.spent) for day in self.days[-MOST_SHOWN:])
+        )
+        hidden = len(self.days) - MOST_SHOWN
+        more = f"... {hidden:,} earlier: report.days has all" if hidden > 0 else ""
+        return Table(("day", "questions", "failed", "rho", "rho so far", "of promise so far"), rows, "<>>>>>", more)
+
+    def _amounts(self, part: Spending) -> tuple[str, str]:
+        return text_up(part.rho), text_up(part.of_promise(self.budget).epsilon)
+
+    def _notes(self) -> list[str]:
+        holds = _CHANGED.format(times=_times(self.changes)) if self.changes else _AS_ONE_GOES
+        notes = [_ROUNDING, _CAPS, holds, f"{self.batch.note}."]
+        if self.recoveries:
+            notes.append(_RECOVERED.format(times=_times(self.recoveries)))
+        notes += [f"No epsilon at {text_up(f.delta)}: {f.by}." for f in self.epsilons if f.epsilon is None]
+        notes += [f"No PLD at {text_up(f.delta)}: {f.by}." for f in self.batch.figures if f.epsilon is None]
+        if self.spent.epsilon is None:
+            notes.append("No pure epsilon: some charge has no finite one, as under Gaussian noise.")
+        if self.spent.delta:
+            notes.append(f"Deltas of the charges' own, {text_up(self.spent.delta)} in all, are part of each delta.")
+        return notes
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Several datasets, one line for each."""
+
+    reports: tuple[Report, ...]
+
+    def __init__(self, reports: Iterable[Report]) -> None:
+        object.__setattr__(self, "reports", tuple(reports))
+
+    def __str__(self) -> str:
+        return text_page(self._title(), [self._table()], self._notes())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_page(self._title(), [self._table()], self._notes())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The reports as plain JSON."""
+        return {"schema": "discreet.overview/1", "datasets": [report.to_dict() for report in self.reports]}
+
+    def plot(self) -> "Figure":
+        """The part of each promise that is used."""
+        shares = [(report.dataset, report.spent.share(report.budget)) for report in self.reports]
+        return _bars(shares, title="promises", measure="percent of each promise")
+
+    def _title(self) -> str:
+        return f"{len(self.reports):,} dataset{'' if len(self.reports) == 1 else 's'}"
+
+    def _table(self) -> Table:
+        head = ("dataset", "epsilon", "delta", "spent", "Laplace", "Gaussian", "asked", "failed")
+        return Table(head, tuple(_line(report) for report in self.reports), "<>>>>>>>")
+
+    def _notes(self) -> list[str]:
+        return [
+            "Spent is in the terms of each promise; Laplace and Gaussian are what one more question may ask for.",
+            _ROUNDING,
+            "Each dataset has a promise of its own; those about the same people add up.",
+        ]
+
+
+@short_traceback
+def report(
+    name: str,
+    budget: Budget,
+    entries: Iterable[Entry],
+    *,
+    analyst: str | None = None,
+    deltas: Sequence[Number] = DELTAS,
+    fixed_in_advance: bool = False,
+) -> Report:
+    """A history and a budget told in every accountant's terms; with an analyst, what that one spent.
+
+    `fixed_in_advance` is a statement of the caller, that every question was chosen before the first answer was seen;
+    only then are loss distributions (PLD) composed.
+    """
+    if not isinstance(fixed_in_advance, bool):
+        raise _no_statement(fixed_in_advance)
+    if not isinstance(deltas, Iterable):
+        raise _one_delta(deltas)
+    asked = tuple(probability(delta, "a delta of deltas") for delta in deltas)
+    history = list(entries)
+    charges = [entry for entry in history if entry.kind in _ASKED or entry.cost != NOTHING]
+    chosen = charges if analyst is None else [entry for entry in charges if entry.analyst == analyst]
+    total = _sum(charges)
+    spent = total if analyst is None else _sum(chosen)
+    known = tuple(spent.at(delta) for delta in asked)
+    return Report(
+        dataset=name,
+        budget=budget,
+        analyst=analyst,
+        deltas=asked,
+        spent=spent,
+        total=total,
+        left=left_of(budget, total.cost),
+        analysts=_by(chosen, lambda entry: entry.analyst),
+        versions=_by(chosen, lambda entry: entry.version),
+        days=_by_day(chosen),
+        batch=batch(chosen, known) if fixed_in_advance else Batch((), NOT_FIXED),
+        changes=_changes(history),
+        recoveries=sum(entry.kind == Kind.RECOVERED for entry in history),
+    )
+
+
+def _sum(entries: list[Entry]) -> Spending:
+    tally = Tally()
+    for entry in entries:
+        tally.add(entry)
+    return tally.spending()
+
+
+def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, Spending]:
+    """What was spent under each value of a key, in the order in which they first appear."""
+    tallies: defaultdict[K, Tally] = defaultdict(Tally)
+    for entry in entries:
+        tallies[key(entry)].add(entry)
+    return {value: tally.spending() for value, tally in tallies.items()}
+
+
+def _by_day(entries: list[Entry]) -> tuple[Day, ...]:
+    parts = sorted(_by(entries, _day).items())
+    totals = itertools.accumulate((part for _, part in parts), _joined)
+    return tuple(Day(day, part, total) for (day, part), total in zip(parts, totals, strict=True))
+
+
+def _joined(one: Spending, other: Spending) -> Spending:
+    return Spending(
+        cost=one.cost + other.cost,
+        questions=one.questions + other.questions,
+        failures=one.failures + other.failures,
+        rejections=one.rejections + other.rejections,
+    )
+
+
+def _day(entry: Entry) -> date:
+    """The day in UTC; a time that was never written by a ledger means a damaged one."""
+    try:
+        moment = datetime.fromisoformat(entry.time)
+        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).date()
+    except (TypeError, ValueError, OverflowError):
+        raise LedgerError(faults.DAMAGED) from None
+
+
+def _changes(history: list[Entry]) -> int:
+    """How many caps were set after the first charge."""
+    since = itertools.dropwhile(lambda entry: entry.cost == NOTHING, history)
+    return sum(entry.kind == Kind.CAPPED for entry in since)
+
+
+def _periods(days: tuple[Day, ...]) -> tuple[str, dict[str, Spending]]:
+    """What was spent by the end of each day, or of each month or year where bars would be too many to read."""
+    choices = [(name, {day.day.isoformat()[:length]: day.total for day in days}) for name, length in _PERIODS]
+    return next((choice for choice in choices if len(choice[1]) <= MOST_BARS), choices[-1])
+
+
+def _bars(shares: list[tuple[str, Fraction | None]], *, title: str, measure: str) -> "Figure":
+    """Used and remaining in percent; all is used where no cap holds."""
+    used = [100.0 if share is None else double_up(100 * share) for _, share in shares]
+    table = pa.table({"name": [name for name, _ in shares], "used": used, "left": [100.0 - part for part in used]})
+    return plots.budget_bars(table, label="name", spent="used", remaining="left", title=title, measure=measure)
+
+
+def _line(report: Report) -> tuple[str, ...]:
+    budget, left = report.budget, report.left
+    return (
+        report.dataset,
+        text_up(budget.epsilon, FEW_DIGITS),
+        text_up(budget.delta, FEW_DIGITS),
+        text_up(report.of_promise.epsilon, FEW_DIGITS),
+        text_down(left.laplace, FEW_DIGITS),
+        text_down(left.gaussian, FEW_DIGITS),
+        f"{report.spent.questions:,}",
+        f"{report.spent.failures:,}",
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _row(found: AtDelta, cap: Fraction | None) -> tuple[str, str, str, str, str]:
+    by = "" if found.epsilon is None else found.by
+    return f"epsilon at {text_up(found.delta)}", text_up(found.epsilon), text_up(cap), "", by
+
+
+def _ratios(epsilon: int, rho: int, delta: int) -> tuple[Fraction, Fraction, Fraction]:
+    return Fraction(epsilon, EPSILON_UNITS), Fraction(rho, RHO_UNITS), Fraction(delta, DELTA_UNITS)
+
+
+def _plain_promise(budget: Budget, deltas: tuple[Fraction, ...]) -> dict[str, Any]:
+    return {
+        "epsilon": plain(budget.epsilon),
+        "delta": plain(budget.delta),
+        "reserved_delta": plain(budget.reserve),
+        "rho": plain_up(Fraction(budget.caps().rho, RHO_UNITS)),
+        "epsilons": [{"delta": plain(delta), "epsilon": plain_up(promised_at(budget, delta))} for delta in deltas],
+    }
+
+
+def _plain_spending(spent: Spending, budget: Budget, deltas: tuple[Fraction, ...] = ()) -> dict[str, Any]:
+    return {
+        "questions": spent.questions,
+        "failures": spent.failures,
+        "rejections": spent.rejections,
+        "pure_epsilon": plain_up(spent.pure),
+        "sum_of_epsilons": plain_up(spent.epsilon),
+        "rho": plain_up(spent.rho),
+        "own_delta": plain_up(spent.delta),
+        "share": plain_up(spent.share(budget)),
+        "of_promise": _plain_at(spent.of_promise(budget)),
+        "epsilons": [_plain_at(spent.at(delta)) for delta in deltas],
+    }
+
+
+def _plain_at(found: AtDelta) -> dict[str, Any]:
+    return {"delta": plain(found.delta), "epsilon": plain_up(found.epsilon), "by": found.by}
+
+
+def _no_statement(value: object) -> ParameterError:
+    return ParameterError(
+        f"fixed_in_advance={value!r}",
+        because="it states a fact about the questions, which is so or is not",
+        instead="fixed_in_advance=True where every question was chosen before the first answer was seen, else False",
+    )
+
+
+def _one_delta(value: object) -> ParameterError:
+    return ParameterError(
+        f"deltas={value!r}", because="a report is made at several deltas", instead=f"deltas=({value!r},)"
+    )

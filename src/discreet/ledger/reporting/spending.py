@@ -1,0 +1,212 @@
+"""What charges cost together, told in the terms of every accountant whose sums hold for analysts who choose as they go.
+
+The sums are those of the ledger, in its whole units. What is spent is rounded up and what is left is rounded down, in
+numbers and in text. A total says what a promise fixed in advance at that total would have said; the promise itself is
+what holds over a history whose total depends on its answers, and `promised_at` tells it at any delta.
+"""
+
+import decimal
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Budget, Cost
+from discreet.exact import brief_up, double_down, double_up
+from discreet.ledger.records.chain import Kind, State
+from discreet.ledger.records.history import Entry
+from discreet.zcdp import epsilon_of
+
+BY_EPSILONS = "sum of epsilons"
+BY_RHO = "zCDP"
+BY_LOSSES = "PLD"
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class AtDelta:
+    """An epsilon at one delta and the way it was found, or no epsilon and the reason."""
+
+    delta: Fraction
+    epsilon: Fraction | None
+    by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What some charges cost together, and how many questions, failures and rejections there were."""
+
+    cost: Cost
+    questions: int = 0
+    failures: int = 0
+    rejections: int = 0
+
+    @property
+    def pure(self) -> Fraction | None:
+        """The sum of epsilons, where every charge is pure; else None."""
+        return None if self.delta else self.epsilon
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The sum of epsilons, which holds outside the charges' own deltas; None where some charge has none."""
+        return None if self.cost.epsilon is None else Fraction(self.cost.epsilon, EPSILON_UNITS)
+
+    @property
+    def rho(self) -> Fraction:
+        """The sum of rhos."""
+        return Fraction(self.cost.rho, RHO_UNITS)
+
+    @property
+    def delta(self) -> Fraction:
+        """The sum of the deltas that charges have of their own."""
+        return Fraction(self.cost.delta, DELTA_UNITS)
+
+    def at(self, delta: Fraction) -> AtDelta:
+        """The smaller epsilon at a delta, by the sum of epsilons or by converting rho; own deltas are taken off."""
+        if self.delta > delta:
+            return AtDelta(delta, None, "the charges have more delta of their own")
+        return _smaller(self, delta, left=delta - self.delta)
+
+    def of_promise(self, budget: Budget) -> AtDelta:
+        """What is spent in the terms of a promise: it reaches the promise's epsilon where the promise is used up."""
+        if self.delta > Fraction(budget.caps().delta, DELTA_UNITS):
+            return AtDelta(budget.delta, None, "the charges have more delta of their own than is reserved")
+        found = _smaller(self, budget.delta, left=budget.conversion_delta)
+        if found.epsilon is not None and found.epsilon > budget.epsilon and budget.admits(self.cost):
+            return AtDelta(found.delta, budget.epsilon, found.by)  # what the filter admits converts within its promise
+        return found
+
+    def share(self, budget: Budget) -> Fraction | None:
+        """The part of a promise that is used, by the cap that holds longer; above 1 or None where it is exceeded."""
+        caps = budget.caps()
+        either = [_part(self.cost.epsilon, caps.epsilon), _part(self.cost.rho, caps.rho)]
+        by_sums, own = (
+            min((part for part in either if part is not None), default=None),
+            _part(self.cost.delta, caps.delta),
+        )
+        return None if by_sums is None or own is None else max(by_sums, own)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What one more question may ask for (`laplace`, `gaussian`), and what is left under each of the sums."""
+
+    laplace: Fraction
+    gaussian: Fraction
+    epsilon: Fraction
+    rho: Fraction
+    delta: Fraction
+
+
+class Tally:
+    """Sums of charges as they are read, one entry after another."""
+
+    def __init__(self) -> None:
+        self._epsilon: int | None = 0
+        self._rho = self._delta = 0
+        self._questions = self._failures = self._rejections = 0
+
+    def add(self, entry: Entry) -> None:
+        """Count one entry of a history, whatever its kind."""
+        cost = entry.cost
+        self._epsilon = _sum(self._epsilon, cost)
+        self._rho += cost.rho
+        self._delta += cost.delta
+        if entry.kind == Kind.RESERVED:
+            self._questions += 1
+            self._failures += entry.state == State.FORFEITED
+        elif entry.kind == Kind.REJECTED:
+            self._rejections += 1
+
+    def spending(self) -> Spending:
+        """What was counted so far."""
+        return Spending(
+            cost=Cost(self._epsilon, self._rho, self._delta),
+            questions=self._questions,
+            failures=self._failures,
+            rejections=self._rejections,
+        )
+
+
+def left_of(budget: Budget, spent: Cost) -> Left:
+    """What is left of a promise after all analysts together have spent this much; never below zero."""
+    caps = budget.caps()
+    if spent.delta > caps.delta:
+        return Left(*[Fraction(0)] * 5)
+    by_epsilons = 0 if spent.epsilon is None else max(0, caps.epsilon - spent.epsilon)
+    return Left(
+        laplace=budget.laplace_left(spent),
+        gaussian=budget.gaussian_left(spent),
+        epsilon=Fraction(by_epsilons, EPSILON_UNITS),
+        rho=Fraction(max(0, caps.rho - spent.rho), RHO_UNITS),
+        delta=Fraction(caps.delta - spent.delta, DELTA_UNITS),
+    )
+
+
+def promised_at(budget: Budget, delta: Fraction) -> Fraction | None:
+    """The epsilon that the promise keeps at another delta, for analysts who choose as they go; None where it has none.
+
+    In the proof of the two filters (docs/proofs/accounting/filters.md) every transcript is held by the sum of epsilons,
+    which needs no delta, or by the cap on rho, which converts at any delta beyond the reserve.
+    """
+    caps = budget.caps()
+    spare = delta - Fraction(caps.delta, DELTA_UNITS)
+    if spare < 0 or (spare == 0 and caps.rho):
+        return None
+    if delta == budget.delta or not caps.rho:
+        return budget.epsilon
+    return max(budget.epsilon, brief_up(epsilon_of(Fraction(caps.rho, RHO_UNITS), spare)))
+
+
+def text_up(value: Fraction | None, digits: int = DIGITS) -> str:
+    """A few digits, rounded up; a dash where there is no value."""
+    return _text(value, decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING))
+
+
+def text_down(value: Fraction | None, digits: int = DIGITS) -> str:
+    """A few digits, rounded down; a dash where there is no value."""
+    return _text(value, decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR))
+
+
+def plain(value: Fraction) -> dict[str, str | float]:
+    """A number that was given, as JSON has it: exact as text, and the nearest double."""
+    return {"exact": f"{value.numerator}/{value.denominator}", "float": float(value)}
+
+
+def plain_up(value: Fraction | None) -> dict[str, str | float] | None:
+    """A number of what is spent: exact, and the least double that is not below it."""
+    return None if value is None else plain(value) | {"float": double_up(value)}
+
+
+def plain_down(value: Fraction | None) -> dict[str, str | float] | None:
+    """A number of what is left: exact, and the greatest double that is not above it."""
+    return None if value is None else plain(value) | {"float": double_down(value)}
+
+
+def _sum(epsilon: int | None, cost: Cost) -> int | None:
+    """The sum with one more epsilon; a rho without one was recovered where the total had no finite epsilon."""
+    if epsilon is None or cost.epsilon is None or (cost.rho and not cost.epsilon):
+        return None
+    return epsilon + cost.epsilon
+
+
+def _part(spent: int | None, cap: int) -> Fraction | None:
+    if spent is None or (spent and not cap):
+        return None
+    return Fraction(spent, cap) if spent else Fraction(0)
+
+
+def _smaller(spent: Spending, delta: Fraction, *, left: Fraction) -> AtDelta:
+    ways = [] if spent.epsilon is None else [(spent.epsilon, BY_EPSILONS)]
+    if left or not spent.rho:
+        ways.append((brief_up(epsilon_of(spent.rho, left)), BY_RHO))
+    if not ways:
+        return AtDelta(delta, None, "Gaussian noise needs a delta beyond the charges' own")
+    return AtDelta(delta, *min(ways))
+
+
+def _text(value: Fraction | None, context: decimal.Context) -> str:
+    if value is None:
+        return "-"
+    if value.denominator == 1:
+        return str(value.numerator)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{context.prec}g}"

@@ -1,0 +1,1 @@
+"""Stores: the databases that a ledger is kept in, behind one protocol."""

@@ -1,0 +1,377 @@
+"""Work on PostgreSQL: reads in one journey, writes and COMMIT in another, and every fault as one constant sentence.
+
+All that belongs to a dataset is changed under the lock on its row (SELECT ... FOR UPDATE, READ COMMITTED), so work on
+one dataset takes turns and needs no retries. A connection that is lost before COMMIT was sent left nothing behind, and
+the work is run again on another; one that is lost after it is told as an unknown outcome.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from discreet.errors import LedgerError, SourceError
+from discreet.ledger.records import faults
+from discreet.ledger.stores import postgres_schema
+from discreet.ledger.stores.group_commit import Gathering
+from discreet.ledger.transactions import round_trip
+from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+CONNECTIONS = 32
+TRIES = 3
+CLOCK = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"
+_ALONE = f"pg_advisory_xact_lock({postgres_schema.LOCK + 1})"
+_SETTINGS = """SET search_path = discreet, pg_temp; SET lock_timeout = '60s'; SET statement_timeout = '120s';
+SET idle_in_transaction_session_timeout = '60s'; SET default_transaction_isolation = 'read committed';
+SET client_encoding = 'UTF8'"""
+_SAFE = """SELECT current_setting('fsync') = 'on' AND current_setting('full_page_writes') = 'on'
+  AND current_setting('synchronous_commit') <> 'off' AS durable, pg_is_in_recovery() AS replica"""
+_RIGHTS = """SELECT
+  current_setting('transaction_read_only') = 'on' AS frozen,
+  EXISTS (
+    SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('discreet') AND relpersistence <> 'p') AS unlogged,
+  EXISTS (
+    SELECT 1 FROM pg_roles AS r, pg_namespace AS n, pg_class AS c
+    WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND n.nspname = 'discreet' AND c.relnamespace = n.oid
+      AND c.relkind = 'r' AND (
+        r.rolsuper OR r.rolcreaterole OR r.rolname IN ('pg_execute_server_program', 'pg_write_server_files')
+        OR r.oid IN (n.nspowner, c.relowner) OR has_schema_privilege(r.oid, n.oid, 'CREATE')
+        OR has_table_privilege(r.oid, c.oid, 'DELETE, TRUNCATE, TRIGGER')
+        OR (c.relname IN ('events', 'answers') AND has_any_column_privilege(r.oid, c.oid, 'UPDATE')))
+  ) AS powerful"""
+_THERE = """SELECT CASE WHEN to_regnamespace('discreet') IS NULL THEN FALSE
+  WHEN NOT has_schema_privilege('discreet', 'USAGE') THEN FALSE
+  ELSE to_regclass('discreet.schema_versions') IS NOT NULL END AS there"""
+_ASKED_BEFORE = """SELECT 1 FROM discreet.reservations AS r WHERE r.dataset = given0
+  AND r.question = ANY(string_to_array(former, ',')) AND r.state <> 'FORFEITED'"""
+_CLASSES = {
+    "23": faults.BROKEN_RULE,
+    "25": faults.REPLICA,
+    "28": faults.UNWRITABLE,
+    "40": faults.BUSY,
+    "42": faults.UNWRITABLE,
+    "53": faults.FULL,
+    "55": faults.BUSY,
+    "57": faults.BUSY,
+    "58": faults.FULL,
+    "08": faults.UNREACHABLE,
+}
+_STATES = {"XX000": faults.FULL, "XX001": faults.DAMAGED, "XX002": faults.DAMAGED, "P0001": faults.BROKEN_RULE}
+_STATES |= {"25P03": faults.BUSY}  # it held its locks for too long and was cut off
+_STATES |= dict.fromkeys(("53300", "57P01", "57P02", "57P03", "57P04"), faults.UNREACHABLE)
+
+
+class _Quiet(logging.Filter):
+    """Drops what the driver logs of the ledger's own work: it quotes addresses, statements and values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at_work = threading.local()
+
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - whatever it is
+        return not getattr(self.at_work, "depth", 0)
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        logging.getLogger("psycopg").addFilter(self)
+        self.at_work.depth = getattr(self.at_work, "depth", 0) + 1
+        try:
+            yield
+        finally:
+            self.at_work.depth -= 1
+
+
+_QUIETLY = _Quiet()
+
+
+class _Work:
+    """The transaction of one piece of work; writes wait until its reads are done."""
+
+    def __init__(self, connection: "psycopg.Connection[Any]", pipeline: "psycopg.Pipeline | None" = None) -> None:
+        self._connection = connection
+        self._pipeline = pipeline
+        self.writes: list[Statement] = []
+
+    def read(self, *questions: Statement) -> list[list[Row]]:
+        asked = [self._connection.execute(_postgres(text), values) for text, values in questions]
+        if self._pipeline is not None:  # without a Sync no timeout runs for a client that stops here, holding its locks
+            self._pipeline.sync()
+        return [cursor.fetchall() for cursor in asked]
+
+    def write(self, statement: str, values: Values) -> None:
+        self.writes.append((statement, values))
+
+
+class PostgresStore:
+    """A database with a ledger in it; connections are made as they are needed, and kept."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._is_closed = False
+        self._start()
+        with sentences(), self._borrowed() as connection:
+            connection.execute("SELECT 1")
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run work and commit what it wrote; whatever it raises, nothing is written."""
+        return self._on_a_connection(lambda connection: _ran(connection, work))
+
+    def look(self, work: Callable[[Transaction], T]) -> T:
+        """Run work that reads, in one consistent view."""
+        return self._on_a_connection(lambda connection: _looked(connection, work))
+
+    def ask(self, question: Statement) -> list[Row]:
+        """The rows of one question, in one journey."""
+        return self._on_a_connection(lambda connection: _Work(connection).read(question)[0])
+
+    @property
+    def one_journey(self) -> Self:
+        """How a plain charge saves journeys: this store can."""
+        return self
+
+    def charge_at_once(self, claim: Values) -> Row | None:
+        """T1 in one journey, by the function `discreet.charge`; None where the case is not plain."""
+        self._refuse_use()
+        return self._charges.go(str(claim["name"]), claim)
+
+    def answer_at_once(self, claim: Values) -> Row | None:
+        """T2 in one journey, by the function `discreet.answer`; None where the case is not plain."""
+        self._refuse_use()
+        return self._answers.go(str(claim["name"]), claim)
+
+    def findings(self) -> list[str]:
+        """What is wrong with the rules of the database."""
+        return self._on_a_connection(lambda connection: list(postgres_schema.findings(connection)))
+
+    def close(self) -> None:
+        """Close every connection that is not at work; those of another process are left alone."""
+        self._is_closed = True
+        if self._pid == os.getpid():
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                self._idle.pop().close()
+
+    def _on_a_connection(self, act: Callable[["psycopg.Connection[Any]"], T]) -> T:
+        """Act on a connection, and on another where the first was lost before it did anything."""
+        for remaining in reversed(range(TRIES)):
+            with sentences(), self._borrowed() as connection:
+                try:
+                    return act(connection)
+                except _lost():
+                    if not remaining or not connection.closed:
+                        raise
+        raise LedgerError(faults.UNREACHABLE)
+
+    def _start(self) -> None:
+        self._charges = Gathering(partial(self._carry, _at_once("charge", round_trip.CHARGE, _ASKED_BEFORE)))
+        self._answers = Gathering(partial(self._carry, _at_once("answer", round_trip.ANSWER)))
+        self._pid = os.getpid()
+        self._idle: deque[psycopg.Connection[Any]] = deque()
+        self._places = threading.BoundedSemaphore(CONNECTIONS)
+
+    def _taken(self) -> "psycopg.Connection[Any] | None":
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _refuse_use(self) -> None:
+        if self._is_closed:
+            raise LedgerError(faults.CLOSED)
+        if self._pid != os.getpid():
+            self._start()
+
+    def _carry(self, statement: bytes, claims: Sequence[Values]) -> list[Row | None]:
+        """Several claims on one dataset in one statement, which is one transaction."""
+        with sentences(), self._borrowed() as connection:
+            try:
+                told = {name: [claim[name] for claim in claims] for name in claims[0]}
+                done = {row["place"]: row for row in connection.execute(statement, told)}
+            except _lost():
+                if connection.closed:
+                    raise UnknownOutcomeError from None
+                raise
+        return [done.get(place) for place in range(1, len(claims) + 1)]
+
+    def _is_over(self) -> bool:
+        return self._is_closed or self._pid != os.getpid()
+
+    @contextlib.contextmanager
+    def _borrowed(self) -> Iterator["psycopg.Connection[Any]"]:
+        """A connection of this process; one inherited over a fork belongs to the parent and is left alone."""
+        self._refuse_use()
+        with self._places:
+            connection = self._taken() or _opened(self._address)
+            try:
+                yield connection
+            finally:
+                if connection.closed:  # the others, made before, may have gone with the same server
+                    self._let_go()
+                _clean(connection)
+                if connection.closed or self._is_over():
+                    connection.close()
+                else:
+                    self._idle.append(connection)
+
+
+def connect(address: str) -> "psycopg.Connection[Any]":
+    """A connection that commits each statement by itself."""
+    import psycopg  # noqa: PLC0415 - an optional driver
+
+    return psycopg.connect(address, autocommit=True)
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """Turn the driver's faults into constant sentences; its own text goes nowhere, and neither does its log."""
+    try:
+        import psycopg  # noqa: PLC0415 - an optional driver
+    except ImportError:
+        raise SourceError(
+            "a ledger on PostgreSQL", because="psycopg is not installed", instead="pip install 'discreet[postgres]'"
+        ) from None
+    try:
+        with _QUIETLY():
+            yield
+    except psycopg.Error as error:
+        state = error.sqlstate or "08000"
+        raise LedgerError(_STATES.get(state, _CLASSES.get(state[:2], faults.DAMAGED))) from None
+
+
+def _ran(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+    sent = False
+    try:
+        with connection.pipeline() as pipeline:
+            done = _Work(connection, pipeline)
+            connection.execute("BEGIN")
+            safe = connection.execute(_SAFE)
+            result = work(done)
+            _refuse_unsafe(safe.fetchone())
+            for text, values in done.writes:
+                connection.execute(_written(text), values)
+            sent = bool(done.writes)
+            connection.execute("COMMIT")
+    except BaseException:
+        if sent and connection.closed:
+            raise UnknownOutcomeError from None
+        raise
+    return result
+
+
+def _looked(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+    with connection.pipeline() as pipeline:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        result = work(_Work(connection, pipeline))
+        connection.execute("COMMIT")
+    return result
+
+
+def _opened(address: str) -> "psycopg.Connection[Any]":
+    """A connection to a primary that keeps what it acknowledges, under a role that can only add."""
+    from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
+
+    connection = connect(address)
+    try:
+        connection.execute(_SETTINGS)
+        connection.row_factory = dict_row
+        _refuse_unsafe(connection.execute(_SAFE).fetchone())
+        _refuse_another_schema(connection)
+        _refuse_rights(connection.execute(_RIGHTS).fetchone())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_unsafe(row: Any) -> None:
+    if row["replica"]:
+        raise LedgerError(faults.REPLICA)
+    if not row["durable"]:
+        raise LedgerError(faults.UNSAFE)
+
+
+def _refuse_another_schema(connection: "psycopg.Connection[Any]") -> None:
+    there: Any = connection.execute(_THERE).fetchone()
+    if not there["there"]:
+        raise LedgerError(faults.NO_LEDGER)
+    found: Any = connection.execute("SELECT COALESCE(max(version), 0) AS version FROM schema_versions").fetchone()
+    if found["version"] != postgres_schema.VERSION:
+        raise LedgerError(faults.NEWER if found["version"] > postgres_schema.VERSION else faults.UNMIGRATED)
+
+
+def _refuse_rights(row: Any) -> None:
+    if row["frozen"]:
+        raise LedgerError(faults.REPLICA)
+    if row["unlogged"]:
+        raise LedgerError(faults.UNSAFE)
+    if row["powerful"]:
+        raise LedgerError(faults.TOO_MANY_RIGHTS)
+
+
+def _clean(connection: "psycopg.Connection[Any]") -> None:
+    """Leave no transaction open behind whoever comes next.
+
+    A connection that failed is not used again: the driver counts statements as prepared that the server skipped.
+    """
+    from psycopg import Error  # noqa: PLC0415 - an optional driver
+    from psycopg.pq import TransactionStatus  # noqa: PLC0415
+
+    try:
+        if connection.info.transaction_status is TransactionStatus.INTRANS:
+            connection.execute("ROLLBACK")
+        elif connection.info.transaction_status is not TransactionStatus.IDLE:
+            connection.close()
+    except Error:
+        connection.close()
+
+
+def _lost() -> type[Exception]:
+    from psycopg import OperationalError  # noqa: PLC0415 - an optional driver
+
+    return OperationalError
+
+
+def _at_once(function: str, types: Mapping[str, str], unless: str = "") -> bytes:
+    """Call a function of the schema for each of several claims, in their order.
+
+    Claims to which `unless` applies are left out before the function is called: OFFSET keeps the planner from calling
+    it first. It is looked up before the dataset is locked, which is enough: nothing is charged under earlier
+    fingerprints any more.
+    """
+    given = ", ".join(f"given{number}" for number in range(len(types)))
+    arrays = ", ".join(f"%({name})s::{kind}[]" for name, kind in types.items())
+    claims = f"unnest({arrays}) WITH ORDINALITY AS claims({given}, place)"
+    if unless:
+        former = f"%({round_trip.FORMER})s::text[]"
+        every = f"unnest({arrays}, {former}) WITH ORDINALITY AS every({given}, former, place)"
+        claims = f"(SELECT * FROM {every} WHERE NOT EXISTS ({unless}) OFFSET 0) AS claims"
+    return f"SELECT place, done.* FROM {claims}, LATERAL discreet.{function}({given}) AS done".encode()
+
+
+@lru_cache(maxsize=256)
+def _postgres(statement: str) -> bytes:
+    """A statement of the ledger in the words of PostgreSQL and its driver."""
+    words = statement.replace("{lock}", "FOR UPDATE OF d").replace("{clock}", CLOCK).replace("{alone}", _ALONE)
+    return re.sub(r":(\w+)", r"%(\1)s", words).encode()
+
+
+@lru_cache(maxsize=256)
+def _written(statement: str) -> bytes:
+    """A write that fails unless it changes one row: COMMIT is on its way before the counts come back."""
+    words = _postgres(statement)
+    if not statement.startswith("UPDATE"):
+        return words
+    return b"WITH done AS (" + words + b" RETURNING 1) SELECT 1 / (count(*) = 1)::int FROM done"

@@ -1,0 +1,379 @@
+"""One SQLite connection per process, one transaction at a time, and every fault as one constant sentence.
+
+Within a process a lock queues the threads, which is fairer and faster than SQLite's own waiting; between processes the
+file lock of BEGIN IMMEDIATE does. A fork waits for the transaction under way and finds every connection closed: a child
+that inherited one would believe in file locks that it does not hold. Parent and child then open their own.
+
+WAL with synchronous=FULL: a commit returns after its own fsync, so no acknowledged charge is lost when power fails
+(in DELETE mode that takes synchronous=EXTRA, since the commit is an unlink), and readers never wait for writers. The
+price is that a running ledger is the file together with its -wal: copy it with SQLite's backup, not with cp.
+"""
+
+import contextlib
+import os
+import sqlite3
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger.records import faults
+from discreet.ledger.stores import sqlite_schema as schema
+from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
+
+T = TypeVar("T")
+
+MEMORY = ":memory:"
+PATIENCE = 60.0
+UNWRITABLE_BACKUP = (
+    "the backup cannot be written; check its path, its directory, their rights and the space on its disk"
+)
+
+_SENTENCES = {
+    sqlite3.SQLITE_NOTADB: faults.FOREIGN,
+    sqlite3.SQLITE_CORRUPT: faults.DAMAGED,
+    sqlite3.SQLITE_READONLY: faults.UNWRITABLE,
+    sqlite3.SQLITE_CANTOPEN: faults.UNWRITABLE,
+    sqlite3.SQLITE_PERM: faults.UNWRITABLE,
+    sqlite3.SQLITE_AUTH: faults.UNWRITABLE,
+    sqlite3.SQLITE_BUSY: faults.BUSY,
+    sqlite3.SQLITE_LOCKED: faults.BUSY,
+    sqlite3.SQLITE_FULL: faults.FULL,
+    sqlite3.SQLITE_IOERR: faults.FULL,
+    sqlite3.SQLITE_CONSTRAINT: faults.BROKEN_RULE,
+}
+
+
+@dataclass
+class _Connected:
+    """The connection of one process; None while it is closed for a fork."""
+
+    connection: sqlite3.Connection | None
+    pid: int
+
+    def close(self) -> None:
+        """Close in the process that opened; an inherited connection is left alone for as long as the process lives."""
+        if self.connection is not None and self.pid == os.getpid():
+            self.connection.close()
+            self.connection = None
+
+
+class _Work:
+    """The transaction of one piece of work: writes wait until its reads are done."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._writes: list[Statement] = []
+
+    def read(self, *questions: Statement) -> list[list[Row]]:
+        return [[dict(row) for row in self._connection.execute(_sqlite(q), values)] for q, values in questions]
+
+    def write(self, statement: str, values: Values) -> None:
+        self._writes.append((statement, values))
+
+    def finish(self) -> None:
+        for statement, values in self._writes:
+            if self._connection.execute(_sqlite(statement), values).rowcount != 1:
+                raise LedgerError(faults.DAMAGED)
+
+
+CLOCK = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+
+
+@lru_cache(maxsize=256)
+def _sqlite(statement: str) -> str:
+    """A statement of the ledger in the words of SQLite, where the file is locked as a whole."""
+    return statement.replace("{lock}", "").replace("{clock}", CLOCK).replace("{alone}", "NULL")
+
+
+class SQLiteStore:
+    """A ledger's file (or memory), opened, checked and ready to be written."""
+
+    one_journey = None  # there are no journeys to save on the same machine
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = MEMORY if os.fspath(path) == MEMORY else str(Path(path).absolute())
+        self._lock = threading.Lock()
+        self._is_closed = False
+        with _OPENING:
+            self._connected = _Connected(_opened(self._path), os.getpid())
+            self._file = _identity(self._path)
+            weakref.finalize(self, self._connected.close)
+            _DATABASES.add(self)
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run work under the file's write lock and commit what it wrote; whatever it raises, nothing is written."""
+        with self._begun("BEGIN IMMEDIATE") as connection:
+            done = _Work(connection)
+            result = work(done)
+            done.finish()
+            _commit(connection)
+            return result
+
+    def look(self, work: Callable[[Transaction], T]) -> T:
+        """One consistent view for several reads; writers do not wait for it."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            result = work(_Work(connection))
+            connection.execute("COMMIT")
+            return result
+
+    def ask(self, question: Statement) -> list[Row]:
+        """The rows of one question."""
+        return self.look(lambda transaction: transaction.read(question)[0])
+
+    def findings(self) -> list[str]:
+        """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            return list(schema.findings(connection))
+
+    @contextlib.contextmanager
+    def _begun(self, begin: str) -> Iterator[sqlite3.Connection]:
+        self._refuse_a_hidden_fork()
+        with self._lock, sentences():
+            connection = self._current()
+            _roll_back(connection)
+            try:
+                connection.execute(begin)
+                self._refuse_another_file()
+                yield connection
+            finally:
+                _roll_back(connection)
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Copy the ledger as it stands now to a new file; other processes go on charging meanwhile."""
+        with self._begun("BEGIN DEFERRED") as connection:
+            _copy(connection, Path(path).absolute())
+
+    def close(self) -> None:
+        """Close the connection; the last one to close folds the log into the file."""
+        self._is_closed = True
+        if self._connected.pid == os.getpid():
+            with self._lock:
+                self._connected.close()
+
+    def prepare_to_fork(self) -> None:
+        """Wait for the transaction under way, hold back others, and close the connection."""
+        self._lock.acquire()
+        if self._path != MEMORY:
+            self._connected.close()
+
+    def go_on_after_fork(self) -> None:
+        """Let transactions begin again, in the parent or in the child."""
+        if self._connected.connection is None:
+            self._connected.pid = os.getpid()
+        self._lock.release()
+
+    def _current(self) -> sqlite3.Connection:
+        if self._is_closed:
+            raise LedgerError(faults.CLOSED)
+        if self._connected.connection is None:
+            self._connected.connection = _checked(_connect(self._path))
+        return self._connected.connection
+
+    def _refuse_a_hidden_fork(self) -> None:
+        if self._connected.pid != os.getpid():
+            raise LedgerError(faults.FORKED)
+
+    def _refuse_another_file(self) -> None:
+        """A charge to a file that was deleted or replaced meanwhile would be forgotten."""
+        if self._file != _identity(self._path):
+            raise LedgerError(faults.MOVED)
+
+
+_DATABASES: weakref.WeakSet[SQLiteStore] = weakref.WeakSet()
+_FORKING: list[SQLiteStore] = []
+_OPENING = threading.Lock()
+
+
+def _before_fork() -> None:
+    _OPENING.acquire()
+    for database in list(_DATABASES):
+        database.prepare_to_fork()
+        _FORKING.append(database)
+
+
+def _after_fork() -> None:
+    while _FORKING:
+        _FORKING.pop().go_on_after_fork()
+    _OPENING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+@contextlib.contextmanager
+def sentences() -> Iterator[None]:
+    """Turn the driver's faults into constant sentences; its own text goes nowhere."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise LedgerError(faults.CLOSED) from None
+    except sqlite3.Error as error:
+        raise LedgerError(_sentence(error)) from None
+
+
+def _sentence(error: sqlite3.Error) -> str:
+    primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return _SENTENCES.get(primary, faults.DAMAGED)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    if path == MEMORY:
+        return None
+    try:
+        found = _with_one_name(Path(path))
+    except OSError:
+        raise LedgerError(faults.MOVED) from None
+    return found.st_dev, found.st_ino
+
+
+def _with_one_name(path: Path) -> os.stat_result:
+    """Under two hard links a file has two write-ahead logs: what is spent under one name is not seen under the other.
+
+    A ledger that is just being made has two names for a moment, so it gets a second.
+    """
+    for _ in range(50):
+        found = path.stat()
+        if found.st_nlink == 1:
+            return found
+        time.sleep(0.02)
+    raise LedgerError(faults.LINKED)
+
+
+def _opened(path: str) -> sqlite3.Connection:
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise LedgerError(faults.OLD_SQLITE)
+    with sentences():
+        if path == MEMORY:
+            connection = _connect(path)
+            schema.create(connection)
+            return connection
+        _create_unless_there(Path(path))
+        return _checked(_connect(path))
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    address = path if path == MEMORY else f"{Path(path).as_uri()}?mode=rw"
+    connection = sqlite3.connect(
+        address, timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=path != MEMORY
+    )
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
+def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
+    """The header is read before anything is set, so that a file of somebody else's stays as it is."""
+    try:
+        _refuse_foreign(connection)
+        _make_durable(connection)
+        schema.migrate(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_foreign(connection: sqlite3.Connection) -> None:
+    if not schema.is_ledger(connection):
+        raise LedgerError(faults.FOREIGN)
+
+
+def _make_durable(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+        raise LedgerError(faults.NO_WAL)
+    for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _create_unless_there(path: Path) -> None:
+    """A ledger appears whole or not at all, so an empty file is never taken for a new one."""
+    try:
+        if path.exists():
+            if path.stat().st_size == 0:
+                raise LedgerError(faults.EMPTY)
+            return
+        _create(path)
+    except OSError:
+        raise LedgerError(faults.UNWRITABLE) from None
+
+
+def _create(path: Path) -> None:
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    os.close(descriptor)
+    try:
+        with contextlib.closing(_connect(draft)) as connection:
+            _make_durable(connection)
+            schema.create(connection)
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        Path(draft).unlink()
+    _sync_directory(path.parent)
+
+
+def _copy(source: sqlite3.Connection, path: Path) -> None:
+    """A copy appears whole or not at all; its name is taken first, so that it replaces nothing."""
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+        try:
+            _copy_over(source, path)
+        except BaseException:
+            path.unlink()
+            raise
+    except FileExistsError:
+        raise ParameterError(
+            f"a backup at {str(path)!r}",
+            because="there is something at that path, and a backup replaces nothing",
+            instead="a path where there is nothing yet",
+        ) from None
+    except (OSError, sqlite3.Error):
+        raise LedgerError(UNWRITABLE_BACKUP) from None
+
+
+def _copy_over(source: sqlite3.Connection, path: Path) -> None:
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+    os.close(descriptor)
+    try:
+        with contextlib.closing(sqlite3.connect(draft)) as target:
+            source.backup(target)
+        Path(draft).replace(path)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    if os.name != "posix":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _commit(connection: sqlite3.Connection) -> None:
+    """A COMMIT that fails and leaves the transaction open did not happen; one that leaves none may have."""
+    try:
+        connection.execute("COMMIT")
+    except sqlite3.Error as error:
+        if connection.in_transaction:
+            raise
+        raise UnknownOutcomeError(_sentence(error)) from None
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    if connection.in_transaction:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")

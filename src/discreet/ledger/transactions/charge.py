@@ -1,0 +1,354 @@
+"""T1: the same question again, a place in the queue, or a durable charge; all datasets of a question, or none."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from discreet import events
+from discreet.accounting.filters import Cost
+from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
+from discreet.ledger.records import admission, faults, registration
+from discreet.ledger.records.account import Account
+from discreet.ledger.records.canonical_text import canonical, digest, document, key, label
+from discreet.ledger.records.chain import Kind, Link, State
+from discreet.ledger.records.quota import Share, rejects_everything
+from discreet.ledger.records.receipt import receipt_of
+from discreet.ledger.records.registration import checked_version
+from discreet.ledger.records.reservation import Turn
+from discreet.ledger.transactions import limits, outcome, register, statements
+from discreet.ledger.transactions.statements import Charged, Pen
+from discreet.ledger.transactions.store import Row, Statement
+
+Check = Callable[[Account], None]
+
+_UNUSABLE = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What one dataset is charged for a question.
+
+    `registration` is the sequence of the registration that the question was made under; where it was replaced since,
+    the charge is refused.
+    """
+
+    name: str
+    version: int
+    event: events.Event
+    registration: int | None = None
+    cost: Cost = field(init=False)
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        label(self.name, "name")
+        object.__setattr__(self, "version", checked_version(self.version))
+        object.__setattr__(self, "cost", admission.price(self.event))
+        object.__setattr__(self, "text", events.canonical(self.event))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """One question of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
+
+    `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
+    formats, under which it is looked up as well and never charged. `times` are those of the links that were made for
+    it, by which it knows its own charge again.
+    """
+
+    parts: tuple[Part, ...]
+    analyst: str
+    question: str
+    request: str
+    description: str
+    fresh: bool
+    term: int
+    former: tuple[str, ...] = ()
+    times: list[str] = field(default_factory=list)
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        label(self.analyst, "analyst")
+        for name in self.names:
+            key(name, "question")
+        label(self.request, "request")
+        object.__setattr__(self, "digest", digest(document(self.description, "description")))
+        _refuse_twice([part.name for part in self.parts], [part.name for part in self.parts])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every fingerprint of the question, the present one first."""
+        return (self.question, *self.former)
+
+    def claim(self, part: Part) -> dict[str, Any]:
+        """The columns of a link that tell of this question to one dataset."""
+        return {
+            "version": part.version,
+            "analyst": self.analyst,
+            "event": part.text,
+            "question": self.question,
+            "request": self.request,
+            "digest": self.digest,
+        }
+
+    def detail(self) -> dict[str, Any]:
+        """What a link tells of the other datasets of the question."""
+        names = sorted(part.name for part in self.parts)
+        return {"detail": canonical({"together": names})} if len(names) > 1 else {}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Somebody else is answering the same question under a lease that lives."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What T1 reads of one dataset; `by_question` has a place for each fingerprint of the question."""
+
+    part: Part
+    account: Account
+    share: Share
+    has_share: bool
+    registered: int | None
+    by_request: Charged | None
+    by_question: tuple[Charged | None, ...]
+
+
+def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
+    """One of three: a turn (new, or with a stored answer), a wait, or a refusal that was recorded.
+
+    `check` is told of each account under its lock, and refuses one that stands behind what is known of it.
+    """
+    asked = _by_true_names(pen, asked)
+    found = _read(pen, asked)
+    for each in found:
+        check(each.account)
+        if each.account.is_halted:
+            raise LedgerError(faults.HALTED)
+    earlier = _earlier(found, asked)
+    if earlier is not None and not _is_given_up(pen, asked, earlier):
+        return _again(pen, asked, earlier, found)
+    if earlier is not None:
+        found = [_without(pen, charge, own) for charge, own in zip(earlier, found, strict=True)]
+    found = [_restated(pen, each) for each in found]
+    for each in found:
+        _refuse_unregistered(pen, each)
+        if not admission.is_countable(each.account.spent + each.part.cost):
+            raise admission.beyond_counting()
+    for each in found:
+        refusal = _refusal(each)
+        if refusal is not None:
+            _reject(pen, asked, each)
+            return refusal
+    return Turn(receipts=tuple(receipt_of(_reserve(pen, asked, each)) for each in found))
+
+
+def resolve(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
+    """What became of a T1 whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
+    ours = [each.by_request for each in _read(pen, _by_true_names(pen, asked))]
+    if all(each is not None and each.link.time in asked.times for each in ours):
+        return Turn(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
+    return charge(pen, asked, check)
+
+
+def repeated(asked: Asking, ask: Callable[[Statement], list[Row]]) -> Turn | None:
+    """The stored answer to a question of a single dataset, read without waiting for anybody; None to go on to T1."""
+    if asked.fresh or len(asked.parts) > 1:
+        return None
+    (part,) = asked.parts
+    for name in asked.names:
+        earlier = statements.charged_in(ask(statements.same_question(part.name, name)))
+        if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, asked):
+            continue
+        if earlier.payload is not None:
+            return Turn(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
+    return None
+
+
+def _questions(part: Part, asked: Asking) -> list[Statement]:
+    return [
+        statements.account_question(part.name, lock=True),
+        statements.shares_question(part.name, asked.analyst),
+        statements.version_question(part.name, part.version),
+        statements.request_question(part.name, asked.analyst, asked.request),
+        *(statements.same_question(part.name, name) for name in asked.names),
+    ]
+
+
+def _by_true_names(pen: Pen, asked: Asking) -> Asking:
+    """The same question by the names of its datasets: several are locked in one order, whatever they are called."""
+    if len(asked.parts) == 1:
+        return asked
+    names = statements.true_names(pen, [part.name for part in asked.parts])
+    _refuse_twice([part.name for part in asked.parts], names)
+    parts = zip(asked.parts, names, strict=True)
+    return replace(asked, parts=tuple(part if part.name == name else replace(part, name=name) for part, name in parts))
+
+
+def _read(pen: Pen, asked: Asking) -> list[_Found]:
+    """Everything, in one journey to the store; the rows of datasets are locked in the order of their names."""
+    parts = sorted(asked.parts, key=lambda part: part.name)
+    answers = pen.read(*(question for part in parts for question in _questions(part, asked)))
+    each = len(answers) // len(parts)
+    return [_found(pen, part, asked, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
+
+
+def _refuse_twice(asked: list[str], names: list[str]) -> None:
+    """A dataset is charged once for a question, whatever names it is asked by."""
+    if not names or len(set(names)) != len(names):
+        raise ParameterError(
+            f"a charge to {asked}", because="it names no dataset, or one twice", instead="each dataset once"
+        )
+
+
+def _found(pen: Pen, part: Part, asked: Asking, answers: list[list[Row]]) -> _Found:
+    accounts, shares, versions, by_request, *by_question = answers
+    account = statements.account_in(pen, part.name, accounts)
+    share, has_share = statements.share_in(shares, account.name, asked.analyst)
+    return _Found(
+        part=part,
+        account=account,
+        share=share,
+        has_share=has_share,
+        registered=versions[0]["registered"] if versions else None,
+        by_request=statements.charged_in(by_request),
+        by_question=() if asked.fresh else tuple(map(statements.charged_in, by_question)),
+    )
+
+
+def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
+    """The charge of this request, or of the same question; for several datasets, only one made for them all."""
+    requested = [each.by_request for each in found]
+    if any(requested):
+        if not all(
+            each is not None and _is_same(each, own.part, asked) for each, own in zip(requested, found, strict=True)
+        ):
+            raise ParameterError(
+                f"request {asked.request!r} for another question",
+                because="a request key stands for one question, so that a retry is answered and not charged again",
+                instead="a request key of its own for each question, or request=None",
+            )
+        return [each for each in requested if each is not None]
+    ranked = [(_rank(charges, found, asked), charges) for charges in _asked_before(found, asked)]
+    rank, charges = min(ranked, key=lambda pair: pair[0], default=(_UNUSABLE, []))
+    return None if rank == _UNUSABLE else charges
+
+
+def _asked_before(found: list[_Found], asked: Asking) -> Iterator[list[Charged]]:
+    """The charges of the same question under each of its fingerprints, the present one first."""
+    for same in zip(*(each.by_question for each in found), strict=True):
+        charges = [each for each in same if each is not None]
+        if len(charges) < len(found) or len({(each.link.analyst, each.link.request) for each in charges}) > 1:
+            continue
+        if all(_is_the_question(each.link, own.part, asked) for each, own in zip(charges, found, strict=True)):
+            yield charges
+
+
+def _rank(charges: list[Charged], found: list[_Found], asked: Asking) -> int:
+    """What an earlier charge is good for: its answer, a wait for it, to be taken over, or nothing."""
+    if any(each.state is State.ANSWERED for each in charges):
+        return 0
+    if not all(each.is_expired for each in charges):
+        return 1
+    alike = all(_is_planned_alike(each.link, own.part, asked) for each, own in zip(charges, found, strict=True))
+    return 2 if alike else _UNUSABLE
+
+
+def _is_the_question(link: Link, part: Part, asked: Asking) -> bool:
+    """Whether a charge under a fingerprint of this question was to the same version and the same other datasets."""
+    return link.version == part.version and link.detail == asked.detail().get("detail")
+
+
+def _is_planned_alike(link: Link, part: Part, asked: Asking) -> bool:
+    """Whether an earlier charge paid for just what would be done now: only then may it be taken over.
+
+    An answer that is stored is repeated whatever was planned for it. An answer that is still to be made is made as it
+    is planned now, so its own event must be the one that was charged.
+    """
+    return (link.event, link.digest) == (part.text, asked.digest)
+
+
+def _is_same(charge: Charged, part: Part, asked: Asking) -> bool:
+    """Whether the charge of a request key was for this question; one that has no outcome yet, also for this plan."""
+    same = charge.link.question in asked.names and _is_the_question(charge.link, part, asked)
+    return same and (charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, asked))
+
+
+def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found]) -> Turn | Waiting:
+    first = max(earlier, key=lambda each: each.state is State.ANSWERED)
+    receipts = tuple(receipt_of(each.link) for each in earlier)
+    if any(each.state is State.FORFEITED for each in earlier):
+        raise Failure
+    if first.state is State.ANSWERED:
+        return Turn(receipts=receipts, attempt=first.attempt, payload=first.payload)
+    if not all(each.is_expired for each in earlier):
+        return Waiting()
+    for charge, own in zip(earlier, found, strict=True):
+        _resume(pen, asked, charge, own)
+    return Turn(receipts=receipts, attempt=first.attempt + 1)
+
+
+def _is_given_up(pen: Pen, asked: Asking, earlier: list[Charged]) -> bool:
+    """Whether an expired charge is of somebody else who may fail no more: taken over, it would be one more failure."""
+    if not all(each.state is State.RESERVED and each.is_expired for each in earlier):
+        return False
+    places = [(each.link.dataset, each.link.analyst or "") for each in earlier if each.link.analyst != asked.analyst]
+    shares = [statements.share(pen, dataset, analyst)[0] for dataset, analyst in places]
+    return any(share.failures >= share.most_failures for share in shares)
+
+
+def _without(pen: Pen, charge: Charged, own: _Found) -> _Found:
+    """What was found, once the charge of somebody who never came back is forfeited."""
+    after = outcome.forfeit_charge(pen, own.account, charge, outcome.EXPIRED)
+    return replace(own, account=after, by_question=())
+
+
+def _restated(pen: Pen, own: _Found) -> _Found:
+    """What was found, once a quota that older code recorded is stated in the terms of the budget."""
+    if not rejects_everything(own.share.quota, own.account.budget):
+        return own
+    after = limits.restate_quotas(pen, own.account, own.account.budget)
+    return replace(own, account=after, share=own.share.in_terms_of(after.budget))
+
+
+def _resume(pen: Pen, asked: Asking, charge: Charged, own: _Found) -> None:
+    """Take over a charge whose holder let the lease expire: the charge stands, and its holder's failure is counted."""
+    whose = charge.link.analyst or ""
+    share, _ = statements.share(pen, own.account.name, whose)
+    refusal = share.refusal(Cost(0, 0, 0)) if share.failures >= share.most_failures else None
+    if refusal is not None:
+        raise refusal
+    pen.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
+    statements.resume(pen, charge, asked.term)
+    statements.fail(pen, own.account.name, whose)
+
+
+def _refuse_unregistered(pen: Pen, each: _Found) -> None:
+    if each.registered is None:
+        raise register.refuse_unknown_version(pen, each.account, each.part.version)
+    if each.part.registration not in (None, each.registered):
+        raise registration.replaced(each.account.name)
+
+
+def _refusal(each: _Found) -> BudgetError | None:
+    known, cost = each.account, each.part.cost
+    if not known.caps.admit(known.spent + cost):
+        return admission.refusal(known.name, known.budget, known.spent, cost)
+    return each.share.refusal(cost)
+
+
+def _reject(pen: Pen, asked: Asking, each: _Found) -> None:
+    cost = each.part.cost
+    detail = canonical({"asked": [cost.epsilon, cost.rho, cost.delta]})
+    pen.append(each.account, each.account.link(Kind.REJECTED, detail=detail, **asked.claim(each.part)))
+
+
+def _reserve(pen: Pen, asked: Asking, each: _Found) -> Link:
+    """The guarded update, the analyst's share, the chained event, the reservation."""
+    link = each.account.link(Kind.RESERVED, cost=each.part.cost, **asked.claim(each.part), **asked.detail())
+    asked.times.append(link.time)
+    pen.charge(each.account, link)
+    statements.spend(pen, each.share, each.part.cost, is_there=each.has_share)
+    pen.record(link)
+    statements.reserve(pen, link, asked.description, asked.term)
+    return link

@@ -1,0 +1,432 @@
+"""The SQL of the ledger, written once for every store: one function for each thing that is read or written.
+
+Statements use `:name` for values; `{lock}` locks the rows that are read until the work is done, `{alone}` keeps other
+work that asks for it waiting as long, and `{clock}` is the database's own time in milliseconds. All that belongs to a
+dataset is changed under the lock on the dataset's row.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from discreet.accounting.filters import NOTHING, Cost
+from discreet.errors import LedgerError, NameNotFoundError, suggestion
+from discreet.ledger.records import faults, places
+from discreet.ledger.records.account import Account, account_of
+from discreet.ledger.records.canonical_text import digest, label
+from discreet.ledger.records.chain import Kind, Link, State, columns_of, link_of
+from discreet.ledger.records.history import Entry
+from discreet.ledger.records.quota import EVERYONE, Share, share_of
+from discreet.ledger.records.receipt import Receipt, Reservation
+from discreet.ledger.records.registration import Registration
+from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, inserting, one
+
+_NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
+_ACCOUNT = f"""SELECT d.*, (
+  SELECT count(*) FROM halts WHERE halts.dataset IN (d.name, '') AND cleared IS NULL) AS halts
+FROM datasets AS d WHERE d.name = {_NAMED}"""
+_SHARES = f"SELECT * FROM analysts WHERE dataset = {_NAMED} AND analyst IN (:analyst, '{EVERYONE}')"
+_VERSION = f"SELECT * FROM versions WHERE dataset = {_NAMED} AND version = :version"
+_NEWEST = "SELECT * FROM versions WHERE dataset = :name ORDER BY version DESC LIMIT 1"
+_SAME_SOURCE = """SELECT DISTINCT v.dataset, v.source FROM versions AS v JOIN datasets AS d ON d.name = v.dataset
+WHERE (v.source = :source OR replace(v.source, :spelled, '') <> v.source OR replace(v.source, :server, '') <> v.source)
+AND d.name <> :name AND (d.part_of IS NULL OR d.part_of <> :table) ORDER BY v.dataset"""
+_CHARGED = """SELECT events.*, r.state, r.attempt, r.lease, {clock} AS clock, r.description,
+  answers.payload, outcome.digest AS sealed, (
+  SELECT count(*) FROM halts WHERE halts.dataset IN (r.dataset, '') AND cleared IS NULL) AS halts
+FROM reservations AS r
+JOIN events ON events.dataset = r.dataset AND events.sequence = r.sequence
+LEFT JOIN answers ON answers.dataset = r.dataset AND answers.reservation = r.sequence
+LEFT JOIN events AS outcome ON outcome.dataset = r.dataset AND outcome.reservation = r.sequence
+  AND outcome.kind = 'ANSWERED'
+WHERE """
+_BY_REQUEST = f"{_CHARGED} r.dataset = {_NAMED} AND r.analyst = :analyst AND r.request = :request"
+# The place is found in an index alone: sorting whole charges would read the answer of every earlier one.
+_BY_QUESTION = f"""{_CHARGED} r.dataset = {_NAMED} AND r.sequence = (
+SELECT earlier.sequence FROM reservations AS earlier WHERE earlier.dataset = {_NAMED}
+  AND earlier.question = :question AND earlier.state <> 'FORFEITED'
+ORDER BY earlier.state, earlier.sequence DESC LIMIT 1)"""
+_BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
+_HISTORY = """SELECT events.*, reservations.state FROM events
+LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
+WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
+_NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
+UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers UNION SELECT dataset FROM analysts
+UNION SELECT dataset FROM aliases"""
+
+_ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
+_CHARGE = """UPDATE datasets SET
+  spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta,
+  sequence = :sequence, head = :head
+WHERE name = :name AND head = :previous AND spent_delta + :delta <= cap_delta AND (
+  (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_rho + :rho <= cap_rho
+)"""
+_PROMISE = """UPDATE datasets SET unit = :unit, neighbours = :neighbours,
+  epsilon = :epsilon, delta = :delta, reserved_delta = :reserved_delta, ceiling = :ceiling, reason = :reason,
+  cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
+  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta,
+  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
+  sequence = :sequence, head = :head
+WHERE name = :name AND head = :previous"""
+_SPEND = """UPDATE analysts SET
+  spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta
+WHERE dataset = :dataset AND analyst = :analyst"""
+_LIMIT = """UPDATE analysts SET quota = :quota, is_own = :is_own, cap_epsilon = :cap_epsilon, cap_rho = :cap_rho,
+  cap_delta = :cap_delta, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
+  most_failures = :most_failures
+WHERE dataset = :dataset AND analyst = :analyst"""
+_FAIL = "UPDATE analysts SET failures = failures + 1 WHERE dataset = :dataset AND analyst = :analyst"
+_RESERVE = """INSERT INTO reservations
+  (dataset, sequence, analyst, request, question, description, state, attempt, lease)
+VALUES (:dataset, :sequence, :analyst, :request, :question, :description, 'RESERVED', 1, {clock} + :term)"""
+_CONCLUDE = """UPDATE reservations SET state = :state
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
+_RESUME = """UPDATE reservations SET attempt = attempt + 1, lease = {clock} + :term
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
+_RENEW = """UPDATE reservations SET lease = {clock} + :term
+WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
+
+
+class Pen:
+    """A transaction that also remembers how far each chain moved, for whoever witnesses it."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.read = transaction.read
+        self.write = transaction.write
+        self.moved: dict[str, Account] = {}
+
+    def rows(self, statement: str, **values: object) -> list[Row]:
+        """The rows of one question."""
+        return self.read((statement, values))[0]
+
+    def row(self, statement: str, **values: object) -> Row | None:
+        """The only row of one question, or None."""
+        return one(self.rows(statement, **values))
+
+    def insert(self, table: str, row: Values) -> None:
+        """One row into one table."""
+        self.write(*inserting(table, row))
+
+    def append(self, account: Account, link: Link) -> Account:
+        """Write a link that charges nothing."""
+        place = {"sequence": link.sequence, "hash": link.hash, "dataset": link.dataset, "previous": link.previous}
+        self.write(_ADVANCE, place)
+        self.record(link)
+        return self._after(account, link, account)
+
+    def charge(self, account: Account, link: Link) -> Account:
+        """The guarded update of the totals by a link that charges; its event is recorded once the share is updated."""
+        place = {"name": account.name, "previous": account.head, "sequence": link.sequence, "head": link.hash}
+        self.write(_CHARGE, vars(link.cost) | place)
+        return self._after(account, link, replace(account, spent=account.spent + link.cost))
+
+    def record(self, link: Link) -> None:
+        """The event of a link."""
+        self.insert("events", columns_of(link))
+
+    def promise(self, account: Account, link: Link, after: Account) -> Account:
+        """Write a link that changes the promise, or what is known to be spent of it."""
+        place = {"sequence": link.sequence, "head": link.hash, "previous": account.head}
+        columns = after.row() | place
+        for name in ("hash_key", "part_of", "slice_start", "slice_end"):
+            del columns[name]
+        self.write(_PROMISE, columns)
+        self.record(link)
+        return self._after(account, link, after)
+
+    def open(self, account: Account, link: Link) -> Account:
+        """Write the first link of a chain and the account it opens."""
+        opened = replace(account, sequence=link.sequence, head=link.hash)
+        self.insert("datasets", opened.row())
+        self.record(link)
+        return self._after(account, link, opened)
+
+    def _after(self, account: Account, link: Link, state: Account) -> Account:
+        self.moved[account.name] = replace(state, sequence=link.sequence, head=link.hash)
+        return self.moved[account.name]
+
+
+def accounts(pen: Pen, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
+    """The accounts of datasets that must exist, locked in one order for everybody, by the name they were asked by."""
+    wanted = sorted({label(name, "name") for name in names})
+    found = pen.read(*(account_question(name, lock=lock) for name in wanted))
+    return {name: account_in(pen, name, rows) for name, rows in zip(wanted, found, strict=True)}
+
+
+def account(pen: Pen, name: str, *, lock: bool = True) -> Account:
+    """The account of a dataset that must exist."""
+    return accounts(pen, [name], lock=lock)[name]
+
+
+def find_account(pen: Pen, name: str, *, lock: bool = True) -> Account | None:
+    """The account of a dataset, or None."""
+    rows = pen.read(account_question(label(name, "name"), lock=lock))[0]
+    return account_of(rows[0]) if rows else None
+
+
+def account_question(name: str, *, lock: bool) -> Statement:
+    """What to read for an account."""
+    return _ACCOUNT + (" {lock}" if lock else ""), {"name": name}
+
+
+def account_in(pen: Pen, name: str, rows: list[Row]) -> Account:
+    """The account in what was read; refused where there is none."""
+    if rows:
+        return account_of(rows[0])
+    known = names(pen)
+    raise NameNotFoundError(
+        f"dataset {name!r}",
+        because="the ledger has no dataset of that name",
+        instead=suggestion(name, known) if known else f"dp.protect(..., name={name!r}), which registers it",
+    )
+
+
+def ledger_id(pen: Pen) -> str:
+    """The id of the ledger; there is exactly one."""
+    rows = pen.rows("SELECT id FROM ledger")
+    if len(rows) != 1:
+        raise LedgerError(faults.DAMAGED)
+    return str(rows[0]["id"])
+
+
+def names(pen: Pen) -> list[str]:
+    """Every dataset that any table mentions."""
+    return sorted(row["name"] for row in pen.rows(_NAMES))
+
+
+def name_of(pen: Pen, name: str) -> str:
+    """The dataset that a name leads to, as long as any table mentions it; refused where none does."""
+    row = pen.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
+    found = name if row is None else str(row["dataset"])
+    return found if found in names(pen) else account_in(pen, name, []).name
+
+
+def true_names(pen: Pen, names: list[str]) -> list[str]:
+    """The datasets that names lead to, in the order asked; a name that is no alias is its own."""
+    found = pen.read(*(("SELECT dataset FROM aliases WHERE alias = :name", {"name": name}) for name in names))
+    return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
+
+
+def shares_question(name: str, analyst: str) -> Statement:
+    """What to read for an analyst's share."""
+    return _SHARES, {"name": name, "analyst": analyst}
+
+
+def share_in(rows: list[Row], dataset: str, analyst: str) -> tuple[Share, bool]:
+    """The analyst's share in what was read, and whether it has a row of its own yet."""
+    found = {row["analyst"]: share_of(row) for row in rows}
+    if analyst in found:
+        return found[analyst], True
+    general = found.get(EVERYONE, Share(dataset=dataset, analyst=EVERYONE))
+    new = Share(dataset=dataset, analyst=analyst, quota=general.quota, most_failures=general.most_failures)
+    return new, False
+
+
+def share(pen: Pen, dataset: str, analyst: str) -> tuple[Share, bool]:
+    """An analyst's share of a dataset, and whether it has a row of its own yet."""
+    return share_in(pen.read(shares_question(dataset, analyst))[0], dataset, analyst)
+
+
+def shares(pen: Pen, dataset: str) -> list[Share]:
+    """Every share of a dataset that has a row."""
+    return [share_of(row) for row in pen.rows("SELECT * FROM analysts WHERE dataset = :d ORDER BY analyst", d=dataset)]
+
+
+def spend(pen: Pen, known: Share, cost: Cost, *, is_there: bool) -> None:
+    """Add a charge to what an analyst has spent."""
+    if is_there:
+        pen.write(_SPEND, vars(cost) | {"dataset": known.dataset, "analyst": known.analyst})
+    else:
+        pen.insert("analysts", replace(known, spent=known.spent + cost).row())
+
+
+def limit(pen: Pen, known: Share, *, is_there: bool) -> None:
+    """Write the limits of a share."""
+    if not is_there:
+        pen.insert("analysts", known.row())
+        return
+    spent = ("spent_epsilon", "spent_rho", "spent_delta", "failures")
+    pen.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
+
+
+def fail(pen: Pen, dataset: str, analyst: str) -> None:
+    """Count a failure after data was read."""
+    pen.write(_FAIL, {"dataset": dataset, "analyst": analyst})
+
+
+def version_question(name: str, version: int) -> Statement:
+    """What to read for one version of a dataset."""
+    return _VERSION, {"name": name, "version": version}
+
+
+def newest_number(pen: Pen, name: str) -> int:
+    """The newest version of a dataset; there is no dataset without one."""
+    row = pen.row(_NEWEST, name=name)
+    if row is None:
+        raise LedgerError(faults.DAMAGED)
+    return int(row["version"])
+
+
+def registered_version(pen: Pen, known: Account, version: int | None) -> Registration | None:
+    """One version of a dataset, the newest unless a number is given; None where it is not registered."""
+    asked = (_NEWEST, {"name": known.name}) if version is None else version_question(known.name, version)
+    row = one(pen.read(asked)[0])
+    return None if row is None else registration_of(pen, known, row)
+
+
+def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new: bool = False) -> Registration:
+    """What the ledger holds for one version."""
+    return Registration(
+        name=known.name,
+        version=row["version"],
+        source=row["source"],
+        facts=row["facts"],
+        unit=known.unit,
+        neighbours=known.neighbours,
+        budget=known.budget,
+        population=row["population"],
+        spent=known.spent,
+        sequence=row["registered"],
+        hash_key=int(known.hash_key, 16),
+        slice=known.slice,
+        same_source=others_over(pen, known, row["source"]),
+        is_new=is_new,
+    )
+
+
+def others_over(pen: Pen, known: Account, source: str) -> tuple[str, ...]:
+    """The other datasets over what a source reads, by name; other slices of the same table are not among them."""
+    table = "" if known.slice is None else known.slice.of
+    rows = pen.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **places.likely(source))
+    return tuple(dict.fromkeys(row["dataset"] for row in rows if places.overlap(source, row["source"])))
+
+
+def newest_versions(pen: Pen) -> Iterator[Registration]:
+    """The newest version of every dataset, by name."""
+    for row in pen.rows("SELECT datasets.*, 0 AS halts FROM datasets ORDER BY name"):
+        newest = registered_version(pen, account_of(row), None)
+        if newest is not None:
+            yield newest
+
+
+class Charged:
+    """A charge as the store holds it: its link, where it stands, whose attempt holds it, and its answer if any."""
+
+    def __init__(self, row: Row, *, longest_lease: int) -> None:
+        self.link = link_of(row)
+        if self.link.hash != row["hash"]:  # what is read here is signed, and answered from
+            raise LedgerError(faults.DAMAGED)
+        self.state = State(row["state"])
+        self.attempt = int(row["attempt"])
+        left = row["lease"] - row["clock"]
+        self.is_expired = not 0 < left <= longest_lease
+        self.is_halted = bool(row["halts"])
+        self._payload, self._sealed = row["payload"], row["sealed"]
+
+    @property
+    def payload(self) -> bytes | None:
+        """The stored answer as its event sealed it; an empty one is an answer."""
+        if self.state is not State.ANSWERED:
+            return None
+        if self._payload is None or digest(self._payload) != self._sealed:
+            raise LedgerError(faults.DAMAGED)
+        return bytes(self._payload)
+
+
+LONGEST_LEASE = 86_400_000
+"""A lease that ends later than this, in milliseconds, was taken under another clock, and counts as expired."""
+
+
+def request_question(name: str, analyst: str, request: str) -> Statement:
+    """What to read for an earlier charge under a request key."""
+    return _BY_REQUEST, {"name": name, "analyst": analyst, "request": request}
+
+
+def same_question(name: str, question: str) -> Statement:
+    """What to read for an earlier charge of the same question: an answered one if there is any."""
+    return _BY_QUESTION, {"name": name, "question": question}
+
+
+def place_question(named: Reservation) -> Statement:
+    """What to read for the charge behind a receipt, or behind (dataset, sequence)."""
+    dataset, sequence = (named.dataset, named.sequence) if isinstance(named, Receipt) else named
+    return _BY_PLACE, {"dataset": dataset, "sequence": sequence}
+
+
+def charged_in(rows: list[Row]) -> Charged | None:
+    """The charge in what was read, or None."""
+    return Charged(rows[0], longest_lease=LONGEST_LEASE) if rows else None
+
+
+def charged(pen: Pen, named: Reservation) -> Charged:
+    """The charge behind a receipt, or behind (dataset, sequence)."""
+    return charged_by(named, pen.read(place_question(named))[0])
+
+
+def charged_by(named: Reservation, rows: list[Row]) -> Charged:
+    """The charge in what was read for a receipt; one of another ledger is refused."""
+    found = charged_in(rows)
+    if found is None or (isinstance(named, Receipt) and named.hash != found.link.hash):
+        raise LedgerError(faults.FOREIGN_RECEIPT)
+    return found
+
+
+def reserve(pen: Pen, link: Link, description: str, term: int) -> None:
+    """The reservation that goes with a charge, leased for `term` milliseconds."""
+    kept = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
+    pen.write(_RESERVE, kept | {"description": description, "term": term})
+
+
+def _place(charge: Charged) -> dict[str, object]:
+    return {"dataset": charge.link.dataset, "sequence": charge.link.sequence, "attempt": charge.attempt}
+
+
+def conclude(pen: Pen, charge: Charged, state: State) -> None:
+    """Set what became of a charge: one outcome, once, by whoever holds it."""
+    pen.write(_CONCLUDE, _place(charge) | {"state": str(state)})
+
+
+def resume(pen: Pen, charge: Charged, term: int) -> None:
+    """Take an expired charge over: the next attempt holds it."""
+    pen.write(_RESUME, _place(charge) | {"term": term})
+
+
+def renew(pen: Pen, charge: Charged, term: int) -> None:
+    """Let whoever holds a charge hold it longer."""
+    pen.write(_RENEW, _place(charge) | {"term": term})
+
+
+def outcome_of(account: Account, charge: Charged, kind: Kind, **columns: Any) -> Link:
+    """The link that says what became of a charge."""
+    return account.link(
+        kind,
+        version=charge.link.version,
+        analyst=charge.link.analyst,
+        question=charge.link.question,
+        reservation=charge.link.sequence,
+        **columns,
+    )
+
+
+def entries(pen: Pen, name: str) -> Iterator[Entry]:
+    """The history of a dataset, in the order of its chain."""
+    for row in pen.rows(_HISTORY, name=name):
+        link = link_of(row)
+        state = row["state"] or (State.REJECTED if link.kind == Kind.REJECTED else None)
+        yield Entry(
+            sequence=link.sequence,
+            time=link.time,
+            analyst=link.analyst,
+            kind=Kind(link.kind),
+            version=link.version,
+            cost=link.cost,
+            question=link.question,
+            state=None if state is None else State(state),
+            event=link.event,
+            detail=link.detail,
+        )
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    """The sum of costs."""
+    return sum(costs, NOTHING)

@@ -1,0 +1,79 @@
+"""What a ledger asks of a database: reads, then writes that are committed together, or nothing at all.
+
+A piece of work reads under the locks it needs and says what to write; the store writes and commits in one go. Work that
+did not reach its COMMIT left nothing behind and is simply run again (a lost connection, a deadlock), so it must have no
+effect of its own. A COMMIT whose outcome is unknown is told as such, and is looked up by the key that it would leave.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from discreet.errors import LedgerError
+from discreet.ledger.records import faults
+
+T = TypeVar("T")
+Row = dict[str, Any]
+Values = Mapping[str, object]
+Statement = tuple[str, Values]
+
+
+class UnknownOutcomeError(LedgerError):
+    """The database was lost while it committed: what was to be written is there, or not."""
+
+    def __init__(self, sentence: str = faults.UNKNOWN) -> None:
+        super().__init__(sentence)
+
+
+class Transaction(Protocol):
+    """Reads as they are asked for; writes as they are committed, in the order given."""
+
+    def read(self, *questions: Statement) -> list[list[Row]]:
+        """The rows of several questions, asked together."""
+
+    def write(self, statement: str, values: Values) -> None:
+        """A change of exactly one row, made when the work is done."""
+
+
+class OneJourney(Protocol):
+    """T1 and T2 in one journey each, where the case is plain; None to go the longer way."""
+
+    def charge_at_once(self, claim: Values) -> Row | None:
+        """T1: the dataset's row after it."""
+
+    def answer_at_once(self, claim: Values) -> Row | None:
+        """T2: the dataset's row after it, with the answer as it is stored."""
+
+
+class Store(Protocol):
+    """A database that keeps ledgers; statements use `:name`, `{lock}`, `{alone}` and `{clock}` (milliseconds)."""
+
+    @property
+    def one_journey(self) -> OneJourney | None:
+        """How a plain charge saves journeys; None where there are none to save."""
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run work and commit what it wrote; whatever it raises, nothing is written."""
+
+    def look(self, work: Callable[[Transaction], T]) -> T:
+        """Run work that reads, in one consistent view, without waiting for writers."""
+
+    def ask(self, question: Statement) -> list[Row]:
+        """The rows of one question."""
+
+    def findings(self) -> list[str]:
+        """What is wrong with the database itself: its pages, its rules, its schema's version."""
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+def one(rows: list[Row]) -> Row | None:
+    """The only row, or None."""
+    return rows[0] if rows else None
+
+
+def inserting(table: str, row: Values) -> Statement:
+    """One row into one table."""
+    columns = ", ".join(row)
+    marks = ", ".join(f":{name}" for name in row)
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks})", row

@@ -1,0 +1,381 @@
+"""What is asked: frozen nodes and expressions, built without data and without behaviour.
+
+A plan is a chain  Table -> (Where | Derive | Join | PerUnit)* -> Aggregate.  Names are resolved and types checked by
+planner/, against the catalog; here a column is only a name.
+"""
+
+import datetime as dt
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal as Choice
+
+from discreet.catalog.catalog import ColumnType, Value
+
+Scalar = str | int | float | bool | dt.date | dt.datetime
+
+DEEPEST = 100
+MOST_NODES = 2_000
+MOST_STEPS = 1_000
+MOST_KEYS = 2_000_000
+MOST_EDGES = 10_000
+EDGES_IN_A_PART = 10
+
+Comparison = Choice["==", "!=", "<", "<=", ">", ">="]
+Arithmetic = Choice["+", "-", "*", "/"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table, or one derived before."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant."""
+
+    value: Scalar
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Two values held against each other; missing on either side gives missing."""
+
+    operator: Comparison
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True)
+class Both:
+    """Logical and, with missing values as SQL has them."""
+
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True)
+class Either:
+    """Logical or, with missing values as SQL has them."""
+
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True)
+class Not:
+    """Logical negation."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True)
+class IsIn:
+    """Membership in a list of constants."""
+
+    operand: "Expression"
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True)
+class IsMissing:
+    """Whether a value is missing (NULL, NaN, an infinity, or a cell that does not fit its type)."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Arithmetic, total: division by zero and results that are no number are missing."""
+
+    operator: Arithmetic
+    left: "Expression"
+    right: "Expression"
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A total cast: what does not fit is missing."""
+
+    operand: "Expression"
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Bin:
+    """How many of some increasing constants are at most the value; missing where the value is."""
+
+    operand: "Expression"
+    edges: tuple[Scalar, ...]
+
+
+Expression = Column | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast | Bin
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows."""
+
+
+@dataclass(frozen=True)
+class CountUnits:
+    """How many different units."""
+
+
+@dataclass(frozen=True)
+class CountDistinct:
+    """How many of the public values of an expression occur."""
+
+    operand: Expression
+    domain: tuple[Value, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of a clamped value on a public grid."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The mean of a clamped value: a centred sum over a count."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Variance:
+    """The mean squared distance of a clamped value from its mean."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The standard deviation of a clamped value: the root of its variance."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Median:
+    """The median of a clamped value on a public grid: with a margin in ranks, or with noise that fits the data."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The value on a public grid that such a part of the rows are below; `rows` says how many a group has, roughly."""
+
+    operand: Expression
+    probability: Fraction
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+    rows: int | None = None
+
+
+@dataclass(frozen=True)
+class InterquartileRange:
+    """The upper quartile of a clamped value less the lower one; only noise that fits the data covers it."""
+
+    operand: Expression
+    bounds: tuple[Fraction, Fraction] | None = None
+    grid: Fraction | None = None
+
+
+@dataclass(frozen=True)
+class Search:
+    """How bounds are found that nobody knows: for which share of the price, and by which method."""
+
+    share: Fraction
+    method: Choice["histogram", "growth"] = "histogram"
+
+
+@dataclass(frozen=True)
+class Scouted:
+    """A sum or a mean whose bounds are found first."""
+
+    measure: Sum | Mean
+    search: Search
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The bounds of a value, found for the whole of a price."""
+
+    operand: Expression
+    grid: Fraction | None
+    search: Search
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """How many rows are in each of some ranges: edges in order, and pairs of places among them."""
+
+    operand: Column
+    edges: tuple[Scalar, ...]
+    pairs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Nested:
+    """How many rows are in each area of every level, from coarse to fine, and in each area that crosses them."""
+
+    levels: tuple[str, ...]
+    crossing: tuple[str, ...] = ()
+
+
+Bounded = Sum | Mean | Variance | Deviation | Median | Quantile | InterquartileRange
+Measure = Count | CountUnits | CountDistinct | Bounded | Scouted | Limits | Ranges | Nested
+
+
+@dataclass(frozen=True)
+class Output:
+    """A named aggregate and its share of the budget."""
+
+    name: str
+    measure: Measure
+    weight: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the catalog."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Where:
+    """Rows for which a predicate is true."""
+
+    source: "Relation"
+    predicate: Expression
+
+
+@dataclass(frozen=True)
+class Derive:
+    """A column computed from the row it stands in."""
+
+    source: "Relation"
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True)
+class Join:
+    """Rows beside those of a table that equal them in pairs of columns; `names` are given to columns of that table."""
+
+    source: "Relation"
+    table: str
+    on: tuple[tuple[str, str], ...]
+    how: Choice["inner", "left"] = "inner"
+    names: tuple[tuple[str, str], ...] = ()
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest or the largest value of an expression over the rows of one unit."""
+
+    operand: Expression
+    is_largest: bool
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A named number about the rows of one unit."""
+
+    name: str
+    measure: Measure | Extreme
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit: its own columns, and its features."""
+
+    source: "Relation"
+    features: tuple[Feature, ...]
+
+
+Relation = Table | Where | Derive | Join | PerUnit
+
+
+KeyRule = Choice["optimal", "laplace", "gaussian"]
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """How keys that are not known are found: in which columns, at what delta, by which rule, for which share.
+
+    Keys of fewer units than `at_least` are never considered.
+    """
+
+    columns: tuple[str, ...]
+    delta: Fraction
+    rule: KeyRule | None = None
+    at_least: int = 1
+    weight: Fraction = Fraction(1)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Columns to group by; their public keys, or None to take them from the catalog; caps for this grouping.
+
+    A column with `labels` holds numbers from zero on, and each is shown as its label.
+    """
+
+    columns: tuple[str, ...] = ()
+    values: tuple[tuple[Value, ...] | None, ...] = ()
+    rows: tuple[tuple[Value, ...], ...] | None = None
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
+    labels: tuple[tuple[str, ...] | None, ...] = ()
+    discovery: Discovery | None = None
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The question: outputs, for each key of a grouping."""
+
+    source: Relation
+    outputs: tuple[Output, ...]
+    grouping: Grouping = field(default_factory=Grouping)
+
+
+Side = Choice["equal", "or above", "below"]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Which candidate has the highest score: a measure of the rows whose column is equal to it, or above, or below.
+
+    A score is multiplied by the candidate's own public factor; with `near`, it is minus its distance to that number.
+    """
+
+    source: Relation
+    measure: Measure
+    by: str
+    side: Side
+    candidates: tuple[Value | float, ...]
+    factors: tuple[Fraction, ...] | None = None
+    near: Fraction | None = None
+    max_rows_per_group: int | None = None
+    discovery: Discovery | None = None
+
+
+Question = Aggregate
+"""Questions whose answers are tables."""

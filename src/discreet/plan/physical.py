@@ -1,0 +1,283 @@
+"""What an engine is asked: a typed, bounded question whose answer is a small table of integers.
+
+Analysis builds it from public facts; every engine answers it with the same integers. Terms carry their types; derived
+columns have been substituted, so a term reads only columns of the source. The vocabulary of operators is closed:
+engines/lower has one template for each, and all of them are total.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from discreet.catalog.catalog import ColumnType, Value
+from discreet.catalog.privacy_unit import Caps
+from discreet.plan.canonical_values import plain, sha256
+from discreet.plan.logical import Scalar
+
+Operator = Literal[
+    "eq", "ne", "lt", "le", "gt", "ge",
+    "and", "or", "not", "in", "missing",
+    "add", "subtract", "multiply", "divide",
+    "to_integer", "to_real", "to_text", "to_date", "to_timestamp", "bin",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Read:
+    """A column of the source, read through a total cast to its declared type."""
+
+    column: str
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A typed constant."""
+
+    value: Scalar
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An operator on terms."""
+
+    operator: Operator
+    arguments: tuple["Term", ...]
+    type: ColumnType
+
+
+Term = Read | Constant | Apply
+
+
+class MissingUnits(StrEnum):
+    """What becomes of rows whose unit is missing."""
+
+    DROP = "drop"
+    ONE_UNIT = "one_unit"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps.
+
+    Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash. Where a
+    condition `within` stands, rows that do not meet it are not there: they are gone before any cap chooses. Where there
+    is a `base`, its rows are scanned in the place of the table's own, which then gives the key and the version.
+    """
+
+    table: str
+    version: int
+    columns: tuple[Read, ...]
+    unit: tuple[str, ...]
+    missing_units: MissingUnits
+    max_rows: int | None
+    portable: bool = False
+    within: Term | None = None
+    base: "Base | None" = None
+
+    @property
+    def leaves(self) -> "tuple[Rows, ...]":
+        """The tables that are read, as they stand in the base; a plain table is the only one."""
+        if self.base is not None:
+            return leaves(self.base)
+        return (Rows(self.table, self.version, tuple(Named(read.column, read) for read in self.columns)),)
+
+    @property
+    def datasets(self) -> tuple[tuple[str, int], ...]:
+        """The protected tables that are read, each once with its version, the scan's own first."""
+        own = (self.table, self.version)
+        return tuple(dict.fromkeys([own, *((e.table, e.version) for e in self.leaves if not e.is_public)]))
+
+
+@dataclass(frozen=True)
+class CountRows:
+    """The number of rows where the operand is present (every row where there is none)."""
+
+    operand: Term | None = None
+
+
+@dataclass(frozen=True)
+class CountUnits:
+    """The number of different units."""
+
+
+@dataclass(frozen=True)
+class CountValues:
+    """The number of values of a public domain that occur."""
+
+    operand: Term
+    domain: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class SumSteps:
+    """The sum of (clamp(round(operand / grid), low, high) - centre)^power over rows where the operand is present.
+
+    Where `missing` is given, it stands for a missing operand, in steps of the grid.
+    """
+
+    operand: Term
+    grid: Fraction
+    low: int
+    high: int
+    centre: int = 0
+    missing: int | None = None
+    power: int = 1
+
+
+Integers = CountRows | CountUnits | CountValues | SumSteps
+
+
+@dataclass(frozen=True)
+class Named:
+    """A column of a table, under the name that it has in the whole."""
+
+    name: str
+    read: Read
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one table that are in its slice; the condition reads the table's own columns."""
+
+    table: str
+    version: int
+    columns: tuple[Named, ...]
+    within: Term | None = None
+    is_public: bool = False
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Pairs of rows where each term of the left one equals the named column of the right one; missing equals nothing.
+
+    Where it keeps the unmatched, a row of the left side without a partner stands beside missing values.
+    """
+
+    left: "Base"
+    right: "Base"
+    on: tuple[tuple[Term, str], ...]
+    keeps_unmatched: bool = False
+
+
+@dataclass(frozen=True)
+class Average:
+    """The mean of the steps over the rows of a unit that have them."""
+
+    steps: SumSteps
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """The smallest or the largest value of a unit's rows."""
+
+    operand: Term
+    is_largest: bool
+
+
+@dataclass(frozen=True)
+class CountKinds:
+    """How many different values a unit's rows have."""
+
+    operand: Term
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number about the rows of one unit."""
+
+    name: str
+    of: CountRows | SumSteps | Average | Extreme | CountKinds
+    type: ColumnType
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit that has rows which meet the predicate: its columns, and its features."""
+
+    source: "Base"
+    predicate: Term | None
+    unit: tuple[str, ...]
+    missing_units: MissingUnits
+    features: tuple[Feature, ...]
+
+
+Base = Rows | Joined | PerUnit
+
+
+def leaves(base: Base) -> tuple[Rows, ...]:
+    """The tables at the bottom of a relation, from left to right."""
+    match base:
+        case Rows():
+            return (base,)
+        case Joined(left, right):
+            return (*leaves(left), *leaves(right))
+        case PerUnit(source):
+            return leaves(source)
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The public keys of a grouping, in the order of the answer; no columns means one row for everything.
+
+    The last `inner` columns divide a group into parts, such as the bins of a distribution: caps are for whole groups.
+    Keys are open where `at_least` is given: the answer holds those that at least so many units have, and their rows.
+    """
+
+    columns: tuple[Term, ...] = ()
+    rows: tuple[tuple[Value, ...], ...] = ((),)
+    inner: int = 0
+    at_least: int | None = None
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The number of the group that each row is a part of."""
+        outer = len(self.columns) - self.inner
+        numbers: dict[tuple[Value, ...], int] = {}
+        return tuple(numbers.setdefault(row[:outer], len(numbers)) for row in self.rows)
+
+    @cached_property
+    def written(self) -> object:
+        """The rows as they stand in the fingerprint of a question; many of them as their own digest, made once."""
+        rows = plain(self.rows)
+        return rows if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": sha256(rows)}
+
+
+class Found(NamedTuple):
+    """What an engine answers where keys are open: the keys in their own order, and one list of integers per measure."""
+
+    keys: tuple[tuple[Value, ...], ...]
+    columns: list[list[int]]
+
+    def at(self, places: Sequence[int]) -> "Found":
+        """Some of the keys, by their places."""
+        return Found(
+            tuple(self.keys[place] for place in places),
+            [[column[place] for place in places] for column in self.columns],
+        )
+
+
+@dataclass(frozen=True)
+class Pushdown:
+    """The whole question. `caps.max_rows` has been applied by the scan; the other two hold for the final grouping."""
+
+    scan: Scan
+    predicate: Term | None
+    keys: Keys
+    caps: Caps
+    measures: tuple[Integers, ...]
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """The only columns that an engine may touch; with their tables, where there are several."""
+        if self.scan.base is None:
+            return tuple(read.column for read in self.scan.columns)
+        found = [f"{leaf.table}.{each.read.column}" for leaf in self.scan.leaves for each in leaf.columns]
+        return tuple(dict.fromkeys(found))
+
+
+MOST_WRITTEN = 1_000

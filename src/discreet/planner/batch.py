@@ -1,0 +1,197 @@
+"""Several questions fixed in advance, charged at once: how a price is divided over them, and what all cost together.
+
+Without a delta of its own a batch costs what its questions cost one after another: epsilons add, or rhos do. With a
+delta, which the promise must have reserved, it is charged as one event of (epsilon, delta): the questions are known
+before the first is answered, so an accountant of privacy-loss distributions may be asked how little noise meets that,
+which is less than sums of rho ask for where the questions are single numbers. The charge itself is a pair that any
+other charges may follow: pairs add.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet import accounting, events
+from discreet.accounting.filters import RHO_UNITS, Budget, Cost, cost
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import ParameterError, UnsupportedError
+from discreet.exact import Number, positive, probability, shown, units_down
+from discreet.plan import logical
+from discreet.plan.fingerprint import canonical
+from discreet.plan.physical import Pushdown
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.registry import planned
+from discreet.zcdp import rho_of
+
+MOST_QUESTIONS = 1_000
+_ROUNDS = 12
+_ITS_SHARE = "; this is its share of the batch's price"
+_BY_RHO = "questions were fixed in advance, and rhos add"
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """Everything about a batch that is public: the plan of each question, and the one event that is charged."""
+
+    parts: tuple[TablePlan, ...]
+    event: events.Event
+    spending: Spending
+    delta: Fraction
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that is charged."""
+        return self.parts[0].dataset
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects."""
+        return self.parts[0].unit
+
+    @property
+    def slice(self) -> Slice | None:
+        """The part of a table that the promise is for, or None for a whole one."""
+        return self.parts[0].slice
+
+    @property
+    def pushdown(self) -> Pushdown:
+        """What the engine is asked first."""
+        return self.parts[0].pushdown
+
+    @property
+    def cost(self) -> Cost:
+        """The price under both filters."""
+        return cost(self.event)
+
+    @property
+    def description(self) -> str:
+        """What the ledger keeps of it."""
+        return canonical(tuple(part.pushdown for part in self.parts))
+
+
+def analyze_batch(
+    queries: Sequence[logical.Question],
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    delta: Number | None = None,
+    mechanism: MechanismName | None = None,
+    weights: Sequence[Number] | None = None,
+) -> BatchPlan:
+    """Divide a price over the questions of a batch by their weights, or refuse them; all are of one dataset."""
+    shares = _shares(queries, weights)
+    if delta is not None:
+        batch = _by_distributions(queries, catalog, shares, epsilon, rho, mechanism, probability(delta, "delta"))
+    else:
+        spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+        parts = _parts(queries, catalog, budget, spent, shares)
+        own = budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)
+        event = _together(parts)
+        batch = BatchPlan(parts, event, spent, own + events.own_delta(event))
+    _refuse_several_datasets(batch.parts)
+    return batch
+
+
+def _parts(
+    queries: Sequence[logical.Question],
+    catalog: Catalog,
+    budget: Budget,
+    spent: Spending,
+    shares: Sequence[Fraction],
+) -> tuple[TablePlan, ...]:
+    """Each question at its share of the amount."""
+    price = "epsilon" if spent.mechanism == "laplace" else "rho"
+
+    def part(query: logical.Question, share: Fraction) -> TablePlan:
+        amount: dict[str, Fraction] = {price: spent.amount * share}
+        made: Any = planned(query, catalog, budget, mechanism=spent.mechanism, **amount)
+        told: TablePlan = replace(made, spending=replace(made.spending, reason=f"{spent.reason}{_ITS_SHARE}"))
+        return told
+
+    return tuple(map(part, queries, shares))
+
+
+def _together(parts: Sequence[TablePlan]) -> events.Event:
+    return events.ComposedEvent(tuple(part.event for part in parts))
+
+
+def _by_distributions(
+    queries: Sequence[logical.Question],
+    catalog: Catalog,
+    shares: Sequence[Fraction],
+    epsilon: Number | None,
+    rho: Number | None,
+    mechanism: MechanismName | None,
+    delta: Fraction,
+) -> BatchPlan:
+    """The batch with the least noise for which it is (epsilon, delta)-private, by its privacy-loss distribution."""
+    if epsilon is None or rho is not None or mechanism == "laplace" or not delta:
+        raise ParameterError(
+            "a batch with a delta of its own",
+            because="it is charged as one event of (epsilon, delta), with Gaussian noise",
+            instead="session.release([q1, q2], epsilon=1, delta=1e-10), under a promise with reserved_delta",
+        )
+    asked = positive(epsilon, "epsilon")
+    own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
+
+    def at(amount: Fraction) -> tuple[TablePlan, ...]:
+        return _parts(queries, catalog, own, Spending("gaussian", amount, asked, _BY_RHO), shares)
+
+    why = f"questions were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
+    parts = _largest(at, asked, delta)
+    amount = sum((part.spending.amount for part in parts), Fraction(0))
+    return BatchPlan(parts, events.ApproximateEvent(asked, delta), Spending("gaussian", amount, asked, why), delta)
+
+
+def _largest(
+    at: Callable[[Fraction], tuple[TablePlan, ...]], epsilon: Fraction, delta: Fraction
+) -> tuple[TablePlan, ...]:
+    """The parts at about the largest rho that the distribution of all losses still allows; checked at that very rho."""
+
+    def fits(parts: tuple[TablePlan, ...]) -> bool:
+        return Fraction(accounting.pld.epsilon(_together(parts), delta)) <= epsilon
+
+    sure = rho_of(epsilon, delta)
+    best, low, high = at(sure), sure, 2 * sure
+    for _ in range(_ROUNDS):
+        middle = Fraction(units_down((low + high) / 2, RHO_UNITS), RHO_UNITS)
+        if middle <= low:
+            break
+        found = at(middle)
+        low, high, best = (middle, high, found) if fits(found) else (low, middle, best)
+    return best
+
+
+def _shares(queries: Sequence[logical.Question], weights: Sequence[Number] | None) -> list[Fraction]:
+    """What part of the price each question gets."""
+    if not 0 < len(queries) <= MOST_QUESTIONS:
+        raise ParameterError(
+            f"a batch of {len(queries):,} questions",
+            because=f"a batch has 1 to {MOST_QUESTIONS:,} of them",
+            instead="session.release([query, another], epsilon=1)",
+        )
+    asked = [positive(weight, "weights") for weight in weights] if weights is not None else [Fraction(1)] * len(queries)
+    if len(asked) != len(queries):
+        raise ParameterError(
+            f"{len(asked):,} weights for {len(queries):,} questions",
+            because="each question has a weight of its own",
+            instead=f"weights={[1] * min(len(queries), 4)}",
+        )
+    return [weight / sum(asked) for weight in asked]
+
+
+def _refuse_several_datasets(parts: Sequence[TablePlan]) -> None:
+    names = list(dict.fromkeys(part.dataset for part in parts))
+    if len(names) > 1:
+        raise UnsupportedError(
+            f"a batch over {names[0]!r} and {names[1]!r}",
+            because="a batch is one charge to one promise",
+            instead="a batch for each table",
+        )

@@ -1,0 +1,153 @@
+"""How a query's budget is divided over the integers that get noise, and which noise is the narrowest.
+
+The reference is the plain way: every measure gets noise of its own, for shares that follow the weights of the outputs.
+Other ways to measure the same are taken where they help: their shares make the largest ratio of an output's variance to
+that of the reference as small as they can, so no output gets worse and all gain alike. A mean counts at both ends of
+where it can lie. Floats choose the shares; what they choose is rounded to a few digits and judged in rationals.
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.plan.physical import Integers
+from discreet.planner.budget.allocation import Spending, mechanisms
+from discreet.planner.budget.measurement_basis import Basis
+from discreet.planner.sensitivity.sensitivity import Sensitivity
+
+WORTHWHILE = Fraction(49, 50)
+_DIGITS = 4
+_ROUNDS = 400
+_NEAR = 1.001
+
+Noise = Laplace | Gaussian
+Errors = Sequence[Mapping[Integers, int]]
+Split = tuple[Basis, tuple[Fraction, ...]]
+
+
+def narrowest(
+    spendings: Sequence[Spending], bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
+) -> tuple[Spending, Basis, tuple[Noise, ...]]:
+    """The first spending, or a later one whose expected error is no larger for any output; with its noise."""
+    first, *others = (_noised(spent, bases, weights, errors) for spent in spendings)
+    for other in others:
+        if all(map(operator.le, _expected(other, errors), _expected(first, errors))):
+            return other
+    return first
+
+
+def _noised(
+    spent: Spending, bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
+) -> tuple[Spending, Basis, tuple[Noise, ...]]:
+    """The best way to measure whose noise can be drawn; the plain one is refused if it cannot."""
+    *others, (plain, asked) = balanced(bases, weights, errors, 2 if spent.mechanism == "laplace" else 1)
+    for basis, shares in others:
+        with suppress(ParameterError):
+            return spent, basis, mechanisms(spent, shares, basis.sensitivities)
+    return spent, plain, mechanisms(spent, asked, plain.sensitivities)
+
+
+def _expected(noised: tuple[Spending, Basis, tuple[Noise, ...]], errors: Errors) -> list[float]:
+    """The variance of each error, in steps."""
+    _, basis, noises = noised
+    return [
+        sum(
+            weight * float(factor) ** 2 * noise.variance
+            for measure, weight in error.items()
+            for factor, noise in zip(basis.readings[measure], noises, strict=True)
+        )
+        for error in errors
+    ]
+
+
+def balanced(bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors, power: int) -> list[Split]:
+    """Ways to measure with their shares, the best first and the plain one last.
+
+    `power` is that of a share in a variance: 1 for shares of rho, 2 for shares of epsilon.
+    """
+    plain, *others = bases
+    shares = tuple(weights[measure] for measure in plain.readings)
+    whole = sum(shares, Fraction(0))
+    asked = tuple(share / whole for share in shares)
+    reference = _variances(plain, asked, errors, power) if others else []
+    found: list[tuple[Fraction, Split]] = []
+    for basis in others:
+        needs = _needs(basis, errors, power)
+        ratios = tuple(
+            tuple(float(part / all_) if part else 0.0 for part in row)
+            for row, all_ in zip(needs, reference, strict=True)
+        )
+        split = _shares(ratios, power)
+        if split is not None:
+            variances = _variances(basis, split, errors, power)
+            worst = max(now / before for now, before in zip(variances, reference, strict=True))
+            found.append((worst, (basis, split)))
+    better = sorted((one for one in found if one[0] <= WORTHWHILE), key=lambda one: one[0])
+    return [*(split for _, split in better), (plain, asked)]
+
+
+def _needs(basis: Basis, errors: Errors, power: int) -> list[list[Fraction]]:
+    """The variance that each drawn measure adds to each error, were all of the budget its own; up to one factor."""
+    sizes = [_size(moved, power) for moved in basis.sensitivities]
+    table = []
+    for error in errors:
+        row = [Fraction(0)] * len(sizes)
+        for measure, weight in error.items():
+            for i, factor in enumerate(basis.readings[measure]):
+                if factor:
+                    row[i] += weight * sizes[i] * factor**2
+        table.append(row)
+    return table
+
+
+def _size(moved: Sensitivity, power: int) -> int:
+    return moved.l2_squared if power == 1 else moved.l1**2
+
+
+def _variances(basis: Basis, shares: Sequence[Fraction], errors: Errors, power: int) -> list[Fraction]:
+    return [
+        sum((part / share**power for part, share in zip(row, shares, strict=True) if part), Fraction(0))
+        for row in _needs(basis, errors, power)
+    ]
+
+
+@lru_cache(maxsize=1024)
+@np.errstate(all="ignore")
+def _shares(ratios: tuple[tuple[float, ...], ...], power: int) -> tuple[Fraction, ...] | None:
+    """Shares s that make the largest sum of ratio/s^power over the rows about as small as it can be; they add to one.
+
+    For weights on the rows the best shares are known in closed form, and their value is a lower bound for all shares;
+    rows that come out large get more weight, until the largest row is next to the bound.
+    """
+    matrix = np.array(ratios)
+    if not (np.isfinite(matrix).all() and (matrix.max(axis=0) > 0).all()):
+        return None
+    weights = np.full(len(matrix), 1 / len(matrix))
+    best, least = None, np.inf
+    for _ in range(_ROUNDS):
+        roots = (matrix * weights[:, None]).sum(axis=0) ** (1 / (1 + power))
+        shares = roots / roots.sum()
+        rows = (matrix / shares**power).sum(axis=1)
+        if rows.max() < least:
+            best, least = shares, rows.max()
+        if not np.isfinite(rows).all() or least <= _NEAR * roots.sum() ** (1 + power):
+            break
+        weights *= np.sqrt(rows / rows.max())
+        weights /= weights.sum()
+    return _rounded(best)
+
+
+def _rounded(shares: NDArray[np.float64] | None) -> tuple[Fraction, ...] | None:
+    """Shares of a few digits: another machine, whose floats end differently, comes to the same ones."""
+    if shares is None:
+        return None
+    brief = [Fraction(f"{share:.{_DIGITS}g}") for share in shares]
+    whole = sum(brief, Fraction(0))
+    return tuple(share / whole for share in brief) if all(brief) else None

@@ -1,0 +1,130 @@
+"""A private plan in words: what it reads, adds, costs, and how wrong it will be."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import Budget, Cost
+from discreet.errors import ParameterError
+from discreet.exact import shown
+from discreet.planner.batch import BatchPlan
+from discreet.planner.expected_error import Sizes, expected_errors
+from discreet.planner.queries.private_plan import Priced, TablePlan
+from discreet.release.explanation import BatchExplanation, Explanation
+
+_LARGEST_EPSILON = 100_000
+_STEPS = 40
+
+
+def explained(
+    private: TablePlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
+) -> Explanation:
+    """The explanation of a plan against what is left of the promise; with public sizes, also group by group."""
+    fits = budget.admits(spent + private.cost)
+    return Explanation(
+        dataset=private.dataset,
+        unit=str(private.unit),
+        caps=_caps(private),
+        outputs=private.explained(confidence),
+        groups=getattr(private, "groups", len(private.pushdown.keys.rows)),
+        columns_read=private.pushdown.columns_read,
+        mechanism=f"{private.noise}, because {private.spending.reason}",
+        cost=_price(private) + _of_each(private),
+        left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
+        fits=fits,
+        confidence=confidence,
+        statement="free to read; nothing was opened and nothing is spent",
+        units=vars(private.cost),
+        slice="" if private.slice is None else private.slice.statement(private.unit),
+        expected=None if sizes is None else expected_errors(private, sizes, confidence),
+        found=getattr(private, "found", ""),
+    )
+
+
+def _of_each(private: TablePlan) -> str:
+    """Whom the price is charged to, where there are several."""
+    names = [repr(name) for name, _ in private.pushdown.scan.datasets]
+    return f", of {', '.join(names[:-1])} and {names[-1]} each" if len(names) > 1 else ""
+
+
+def explained_batch(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
+    """Each question of a batch, and the price of all against what is left of the promise."""
+    return BatchExplanation(
+        parts=tuple(explained(part, budget, spent, confidence) for part in batch.parts),
+        cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),
+        left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
+        fits=budget.admits(spent + batch.cost),
+        units=vars(batch.cost),
+    )
+
+
+def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Fraction) -> Fraction:
+    """The least epsilon, to three digits and rounded up, whose margin is at most the wanted one."""
+    low, high = Fraction(1, 10**6), Fraction(_LARGEST_EPSILON)
+    if (found := margin_at(high)) is None:
+        raise _not_public()
+    if found > wanted:
+        raise ParameterError(
+            f"margin={shown(wanted)}",
+            because=f"no epsilon up to {_LARGEST_EPSILON:,} gives it",
+            instead=f"margin={shown(found)}, or larger",
+        )
+    for _ in range(_STEPS):
+        middle = (low + high) / 2 if high < 2 * low else Fraction((float(low) * float(high)) ** 0.5)
+        found = margin_at(middle)
+        if found is not None and found <= wanted:
+            high = middle
+        else:
+            low = middle
+    least = _three_digits_up(high)
+    if margin_at(least) is None:
+        raise _not_public()
+    return least
+
+
+def _not_public() -> ParameterError:
+    return ParameterError(
+        "epsilon_for an output whose margin is not public in advance",
+        because="that of a mean, a variance or a std depends on how many rows each group has, which is private, "
+        "that of an answer with bounds that are found first on these, "
+        "and that of a key above a threshold on how far above it is",
+        instead="rows=... in the catalog (a public, approximate size), bounds=(lo, hi), "
+        "or output=... with the name of a count or a sum",
+    )
+
+
+def _three_digits_up(value: Fraction) -> Fraction:
+    step = Fraction(1)
+    while value < 100 * step:
+        step /= 10
+    while value >= 1000 * step:
+        step *= 10
+    return -(-value // step) * step
+
+
+def _caps(private: TablePlan) -> str:
+    if private.unit.is_row:
+        return "every row, each its own unit"
+    words = [
+        _words(private.caps.max_rows, "row", "in all"),
+        _words(private.caps.max_groups, "group", ""),
+        _words(private.caps.max_rows_per_group, "row", "in each group"),
+    ]
+    kept = ", ".join(word for word in words if word)
+    return f"of {private.unit.label} at most {kept}" if kept else "every row"
+
+
+def _words(cap: int | None, noun: str, where: str) -> str:
+    if cap is None:
+        return ""
+    return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
+
+
+def _price(private: Priced) -> str:
+    rho = f" (rho {shown(private.spending.amount)})" if private.spending.mechanism == "gaussian" else ""
+    return f"{_pair(private)}{rho}"
+
+
+def _pair(private: Priced) -> str:
+    beside = f" at delta {shown(private.delta)}" if private.delta else ""
+    return f"epsilon {shown(private.spending.epsilon)}{beside}"

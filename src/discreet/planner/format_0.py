@@ -1,0 +1,153 @@
+"""The fingerprints of release 0.1.0, format 0: under them the ledger finds what was answered before format 1.
+
+Format 0 took in the names of classes, sentences about mechanisms, the planned event and the version. All of them are
+frozen here, so that they can be renamed everywhere else. Nothing is charged under these names any more.
+"""
+
+from collections.abc import Mapping
+
+from discreet import events
+from discreet.exact import shown
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
+from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
+from discreet.mechanisms.smooth import ProposeTestRelease
+from discreet.plan.fingerprint import Context, Form, Forms, digest
+from discreet.planner.batch import BatchPlan
+from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.auto_bounds import ScoutPlan
+from discreet.planner.queries.hierarchy import NestedPlan
+from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner.queries.partition_selection import DiscoveryPlan
+from discreet.planner.queries.quantile_methods import ByChoice
+from discreet.planner.queries.quantiles import RankPlan
+from discreet.planner.queries.ranges import RangePlan
+from discreet.planner.queries.sample_and_aggregate import SampledPlan
+from discreet.planner.queries.selection import SelectionPlan
+from discreet.planner.queries.smooth_sensitivity import Reading, SmoothPlan
+from discreet.planner.queries.sparse_vector import WatchPlan
+from discreet.planner.queries.top_keys import TopKeysPlan
+from discreet.planner.resolve.measures import Part, Recipe
+from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS
+from discreet.workloads.ranges import Levels, Weighted
+
+VERSION = "0.1.0"
+
+OWN_FORMS: Forms = {
+    **DRAWN_FORMS,
+    Part: Form("", "Part", "measure share"),
+    Recipe: Form("", "Recipe", "name kind parts grid centre bounds"),
+    Reading: Form("", "Reading", "measure grid low high centre max_rows neighbours"),
+}
+"""With classes of the planner, which later formats do not hold."""
+
+MECHANISMS: Mapping[type, str] = {
+    Optimal: "Optimal",
+    LaplaceThreshold: "LaplaceThreshold",
+    GaussianThreshold: "GaussianThreshold",
+    Exponential: "Exponential",
+    PermuteAndFlip: "PermuteAndFlip",
+    TopK: "TopK",
+}
+
+_MADE_BY = {
+    "laplace": "Laplace noise on the scale of the smooth sensitivity, which is private",
+    "pareto": "Pareto noise on the scale of the smooth sensitivity, which is private",
+    "student_t": "Student's t noise on the scale of the smooth sensitivity, which is private",
+    "laplace_log_normal": "Laplace log-normal noise on the scale of the smooth sensitivity, which is private",
+}
+
+Plan = (
+    PrivatePlan
+    | DiscoveryPlan
+    | NestedPlan
+    | RangePlan
+    | RankPlan
+    | ScoutPlan
+    | SelectionPlan
+    | TopKeysPlan
+    | SmoothPlan
+    | SampledPlan
+    | WatchPlan
+    | StreamPlan
+)
+
+
+def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
+    """The fingerprint that 0.1.0 gave to a plan."""
+    if isinstance(plan, BatchPlan):
+        parts = [fingerprint(part, context) for part in plan.parts]  # type: ignore[arg-type]
+        return digest(("batch", *parts, events.canonical(plan.event)))
+    around = _context(context)
+    if isinstance(plan, DiscoveryPlan):
+        answers = fingerprint(plan.answers, context)
+        return digest((answers, MECHANISMS[type(plan.rule)], events.canonical(plan.event)))
+    if isinstance(plan, WatchPlan | StreamPlan):
+        return digest((around, plan.description))
+    parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
+    marked = {NestedPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
+    return digest((around, *marked, *parts_asked), OWN_FORMS)
+
+
+def _context(context: Context) -> str:
+    noise = "with noise" if context.is_private else "without noise"
+    registered = " and ".join(str(sequence) for _, sequence in context.registered)
+    beside = "".join(f", {name!r} {state}" for name, state in context.public)
+    return f"{VERSION}, registered {registered}, {noise}{beside}"
+
+
+def _own(plan: object) -> tuple[object, ...]:
+    """What a kind of plan adds to the dataset, the unit, the engine's question and the event."""
+    match plan:
+        case PrivatePlan():
+            drawn = tuple(noised.measure for noised in plan.noised)
+            return plan.group_columns, plan.recipes, drawn, *((plan.labels,) if plan.labels else ())
+        case NestedPlan():
+            return plan.name, plan.measure
+        case RangePlan():
+            return plan.column, plan.name, plan.shown, plan.workload.pairs, _places(plan)
+        case RankPlan():
+            found = tuple((one.name, one.probability) for one in plan.sought)
+            return plan.group_columns, found, plan.low, plan.grid, _way(plan)
+        case ScoutPlan():
+            return plan.query.outputs, plan.query.grouping, plan.grid
+        case SelectionPlan():
+            ordered = None if plan.contest.side == "equal" else plan.contest.candidates
+            scored = (plan.contest.side, ordered, plan.factors, plan.target, plan.denominator)
+            return *scored, MECHANISMS[type(plan.mechanism)]
+        case TopKeysPlan():
+            return plan.mechanism.limit, plan.mechanism.bar
+        case SmoothPlan():
+            return plan.name, plan.reading, *_smooth(plan)
+        case SampledPlan():
+            asked = (tuple(plan.columns.items()), plan.chunks, plan.name)
+            return *asked, plan.function, plan.default, plan.mechanism
+    raise TypeError(type(plan).__name__)
+
+
+def _places(plan: RangePlan) -> tuple[str, ...]:
+    match plan.strategy:
+        case Levels(tree, kept):
+            size = tree.branching
+            return tuple("bins" if n == 0 else f"sums of {size**n} bins beside each other" for n in kept)
+        case Weighted(matrix):
+            return (f"rows of the strategy matrix {matrix.name}",)
+    raise TypeError(type(plan.strategy).__name__)
+
+
+def _way(plan: RankPlan) -> str:
+    way = plan.way
+    if isinstance(way, ByChoice):
+        is_pure = isinstance(way.selections[0].event(), events.PureEvent)
+        return "permute and flip by ranks" if is_pure else "the exponential mechanism by ranks"
+    kind = "discrete Laplace" if isinstance(way.noise.levels[0], Laplace) else "discrete Gaussian"
+    return f"{kind} noise on a tree of {way.tree.branching} branches"
+
+
+def _smooth(plan: SmoothPlan) -> tuple[object, ...]:
+    """The sentence about the noise, its grid, and the bound that was proposed."""
+    if isinstance(plan.mechanism, ProposeTestRelease):
+        bound = plan.mechanism.bound
+        made = f"Laplace noise on the scale of a proposed bound of {shown(bound)}, after a test"
+        return made, plan.mechanism.grid, bound
+    return _MADE_BY[plan.noise or ""], plan.mechanism.grid, None

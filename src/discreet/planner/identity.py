@@ -1,0 +1,264 @@
+"""What was asked, with every name resolved against the catalog: what the fingerprint of a question is made of.
+
+Two calls that ask the same thing in other words are the same question: derived columns are substituted, conditions are
+one predicate, keys and bounds that the catalog declares stand where the call left them open. Nothing that the planner
+chooses is in it: no noise, no strategy, no default grid, no way to combine measures.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Caps
+from discreet.exact import Number, positive, rational, units_down, whole
+from discreet.plan import logical, physical
+from discreet.plan.fingerprint import Question
+from discreet.plan.physical import Keys, Term
+from discreet.planner.queries.ranges import reduced
+from discreet.planner.resolve import keys
+from discreet.planner.resolve.binding import Bound, bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.measures import recipe
+from discreet.planner.sensitivity import contribution_bounds
+
+_VALUES: Mapping[type, str] = {
+    logical.Sum: "sum",
+    logical.Mean: "mean",
+    logical.Variance: "variance",
+    logical.Deviation: "deviation",
+    logical.Median: "quantile",
+    logical.Quantile: "quantile",
+    logical.InterquartileRange: "interquartile range",
+    logical.Limits: "bounds",
+}
+_HALF = Fraction(1, 2)
+
+Parts = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Price:
+    """The privacy parameters and the override of a call, as they were given."""
+
+    epsilon: Number | None = None
+    rho: Number | None = None
+    delta: Number | None = None
+    mechanism: str | None = None
+
+    def asked(self, budget: Budget, *, is_converted: bool = True) -> Parts:
+        """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.
+
+        A rho, an epsilon that Laplace noise was asked for, and a batch with a delta of its own mean the same under
+        every promise.
+        """
+        matters = is_converted and self.epsilon is not None and self.mechanism != "laplace"
+        return {
+            "epsilon": _units(self.epsilon, "epsilon", EPSILON_UNITS),
+            "rho": _units(self.rho, "rho", RHO_UNITS),
+            "delta": None if self.delta is None else rational(self.delta, "delta"),
+            "mechanism": self.mechanism,
+            "converted at": budget.conversion_delta if matters else None,
+        }
+
+
+def table(
+    query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, known: Keys | None = None
+) -> Question:
+    """A question whose answer is a table; `known` are its keys, where the planner resolved them already."""
+    return Question("table", _aggregate(query, catalog, known), price.asked(budget))
+
+
+def batch(
+    queries: Sequence[logical.Aggregate],
+    catalog: Catalog,
+    budget: Budget,
+    price: Price,
+    weights: Sequence[Number] | None,
+) -> Question:
+    """Several tables in their order, at one price that is divided by weights."""
+    given = [Fraction(1)] * len(queries) if weights is None else [positive(each, "weights") for each in weights]
+    shares = [weight / sum(given) for weight, _ in zip(given, queries, strict=True)]
+    parts: Parts = {"tables": [_aggregate(query, catalog) for query in queries], "shares": shares}
+    return Question("batch", parts, price.asked(budget, is_converted=price.delta is None))
+
+
+def selection(
+    contest: logical.Contest, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
+) -> Question:
+    """A selection among candidates that are public or to be found; `known` are its keys, where they are resolved."""
+    scope = bind(contest.source, catalog)
+    unit = scope.table.unit
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
+    measure, terms = _measure(logical.Output("score", contest.measure), scope)
+    parts: Parts = {
+        "measure": measure,
+        "by": scope.term(logical.Column(contest.by)),
+        "side": contest.side,
+        "candidates": contest.candidates,
+        "factors": contest.factors,
+        "near": contest.near,
+        "top": whole(top, "top"),
+        "unknown keys": contest.discovery,
+    }
+    public = Keys((scope.term(logical.Column(contest.by)),), ())
+    if contest.side == "equal":
+        listed: Any = (None if contest.discovery else contest.candidates,)
+        grouping = logical.Grouping(
+            (contest.by,), listed, None, None, contest.max_rows_per_group, (), contest.discovery
+        )
+        scope, public = (scope, known) if known is not None else _keys(grouping, scope)
+        parts |= {"candidates": public}
+    return Question("selection", parts | _rows(scope, public, caps, terms), price.asked(budget))
+
+
+def estimate(
+    query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, **words: Number | str | None
+) -> Question:
+    """One number with noise that fits the data: `noise` as it was asked for, or the `bound` that is proposed."""
+    asked: Parts = {
+        name: value if value is None or isinstance(value, str) else rational(value, name)
+        for name, value in words.items()
+    }
+    return Question("estimate", _aggregate(query, catalog) | asked, price.asked(budget))
+
+
+def sample(
+    source: logical.Relation,
+    catalog: Catalog,
+    budget: Budget,
+    price: Price,
+    *,
+    columns: Sequence[str],
+    chunks: int,
+    bounds: tuple[Number, Number],
+    default: Number | None,
+    grid: Number | None,
+    **words: object,
+) -> Question:
+    """A function of chunks: its bytes and limits, what it sees, and how its answers are aggregated."""
+    scope, (low, high) = bind(source, catalog), bounds
+    seen = [(name, scope.term(logical.Column(name))) for name in dict.fromkeys(columns)]
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    numbers: Parts = {
+        "chunks": whole(chunks, "chunks"),
+        "bounds": (rational(low, "bounds"), rational(high, "bounds")),
+        "default": None if default is None else rational(default, "default"),
+        "grid": None if grid is None else rational(grid, "grid"),
+    }
+    rows = _rows(scope, Keys(), caps, [term for _, term in seen])
+    return Question("sample", {"columns": seen} | numbers | words | rows, price.asked(budget))
+
+
+def watch(name: str, catalog: Catalog, budget: Budget, price: Price, words: Mapping[str, Number | bool]) -> Question:
+    """A threshold that any number of questions are held against."""
+    facts = catalog.table(name)
+    asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in words.items()}
+    parts: Parts = {"table": name, "version": facts.version, "unit": facts.unit}
+    return Question("above threshold", parts | asked, price.asked(budget))
+
+
+def stream(
+    source: logical.Relation,
+    column: str,
+    edges: Sequence[logical.Scalar],
+    catalog: Catalog,
+    budget: Budget,
+    price: Price,
+    **words: Number,
+) -> Question:
+    """Any number of ranges of a column between public edges."""
+    scope = bind(source, catalog)
+    binned = scope.term(logical.Bin(logical.Column(column), tuple(edges)))
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    asked: Parts = {name: rational(value, name) for name, value in words.items()}
+    return Question(
+        "online ranges", {"bins": binned} | asked | _rows(scope, Keys(), caps, [binned]), price.asked(budget)
+    )
+
+
+def _aggregate(query: logical.Aggregate, catalog: Catalog, known: Keys | None = None) -> Parts:
+    """Rows, outputs and groups of a table."""
+    bare, grouping = bind(query.source, catalog), query.grouping
+    scope, public = (bare, known) if known is not None else _keys(grouping, bare)
+    unit = bare.table.unit
+    caps = contribution_bounds.effective(unit, bare.table.caps, grouping.max_groups, grouping.max_rows_per_group)
+    outputs, terms = [], list[Term]()
+    for output in query.outputs:
+        measure, read = _measure(output, bare)
+        outputs.append({"name": output.name, "weight": output.weight, "measure": measure})
+        terms += read
+    groups: Parts = {
+        "columns": grouping.columns,
+        "keys": public,
+        "labels": grouping.labels,
+        "unknown keys": grouping.discovery,
+    }
+    return {"outputs": outputs, "groups": groups} | _rows(scope, public, caps, terms)
+
+
+def _keys(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Keys]:
+    return (scope, keys.resolve(grouping, scope)) if grouping.discovery is None else keys.opened(grouping, scope)
+
+
+def _rows(scope: Bound, public: Keys, caps: Caps, terms: Sequence[Term]) -> Parts:
+    """Which rows count, whose they are, and how many of one unit: what the scan says beside the columns it reads."""
+    asked = pushed(scope, public, caps, (), tuple(terms))
+    return {
+        "scan": replace(asked.scan, columns=()),  # each term says what it reads
+        "predicate": asked.predicate,
+        "unit": scope.table.unit,
+        "contribution bounds": caps,
+    }
+
+
+def _measure(output: logical.Output, scope: Bound) -> tuple[object, list[Term]]:
+    """A measure with its names resolved, and the terms that it reads."""
+    measure = output.measure
+    match measure:
+        case logical.Count() | logical.CountUnits() | logical.Nested():
+            return measure, []
+        case logical.CountDistinct():
+            ((part),) = recipe(output, scope).parts
+            values = part.measure
+            assert isinstance(values, physical.CountValues)  # noqa: S101 - of different values it is
+            return values, [values.operand]
+        case logical.Ranges():
+            edges, workload = reduced(measure)
+            binned = scope.term(logical.Bin(measure.operand, edges))
+            shown = [f"[{measure.edges[low]}, {measure.edges[high]})" for low, high in measure.pairs]
+            asked = {"column": measure.operand.name, "bins": binned, "ranges": workload.pairs, "shown": shown}
+            return {"is": "ranges"} | asked, [binned]
+        case logical.Scouted():
+            inner, terms = _value(measure.measure, scope)
+            return {"is": "automatic bounds", "of": inner, "search": measure.search}, terms
+        case _:
+            return _value(measure, scope)
+
+
+def _value(measure: logical.Bounded | logical.Limits, scope: Bound) -> tuple[Parts, list[Term]]:
+    """What is summed, averaged or ranked: the term, its bounds, grid and missing values, as asked or as declared."""
+    term, declared = scope.term(measure.operand), scope.declared(measure.operand)
+    bounds = None if isinstance(measure, logical.Limits) else measure.bounds
+    parts: Parts = {
+        "is": _VALUES[type(measure)],
+        "value": term,
+        "bounds": bounds or (declared.bounds if declared else None),
+        "grid": measure.grid or (declared.grid if declared else None),
+        "missing": declared.missing if declared else "skip",
+    }
+    match measure:
+        case logical.Median():
+            parts |= {"probability": _HALF, "rows": None}
+        case logical.Quantile():
+            parts |= {"probability": measure.probability, "rows": measure.rows}
+        case logical.Limits():
+            parts |= {"search": measure.search}
+    return parts, [term]
+
+
+def _units(amount: Number | None, name: str, units: int) -> Fraction | None:
+    """An amount as it is charged: down to a whole unit of the ledger."""
+    return None if amount is None else Fraction(units_down(positive(amount, name), units), units)

@@ -1,0 +1,400 @@
+"""Answers for keys that are not known: which keys may be named, what that costs, and the answers for those alone.
+
+A part of the spending selects keys by how many units each has; the rest pays for the answers, whose noise covers a unit
+wherever its keys are, so it does not matter how many keys there are. A threshold adds noise to the numbers of units,
+and where those are asked for they are the same: one price for both.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import Budget, Cost, cost, readable
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Caps, Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
+from discreet.exact import Number, shown
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
+from discreet.plan import logical, physical
+from discreet.plan.physical import CountUnits, Found, Pushdown
+from discreet.planner.budget import allocation, measurement_basis
+from discreet.planner.budget import shares as budget_shares
+from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.queries.aggregate import Noised, PrivatePlan
+from discreet.planner.queries.tables import refuse_ambiguous_names, shares_of
+from discreet.planner.resolve import keys
+from discreet.planner.resolve.binding import Bound, bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.measures import Recipe, recipe
+from discreet.planner.sensitivity import contribution_bounds
+from discreet.release.explanation import ExplainedOutput
+from discreet.release.release import Key, Measured, Output, Release
+
+MANY = 10**15
+"""More groups than any table has: what one unit can do is then what its caps allow."""
+
+KeyRule = Optimal | LaplaceThreshold | GaussianThreshold
+
+_WORDS: dict[type, str] = {
+    Optimal: "the optimal rule, which shows names alone",
+    LaplaceThreshold: "a threshold on numbers of units with Laplace noise",
+    GaussianThreshold: "a threshold on numbers of units with Gaussian noise",
+}
+_ANSWERED = (
+    logical.Count
+    | logical.CountUnits
+    | logical.CountDistinct
+    | logical.Sum
+    | logical.Mean
+    | logical.Variance
+    | logical.Deviation
+)
+_NEAR = "depends on how near to the threshold a key is"
+_LEAST_CHANCE = Fraction(1, 10**12)
+_OFTEN = Fraction(19, 20)
+ABOVE = " above a threshold"
+"""What the noise of a number that had to pass a threshold is called: given that it passed, it is not even."""
+
+
+@dataclass(frozen=True)
+class DiscoveryPlan:
+    """Everything that is public about answers for keys that are to be found."""
+
+    answers: PrivatePlan
+    rule: KeyRule
+    share: Fraction
+    spending: Spending
+    delta: Fraction
+
+    @property
+    def dataset(self) -> str:
+        """The dataset that is charged."""
+        return self.answers.dataset
+
+    @property
+    def unit(self) -> Unit:
+        """Whom the promise protects."""
+        return self.answers.unit
+
+    @property
+    def slice(self) -> Slice | None:
+        """The part of a table that the promise is for, or None for a whole one."""
+        return self.answers.slice
+
+    @property
+    def pushdown(self) -> Pushdown:
+        """What the engine is asked."""
+        return self.answers.pushdown
+
+    @property
+    def caps(self) -> Caps:
+        """What one unit may contribute."""
+        return self.answers.caps
+
+    @property
+    def noise(self) -> str:
+        """The kind of noise, in words."""
+        return self.answers.noise
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does: a selection of keys, and noise on everything that is told of them."""
+        others = [noised for noised in self.answers.noised if not self._is_shared(noised)]
+        return events.ComposedEvent((self.rule.event(), *(noised.mechanism.event() for noised in others)))
+
+    @property
+    def cost(self) -> Cost:
+        """The price under both filters."""
+        return cost(self.event)
+
+    @property
+    def post_processing(self) -> tuple[str, ...]:
+        """What is done to noisy integers before they are shown, in words."""
+        return (*self.answers.post_processing, "keys: only those that were selected, in their own order")
+
+    @property
+    def found(self) -> str:
+        """How keys are found, in words."""
+        often, half = self.rule.needed(_OFTEN), self.rule.needed(Fraction(1, 2))
+        price = f"{shown(100 * self.share, 3)}% of the price and delta {shown(self.rule.delta)}"
+        least = f", and one of fewer than {self.rule.at_least:,} never" if self.rule.at_least > 1 else ""
+        return (
+            f"not known; kept by {_WORDS[type(self.rule)]}, for {price}: a key of {half:,} units "
+            f"is kept half of the time, one of {often:,} in 95%{least}"
+        )
+
+    def randomize(self, exact: Found) -> Found:
+        """The keys that are kept, with fresh noise on their integers."""
+        units = exact.columns[self.pushdown.measures.index(CountUnits())]
+        if isinstance(self.rule, Optimal):
+            chosen = exact.at(self.rule.release(units))
+            return Found(chosen.keys, self.answers.randomize(chosen.columns))
+        passed = self.rule.release(units)
+        chosen = exact.at([one.place for one in passed])
+        return Found(chosen.keys, list(self._beside(chosen, [one.units for one in passed])))
+
+    def combined(self, exact: Found) -> Found:
+        """The keys that are kept more often than not, without noise."""
+        units = exact.columns[self.pushdown.measures.index(CountUnits())]
+        enough = self.rule.needed(Fraction(1, 2))
+        chosen = exact.at([place for place, count in enumerate(units) if count >= enough])
+        return Found(chosen.keys, self.answers.combined(chosen.columns))
+
+    def keys(self, noisy: Found) -> tuple[Key, ...]:
+        """The keys that were found, one column for each of the grouping."""
+        columns = zip(self.answers.group_columns, self.pushdown.keys.columns, strict=True)
+        return tuple(
+            Key(name, term.type, tuple(row[i] for row in noisy.keys)) for i, (name, term) in enumerate(columns)
+        )
+
+    def measured(self, noisy: Found) -> tuple[Measured, ...]:
+        """The raw noisy integers, with what a reader needs to reuse them."""
+        made = zip(self.answers.noised, self.answers.measured(noisy.columns), strict=True)
+        return tuple(
+            replace(each, mechanism=f"{each.mechanism}{ABOVE}") if self._is_shared(noised) else each
+            for noised, each in made
+        )
+
+    def outputs(self, noisy: Found, confidence: Fraction) -> tuple[Output, ...]:
+        """Values and margins, from the noisy integers alone."""
+        outputs = self.answers.outputs(noisy.columns, confidence)
+        if isinstance(self.rule, Optimal):
+            return outputs
+        made = zip(outputs, self.answers.recipes, strict=True)
+        return tuple(
+            _passed(output, self.rule, confidence) if recipe.parts[0].measure == CountUnits() else output
+            for output, recipe in made
+        )
+
+    def stored(self, release: Release) -> Found:
+        """What is noisy, as a stored release holds it."""
+        rows = tuple(zip(*(key.values for key in release.keys), strict=True))
+        return Found(rows, [list(measured.steps) for measured in release.measured])
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """Each output in words, with its margin where it is public in advance: not where it had to pass a threshold."""
+        told = zip(self.answers.explained(confidence), self.answers.recipes, strict=True)
+        is_shared = not isinstance(self.rule, Optimal)
+        return tuple(
+            replace(each, margin=None, note=_NEAR) if is_shared and recipe.parts[0].measure == CountUnits() else each
+            for each, recipe in told
+        )
+
+    def _is_shared(self, noised: Noised) -> bool:
+        """Whether the noise of the threshold is the noise of this measure."""
+        return not isinstance(self.rule, Optimal) and noised.measure == CountUnits()
+
+    def _beside(self, chosen: Found, units: list[int]) -> Iterator[list[int]]:
+        """Fresh noise on everything but the numbers of units, which have the noise that they passed with."""
+        combined = self.answers.combined(chosen.columns)
+        for noised, column in zip(self.answers.noised, combined, strict=True):
+            yield units if self._is_shared(noised) else list(map(int, noised.mechanism.release(column)))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is the same for every rule: resolved columns, recipes, caps."""
+
+    query: logical.Aggregate
+    discovery: logical.Discovery
+    scope: Bound
+    recipes: tuple[Recipe, ...]
+    caps: Caps
+    shares: dict[physical.Integers, Fraction]
+
+    @property
+    def groups(self) -> int:
+        """How many keys one unit can be in."""
+        return contribution_bounds.presence(self.caps, MANY).l0
+
+    def noised(
+        self, spent: Spending, shares: dict[physical.Integers, Fraction]
+    ) -> tuple[measurement_basis.Basis, tuple[budget_shares.Noise, ...]]:
+        """The integers that get noise for a spending, and the noise."""
+        ways = measurement_basis.bases(tuple(shares), self.caps, MANY, self.scope.table.unit.neighbours)
+        if CountUnits() in shares and shares is not self.shares:  # what passed a threshold carries nothing else
+            ways = ways[:1]
+        errors = [error for made in self.recipes for error in made.errors]
+        errors += [{CountUnits(): 1}] if CountUnits() in shares else []
+        _, basis, noises = budget_shares.narrowest((spent,), ways, shares, errors)
+        return basis, noises
+
+    def answers(
+        self, spent: Spending, basis: measurement_basis.Basis, noises: Sequence[budget_shares.Noise], delta: Fraction
+    ) -> PrivatePlan:
+        """The plan of the answers, over keys that are open."""
+        table = self.scope.table
+        scope, found = keys.opened(self.query.grouping, self.scope)
+        asked = tuple(dict.fromkeys((*basis.asked, CountUnits())))
+        return PrivatePlan(
+            dataset=scope.name,
+            unit=table.unit,
+            caps=self.caps,
+            pushdown=pushed(scope, found, contribution_bounds.enforced(table.unit, self.caps, MANY), asked),
+            group_columns=self.query.grouping.columns,
+            recipes=self.recipes,
+            noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
+            readings=basis.readings,
+            spending=spent,
+            delta=delta,
+            declared_rows=None,
+            slice=table.part,
+        )
+
+
+def analyze_discovery(
+    query: logical.Aggregate,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    mechanism: MechanismName | None = None,
+) -> DiscoveryPlan:
+    """Resolve, bound and price a question whose keys are to be found, or refuse it."""
+    refuse_ambiguous_names(query)
+    asked = _asked(query, bind(query.source, catalog))
+    refuse_unreserved(asked.discovery.delta, budget)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    plans, refusal = [], None
+    for spent in spendings:
+        for name in _rules(asked.discovery.rule, spent):
+            delta = budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)
+            try:
+                plans.append(_plan(asked, name, spent, delta))
+            except ParameterError as error:
+                refusal = error
+    if not plans:
+        raise refusal or _no_rule(asked.discovery.rule)
+    return min(plans, key=lambda made: made.rule.needed(Fraction(1, 2)))
+
+
+def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
+    """Refuse a delta that the promise has not reserved: it could never be charged."""
+    if delta > budget.reserve:
+        has = f"reserves {shown(budget.reserve)} of its delta" if budget.reserve else "reserves no delta"
+        smaller = f"dp.discover(delta={shown(readable(budget.reserve))}), or " if budget.reserve else ""
+        raise BudgetError(
+            f"keys that are discovered at delta {shown(delta)}",
+            because=f"a key that is found shows with that probability that one unit is there, and the promise {has}",
+            instead=f"{smaller}budget=dp.Budget(epsilon={shown(budget.epsilon)}, "
+            f"delta={shown(max(2 * delta, budget.delta))}, reserved_delta={shown(delta)}) until the first charge",
+        )
+
+
+def refuse_uncapped(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
+    """Refuse keys where nothing limits how many of them one unit has."""
+    if caps.max_groups is None and caps.max_rows is None:
+        named = ", ".join(map(repr, columns))
+        raise UnboundedError(
+            f"keys of {named} that are discovered",
+            because=f"nothing limits how many keys one {' and '.join(unit.columns)} has, "
+            "so one of them could show any number of keys",
+            instead=f"group_by({named}, keys=dp.discover(...), max_groups=3), or max_groups in the catalog",
+        )
+
+
+def _asked(query: logical.Aggregate, scope: Bound) -> _Asked:
+    grouping, unit = query.grouping, scope.table.unit
+    assert grouping.discovery is not None  # noqa: S101 - planning sees to it
+    caps = contribution_bounds.effective(unit, scope.table.caps, grouping.max_groups, grouping.max_rows_per_group)
+    refuse_uncapped(grouping.discovery.columns, unit, caps)
+    _refuse_what_needs_known_keys(query)
+    recipes = tuple(recipe(output, scope) for output in query.outputs)
+    return _Asked(query, grouping.discovery, scope, recipes, caps, shares_of(query, recipes, unit, caps))
+
+
+def _refuse_what_needs_known_keys(query: logical.Aggregate) -> None:
+    """Refuse outputs that are made of counts of parts of each group, and bins, which are always answered."""
+    for output in query.outputs:
+        if not isinstance(output.measure, _ANSWERED):
+            quartiles = isinstance(output.measure, logical.InterquartileRange)
+            raise UnsupportedError(
+                f"{output.name!r} for keys that are discovered",
+                because="beside keys that are found there are counts, sums, means and variances with known bounds; "
+                "for others the rows of each group are counted in parts, and the groups have to be known",
+                instead=f"found = session.release(table.{_first(query.grouping)}.agg(n=dp.count()), epsilon=0.5), "
+                "then keys=found.to_arrow()" + (" and dp.quantiles(..., [0.25, 0.75])" if quartiles else ""),
+            )
+    if query.grouping.labels:
+        raise UnsupportedError(
+            "bins for keys that are discovered",
+            because="bins are public and always answered, and a search for keys would leave out those of few people",
+            instead='keys={"ward": ["A", "B"]}, with keys that are public or that an earlier release found',
+        )
+
+
+def _first(grouping: logical.Grouping) -> str:
+    """The grouping that finds keys, as it is typed."""
+    assert grouping.discovery is not None  # noqa: S101 - planning sees to it
+    named = ", ".join(f'"{name}"' for name in grouping.columns)
+    cap = "" if grouping.max_groups is None else f", max_groups={grouping.max_groups}"
+    return f"group_by({named}, keys=dp.discover(delta={shown(grouping.discovery.delta)}){cap})"
+
+
+def _rules(wanted: logical.KeyRule | None, spent: Spending) -> list[logical.KeyRule]:
+    """The rules that a spending can pay for: thresholds have the noise of the answers."""
+    payable: list[logical.KeyRule] = ["optimal", spent.mechanism]
+    return [name for name in payable if wanted in (None, name)]
+
+
+def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending, delta: Fraction) -> DiscoveryPlan:
+    discovery, unit = asked.discovery, asked.scope.table.unit
+    whole = sum(asked.shares.values(), discovery.weight)
+    if name == "optimal":
+        share = discovery.weight / whole
+        rest = replace(spent, amount=spent.amount * (1 - share))
+        basis, noises = asked.noised(rest, asked.shares)
+        part = allocation.pure_epsilon(replace(spent, amount=spent.amount * share))
+    else:
+        shares = asked.shares | {CountUnits(): asked.shares.get(CountUnits(), Fraction(0)) + discovery.weight}
+        share = shares[CountUnits()] / whole
+        rest = spent
+        basis, noises = asked.noised(rest, shares)
+        part = _price(noises[basis.drawn.index(CountUnits())])
+    rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
+    answers = asked.answers(rest, basis, noises, delta)
+    return DiscoveryPlan(answers, rule, share, spent, delta + discovery.delta)
+
+
+def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> Output:
+    """Numbers that passed a threshold with the noise that they are shown with, and margins that hold for those.
+
+    Farther above the threshold than the margin, few units are ruled out; nearer to it, any number of them from the
+    least on may be there. Proof: docs/proofs/mechanisms/keys/laplace.md.
+    """
+    above_zero = Fraction(rule.noise.tail(0)) / 2
+    wide = int(rule.noise.margin(1 - (1 - confidence) * max(above_zero, _LEAST_CHANCE)))
+    threshold = rule.threshold + rule.at_least - 1
+    margins = tuple(
+        wide if value - threshold > wide else max(wide, int(value) - rule.at_least)
+        for value in output.values
+        if value is not None
+    )
+    return replace(output, margins=margins, parts=())
+
+
+def _price(noise: budget_shares.Noise) -> Fraction:
+    return noise.epsilon if isinstance(noise, Laplace) else noise.rho
+
+
+def _rule(
+    name: logical.KeyRule, price: Fraction, discovery: logical.Discovery, groups: int, neighbours: str
+) -> KeyRule:
+    told = {"delta": discovery.delta, "groups": groups, "neighbours": neighbours, "at_least": discovery.at_least}
+    if name == "gaussian":
+        return GaussianThreshold(rho=price, **told)  # type: ignore[arg-type]
+    kind = Optimal if name == "optimal" else LaplaceThreshold
+    return kind(epsilon=price, **told)  # type: ignore[arg-type]
+
+
+def _no_rule(wanted: logical.KeyRule | None) -> ParameterError:
+    other = "mechanism='laplace'" if wanted == "laplace" else "a promise whose delta is not all reserved"
+    return ParameterError(
+        f"rule={wanted!r} beside answers with another noise",
+        because="a threshold has the noise of the answers, and what the query asks for buys the other kind",
+        instead=f"rule='optimal', or {other}",
+    )

@@ -1,0 +1,309 @@
+"""Two ways to find quantiles of groups from how many rows are at each step: choose a step, or read a noisy tree.
+
+Choosing costs each quantile its own share and knows the ranks of one quantile well; a tree costs once and serves all
+quantiles. Which is better is a matter of public facts: how many quantiles, steps, groups and rows of one unit, and, if
+that is known, how many rows a group has.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import events
+from discreet.catalog.catalog import ColumnType
+from discreet.catalog.privacy_unit import Caps, Neighbours
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisected
+from discreet.plan.fingerprint import canonical
+from discreet.plan.physical import CountRows, Read, SumSteps
+from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
+from discreet.release.release import Measured
+from discreet.workloads.tree import Tree
+
+BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 32)
+_FINE = 1_000
+_ROUNDS = 5
+_BOUNDARIES = 64
+_VALUE = Read("value", ColumnType.INTEGER)
+
+Noisy = Sequence[Sequence[int]]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where rows can be: so many groups of so many steps, under caps, for a neighbour relation."""
+
+    caps: Caps
+    groups: int
+    neighbours: Neighbours
+    steps: int
+
+    def scored(self, share: Fraction) -> Sensitivity:
+        """How far one unit moves the scores of all groups: as it moves a sum of values from -p to m - p."""
+        worth = SumSteps(_VALUE, Fraction(1), -share.numerator, share.denominator - share.numerator)
+        return sensitivity(worth, self.caps, self.groups, self.neighbours)
+
+    def level(self, nodes: int) -> Sensitivity:
+        """How far one unit moves a level with so many nodes in each group."""
+        return sensitivity(CountRows(), self.caps, self.groups, self.neighbours, nodes)
+
+    def divided(self, counts: Sequence[int]) -> list[Sequence[int]]:
+        """The counts of each group."""
+        return [counts[start : start + self.steps] for start in range(0, len(counts), self.steps)]
+
+
+@dataclass(frozen=True)
+class ByChoice:
+    """A selection for each quantile, which gives every group one step."""
+
+    layout: Layout
+    selections: tuple[RankSelection, ...]
+
+    @property
+    def name(self) -> str:
+        """The mechanism, in words."""
+        pure = isinstance(self.selections[0].event(), events.PureEvent)
+        return "permute and flip by ranks" if pure else "the exponential mechanism by ranks"
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return events.ComposedEvent(tuple(selection.event() for selection in self.selections))
+
+    def randomize(self, counts: Sequence[int]) -> list[list[int]]:
+        """A step for each quantile and group, chosen afresh."""
+        return [selection.release(self.layout.divided(counts)) for selection in self.selections]
+
+    def combined(self, counts: Sequence[int]) -> list[list[int]]:
+        """The same without noise."""
+        return [[each.nearest(group) for group in self.layout.divided(counts)] for each in self.selections]
+
+    def places(self, noisy: Noisy) -> list[list[int]]:
+        """The step of each quantile and group."""
+        return [list(steps) for steps in noisy]
+
+    def margin(self, place: int, confidence: Fraction) -> int:
+        """The ranks that a quantile is off by, at most, with this probability."""
+        return self.selections[place].margin(self.layout.steps, confidence)
+
+    def expected(self, rows: int | None) -> float:
+        """The mean distance in ranks, at most, over all quantiles."""
+        found = [selection.expected(self.layout.steps, rows) for selection in self.selections]
+        return sum(found) / len(found)
+
+    def told(self, place: int) -> str:
+        """The noise of a quantile in words."""
+        return f"{self.name}, a weight of e^(-{float(self.selections[place].rank_rate):.4g}) for each rank"
+
+    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[Measured, ...]:
+        """The steps as they were chosen."""
+        return tuple(
+            Measured(
+                measure=canonical(("quantile", each.probability)),
+                mechanism=self.name,
+                scale=float(1 / each.rank_rate),
+                l1=each.l1,
+                l2_squared=each.l2_squared,
+                grid=grid,
+                steps=tuple(low + place for place in places),
+            )
+            for each, places in zip(self.selections, noisy, strict=True)
+        )
+
+    def stored(self, measured: Sequence[Measured], low: int) -> list[list[int]]:
+        """What is noisy, from a release."""
+        return [[step - low for step in each.steps] for each in measured]
+
+
+@dataclass(frozen=True)
+class ByTree:
+    """One noisy tree for each group, which all quantiles are read off."""
+
+    layout: Layout
+    tree: Tree
+    noise: NoisyTree
+    probabilities: tuple[Fraction, ...]
+
+    @property
+    def name(self) -> str:
+        """The mechanism, in words."""
+        kind = "discrete Laplace" if isinstance(self.noise.levels[0], Laplace) else "discrete Gaussian"
+        return f"{kind} noise on a tree of {self.tree.branching} branches"
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return self.noise.event()
+
+    def randomize(self, counts: Sequence[int]) -> list[list[int]]:
+        """The counts of every level that is measured, with fresh noise."""
+        return self.noise.release(self.combined(counts))
+
+    def combined(self, counts: Sequence[int]) -> list[list[int]]:
+        """The same without noise: all groups of a level in one list."""
+        trees = [self.tree.sums(group) for group in self.layout.divided(counts)]
+        return [[node for levels in trees for node in levels[level]] for level in self._measured]
+
+    def places(self, noisy: Noisy) -> list[list[int]]:
+        """The step of each quantile and group."""
+        given = dict(zip(self._measured, noisy, strict=True))
+        levels = [
+            np.array(given.get(level, [0] * self.layout.groups * width), dtype=np.float64).reshape(-1, width)
+            for level, width in enumerate(self.tree.widths)
+        ]
+        leaves = self.tree.solved(levels, self.noise.variances)
+        below = np.cumsum(np.pad(leaves, ((0, 0), (1, 0))), axis=1)
+        return [[bisected(group, share) for group in below] for share in self.probabilities]
+
+    def margin(self, place: int, confidence: Fraction) -> int:
+        """The ranks that a quantile is off by, at most, with this probability."""
+        return self.noise.reach(self._variances(place).max(), self.layout.steps, confidence)
+
+    def expected(self, rows: int | None) -> float:
+        """The mean distance in ranks over all quantiles, as Gaussian noise has it; for so many rows in equal parts."""
+        room = 0.0 if rows is None else rows / self.layout.steps / 2
+        found = [_beyond(math.sqrt(self._variances(i).mean()), room) for i in range(len(self.probabilities))]
+        return sum(found) / len(found)
+
+    def told(self, place: int) -> str:
+        """The noise of a quantile in words."""
+        widest = math.sqrt(self._variances(place).max())
+        return f"{self.name}, a deviation of at most {widest:,.4g} ranks"
+
+    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[Measured, ...]:  # noqa: ARG002 - counts have none
+        """The noisy counts of every level that is measured."""
+        return tuple(self._level(level, nodes) for level, nodes in zip(self._measured, noisy, strict=True))
+
+    def stored(self, measured: Sequence[Measured], low: int) -> list[list[int]]:  # noqa: ARG002 - counts have none
+        """What is noisy, from a release."""
+        return [list(each.steps) for each in measured]
+
+    @property
+    def _measured(self) -> list[int]:
+        return [level for level, noise in enumerate(self.noise.levels) if noise is not None]
+
+    def _level(self, level: int, nodes: Sequence[int]) -> Measured:
+        noise, moved = self.noise.levels[level], self.layout.level(self.tree.widths[level])
+        laplace = isinstance(noise, Laplace)
+        return Measured(
+            measure=canonical(("rows", self.tree.widths[level], self.tree.branching)),
+            mechanism="discrete Laplace" if laplace else "discrete Gaussian",
+            scale=noise.scale if isinstance(noise, Laplace) else noise.sigma,  # type: ignore[union-attr]
+            l1=moved.l1,
+            l2_squared=moved.l2_squared,
+            grid=Fraction(1),
+            steps=tuple(nodes),
+            places=f"nodes of level {level}, {self.tree.widths[level]:,} for each group",
+        )
+
+    def _variances(self, place: int) -> Vector:
+        return _contrasts(self.tree, self.noise.variances, self.probabilities[place], self.tree.leaves)
+
+
+Way = ByChoice | ByTree
+
+
+def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, Fraction]]) -> ByChoice:
+    """Selections for quantiles with their weights, at the price of the spending."""
+    whole = sum(weight for _, weight in shares)
+    made = []
+    for share, weight in shares:
+        moved, amount = layout.scored(share), spent.amount * weight / whole
+        price = {"epsilon": amount} if spent.mechanism == "laplace" else {"rho": amount}
+        made.append(RankSelection(probability=share, l1=moved.l1, l2_squared=moved.l2_squared, **price))
+    return ByChoice(layout, tuple(made))
+
+
+def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]) -> ByTree:
+    """The tree with the least expected error at the price of the spending."""
+    tree, shares = _best(layout, spent.mechanism, probabilities)
+    levels = [
+        _noise(spent.mechanism, spent.amount * share, layout.level(width)) if share else None
+        for width, share in zip(tree.widths, shares, strict=True)
+    ]
+    return ByTree(layout, tree, NoisyTree(tuple(levels)), probabilities)
+
+
+@lru_cache(maxsize=256)
+def _best(
+    layout: Layout, kind: MechanismName, probabilities: tuple[Fraction, ...]
+) -> tuple[Tree, tuple[Fraction, ...]]:
+    """The branching and the shares of the levels whose estimates vary least; they do not depend on the price."""
+    found = []
+    for branching in sorted({*(b for b in BRANCHINGS if b < layout.steps), layout.steps}):
+        tree = Tree(layout.steps, branching)
+        shares = _shares(tree, layout, kind)
+        variances = _unit_variances(tree, layout, kind, [float(share) for share in shares])
+        each = [_contrasts(tree, variances, share, _BOUNDARIES).mean() for share in probabilities]
+        found.append((sum(math.sqrt(variance) for variance in each), branching, tree, shares))
+    *_, tree, shares = min(found)
+    return tree, shares
+
+
+def _shares(tree: Tree, layout: Layout, kind: MechanismName) -> tuple[Fraction, ...]:
+    """What each level gets: by Lagrange, the cube root (of a rho, the square root) of what its noise is worth."""
+    inner = _sampled(tree.leaves, _BOUNDARIES)
+    lo, hi = np.concatenate([0 * inner, inner]), np.concatenate([inner, 0 * inner + tree.leaves])
+    shares = np.full(len(tree.widths), 1 / len(tree.widths))
+    power = 2 if kind == "laplace" else 1
+    for _ in range(_ROUNDS):
+        variances = _unit_variances(tree, layout, kind, shares.tolist())
+        worth = tree.slopes(lo, hi, variances) * np.array(variances) * shares**power
+        shares = np.maximum(worth, 0) ** (1 / (power + 1))
+        shares = np.maximum(shares / shares.sum(), 1 / _FINE**2)
+    parts = [max(int(level == 0), round(_FINE * share)) for level, share in enumerate(shares)]
+    return tuple(Fraction(part, sum(parts)) for part in parts)
+
+
+def _unit_variances(tree: Tree, layout: Layout, kind: MechanismName, shares: Sequence[float]) -> tuple[float, ...]:
+    """The variance of each level's noise at the price of one."""
+    moved = [layout.level(width) for width in tree.widths]
+    if kind == "laplace":
+        return tuple(2 * (m.l1 / share) ** 2 if share else math.inf for m, share in zip(moved, shares, strict=True))
+    return tuple(m.l2_squared / (2 * share) if share else math.inf for m, share in zip(moved, shares, strict=True))
+
+
+def _contrasts(tree: Tree, variances: Sequence[float], share: Fraction, most: int) -> Vector:
+    """The variances of (rows below) - q (all rows), at boundaries between steps: from those of both sides and of all.
+
+    It is (1-q) P - q S of the rows P below and S above, and 2 Cov(P, S) = Var(P + S) - Var P - Var S.
+    """
+    q = float(share)
+    below, above, whole = _sides(tree, tuple(variances), most)
+    return (1 - q) * below + q * above - q * (1 - q) * whole
+
+
+@lru_cache(maxsize=64)
+def _sides(tree: Tree, variances: tuple[float, ...], most: int) -> tuple[Vector, Vector, float]:
+    """The variances of the rows below boundaries, of those above, and of all."""
+    inner = _sampled(tree.leaves, most)
+    below = tree.range_variances(0 * inner, inner, variances)
+    above = tree.range_variances(inner, 0 * inner + tree.leaves, variances)
+    return below, above, tree.range_variance(0, tree.leaves, variances)
+
+
+def _sampled(steps: int, most: int) -> NDArray[np.int_]:
+    """The boundaries between steps, or so many of them at equal distances."""
+    return np.unique(np.linspace(1, steps - 1, min(steps - 1, most)).astype(np.int_))
+
+
+def _beyond(deviation: float, room: float) -> float:
+    """The mean of how far Gaussian noise goes beyond some room, on either side."""
+    if not deviation:
+        return 0.0
+    far = room / deviation
+    density = math.exp(-(far**2) / 2) / math.sqrt(2 * math.pi)
+    return 2 * max(0.0, deviation * density - room * math.erfc(far / math.sqrt(2)) / 2)
+
+
+def _noise(kind: MechanismName, amount: Fraction, moved: Sensitivity) -> Laplace | Gaussian:
+    if kind == "laplace":
+        return Laplace(sensitivity=moved.l1, epsilon=amount)
+    return Gaussian(squared_sensitivity=moved.l2_squared, rho=amount, dimension=moved.l0)

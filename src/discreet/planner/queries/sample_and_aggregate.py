@@ -1,0 +1,166 @@
+"""Sample and aggregate: which rows a function sees, in how many chunks, and how its answers become one number.
+
+No unit is in two chunks, so one unit changes the answer of one chunk (of two where it is replaced), however wild the
+function is. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from discreet import events
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import ParameterError
+from discreet.exact import Number, rational, shown, sqrt_down, whole
+from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
+from discreet.plan import logical
+from discreet.plan.fingerprint import digest
+from discreet.plan.physical import CountRows, Keys, Pushdown, Term
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.resolve.binding import bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.sensitivity import contribution_bounds
+
+AggregateName = Literal["mean", "median", "mean with bounds of its own"]
+Mechanism = ClippedMean | PrivateMedian | SelfBoundedMean
+
+_LEVEL = Fraction(19, 20)
+
+
+class Drawn(NamedTuple):
+    """A number, and how it was made as far as that was released with it."""
+
+    value: Fraction
+    made: str
+
+
+@dataclass(frozen=True)
+class SampledPlan:
+    """Everything about a sample-and-aggregate release that is public before it runs."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    columns: Mapping[str, Term]
+    chunks: int
+    name: str
+    function: str
+    default: Fraction
+    mechanism: Mechanism
+    made: str
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return self.mechanism.event()
+
+    def randomize(self, answers: Sequence[Fraction]) -> Drawn:
+        """One noisy number from the answers of all chunks."""
+        if isinstance(self.mechanism, SelfBoundedMean):
+            found = self.mechanism.release(answers)
+            low, high = (shown(Fraction(bound)) for bound in found.bounds)
+            margin = shown(self.mechanism.margin(found, _LEVEL))
+            return Drawn(found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}")
+        least, most = (Fraction(bound) for bound in self.mechanism.steps.bounds)
+        return Drawn(min(most, max(least, Fraction(self.mechanism.release(answers)))), self.made)
+
+    def combined(self, answers: Sequence[Fraction]) -> Drawn:
+        """The same without noise: the mean or the median of the clamped answers."""
+        steps = sorted(self.mechanism.steps.read(answers))
+        if isinstance(self.mechanism, PrivateMedian):
+            return Drawn(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
+        return Drawn(sum(steps) * self.mechanism.steps.grid / len(steps), self.made)
+
+    def margin(self, confidence: Fraction) -> Fraction | None:
+        """How far the noise goes, where that is public in advance: not how well chunks stand for the whole."""
+        return self.mechanism.margin(confidence) if isinstance(self.mechanism, ClippedMean) else None
+
+
+def analyze_sample(
+    source: logical.Relation,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    columns: Sequence[str],
+    chunks: int,
+    bounds: tuple[Number, Number],
+    function: tuple[str, str],
+    runs: str = "",
+    aggregate: AggregateName = "mean",
+    default: Number | None = None,
+    grid: Number | None = None,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> SampledPlan:
+    """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
+    scope = bind(source, catalog)
+    seen = {name: scope.term(logical.Column(name)) for name in _named(columns)}
+    unit, number = scope.table.unit, whole(chunks, "chunks", least=2)
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    if aggregate == "median" and spent.mechanism == "gaussian":
+        pure = sqrt_down(8 * spent.amount)
+    mechanism = _mechanism(aggregate, bounds, number, pure, grid, unit)
+    low, high = mechanism.steps.bounds
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
+    return SampledPlan(
+        dataset=scope.name,
+        unit=unit,
+        pushdown=pushed(
+            scope, Keys(), contribution_bounds.enforced(unit, caps, 1), (CountRows(),), tuple(seen.values())
+        ),
+        columns=seen,
+        chunks=number,
+        name=function[0],
+        function=digest((function[1], runs)),
+        default=Fraction(low + high) / 2 if default is None else rational(default, "default"),
+        mechanism=mechanism,
+        made=f"the {aggregate} of {number:,} chunks, each in a process of its own{_ranks(mechanism)}",
+        spending=spent,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
+        slice=scope.table.part,
+    )
+
+
+def _mechanism(
+    aggregate: str, bounds: tuple[Number, Number], chunks: int, epsilon: Fraction, grid: Number | None, unit: Unit
+) -> Mechanism:
+    kinds: dict[str, type[Mechanism]] = {
+        "mean": ClippedMean,
+        "median": PrivateMedian,
+        "mean with bounds of its own": SelfBoundedMean,
+    }
+    if aggregate not in kinds:
+        raise ParameterError(
+            f"aggregate={aggregate!r}",
+            because="the answers of chunks become one number in one of three ways",
+            instead=" or ".join(f"aggregate={name!r}" for name in kinds),
+        )
+    return kinds[aggregate](bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
+
+
+def _ranks(mechanism: Mechanism) -> str:
+    """How far off a choice by rank is, which is public, and may be as far as there are chunks."""
+    if isinstance(mechanism, PrivateMedian):
+        return f"; in 95% of releases at most {mechanism.margin(_LEVEL):,} ranks among them from the middle"
+    if isinstance(mechanism, SelfBoundedMean):
+        return f"; its quartiles are in 95% of releases at most {mechanism.rank_margin(_LEVEL):,} ranks off"
+    return ""
+
+
+def _named(columns: object) -> tuple[str, ...]:
+    listed = () if isinstance(columns, str) or not isinstance(columns, Sequence) else tuple(columns)
+    if not listed or not all(isinstance(name, str) for name in listed):
+        raise ParameterError(
+            "columns that are not a list of names",
+            because="a function sees the columns that it names, and no other",
+            instead='columns=["age", "cost"]',
+        )
+    return tuple(dict.fromkeys(listed))

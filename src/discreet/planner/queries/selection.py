@@ -1,0 +1,233 @@
+"""Which candidate has the highest score: what is pushed down, how far one unit moves a score, and what it costs.
+
+The engine counts or sums the rows of every candidate in one query. A candidate's score is its own integer, or, for
+"or above" and "below", the sum of those of all candidates on that side; times its public factor; and with `near` minus
+the distance to a public number, which moves no farther than what it is the distance of. One unit moves every score by
+at most `moved`; under add/remove, where no row counts below zero and no factor is, all scores move one way.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Caps, Neighbours, Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import KeysError, ParameterError, UnsupportedError
+from discreet.exact import Number, sqrt_down, whole
+from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
+from discreet.plan import logical, physical
+from discreet.plan.physical import Pushdown
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.resolve import keys
+from discreet.planner.resolve.binding import bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.measures import Recipe, recipe
+from discreet.planner.sensitivity import contribution_bounds
+from discreet.planner.sensitivity.sensitivity import sensitivity
+
+BIN = "side of the candidates"
+SCORE = "score"
+
+Mechanism = Exponential | PermuteAndFlip | TopK
+
+
+@dataclass(frozen=True)
+class SelectionPlan:
+    """Everything about a selection that is public: what is read, how it is scored, what it costs."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    contest: logical.Contest
+    factors: tuple[int, ...] | int
+    target: int | None
+    denominator: int
+    mechanism: Mechanism
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a selection does, for the accountants."""
+        return self.mechanism.event()
+
+    def scores(self, exact: Sequence[Sequence[int]]) -> list[int]:
+        """The exact scores, in the order of the candidates, in steps that make them whole."""
+        (steps,) = exact
+        sums = steps if self.contest.side == "equal" else self._sides(steps)
+        factors = itertools.repeat(self.factors, len(sums)) if isinstance(self.factors, int) else self.factors
+        scores = [factor * value for factor, value in zip(factors, sums, strict=True)]
+        target = self.target
+        return scores if target is None else [-abs(score - target) for score in scores]
+
+    def randomize(self, exact: Sequence[Sequence[int]]) -> list[int]:
+        """The places of the chosen candidates, best first as far as noise tells."""
+        chosen = self.mechanism.release(self.scores(exact))
+        return [chosen] if isinstance(chosen, int) else list(chosen)
+
+    def combined(self, exact: Sequence[Sequence[int]]) -> list[int]:
+        """The places of the candidates with the highest scores, without noise; the first of equals."""
+        scores = self.scores(exact)
+        count = self.mechanism.k if isinstance(self.mechanism, TopK) else 1
+        return sorted(range(len(scores)), key=lambda place: -scores[place])[:count]
+
+    def within(self, confidence: Fraction) -> Fraction:
+        """How far below the best score the first of the chosen is, at most, with this probability: public."""
+        return self.mechanism.utility(len(self.contest.candidates), 1 - confidence) / self.denominator
+
+    def _sides(self, steps: Sequence[int]) -> list[int]:
+        """Sums over all rows on one side of each candidate; bin number j holds rows at or above j of the candidates."""
+        order = sorted(range(len(self.contest.candidates)), key=self.contest.candidates.__getitem__)  # type: ignore[arg-type]
+        below = list(itertools.accumulate(steps))
+        sums = [0] * len(order)
+        for rank, place in enumerate(order):
+            sums[place] = below[rank] if self.contest.side == "below" else below[-1] - below[rank]
+        return sums
+
+
+def analyze_contest(
+    contest: logical.Contest,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    top: int = 1,
+) -> SelectionPlan:
+    """Resolve, bound and price a selection, or refuse it; nothing here depends on the data."""
+    _refuse_none_or_too_many(contest, whole(top, "top"))
+    scope = bind(_binned(contest), catalog)
+    made = recipe(logical.Output(SCORE, contest.measure), scope)
+    public = keys.resolve(_grouping(contest), scope)
+    unit, groups = scope.table.unit, len(public.rows)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
+    measure = _measure(made, contest, unit, caps)
+    factors, target, denominator = _whole(contest, made.grid)
+    largest = abs(factors) if isinstance(factors, int) else max(map(abs, factors))
+    moved = largest * _moved(measure, contest.side, caps, groups, unit.neighbours)
+    one_way = unit.neighbours is Neighbours.ADD_REMOVE and contest.near is None and _is_one_way(measure, factors)
+    spent, mechanism = _priced(
+        allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), moved, one_way, top
+    )
+    return SelectionPlan(
+        dataset=scope.name,
+        unit=unit,
+        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), (measure,)),
+        contest=contest,
+        factors=factors,
+        target=target,
+        denominator=denominator,
+        mechanism=mechanism,
+        spending=spent,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
+        slice=scope.table.part,
+    )
+
+
+def _binned(contest: logical.Contest) -> logical.Relation:
+    """The rows with the number of candidates that each is at or above, where a score is of one side."""
+    if contest.side == "equal":
+        return contest.source
+    edges: tuple[logical.Scalar, ...] = tuple(sorted(contest.candidates))  # type: ignore[arg-type]
+    return logical.Derive(contest.source, BIN, logical.Bin(logical.Column(contest.by), edges))
+
+
+def _grouping(contest: logical.Contest) -> logical.Grouping:
+    if contest.side == "equal":
+        values: tuple[object, ...] = contest.candidates
+        return logical.Grouping((contest.by,), (values,), None, None, contest.max_rows_per_group)  # type: ignore[arg-type]
+    return logical.Grouping(
+        (BIN,), (tuple(range(len(contest.candidates) + 1)),), None, None, contest.max_rows_per_group
+    )
+
+
+def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> physical.Integers:
+    """The one measure of a score; how many rows a unit has must be bounded where rows count."""
+    if len(made.parts) != 1:
+        raise UnsupportedError(
+            f"a {made.kind} as a score",
+            because="nobody can say how far one unit moves it without knowing how many rows there are",
+            instead="of=dp.sum(...), which is as large as the mean where the rows are as many",
+        )
+    measure = made.parts[0].measure
+    if isinstance(measure, physical.CountRows | physical.SumSteps):
+        contribution_bounds.require_bounded("a score", unit, caps)
+    elif contest.side != "equal":
+        raise UnsupportedError(
+            f"a {made.kind} on one side of each candidate",
+            because="what is counted once for each candidate does not add up over several",
+            instead="of=dp.count(), or side='equal'",
+        )
+    return measure
+
+
+def _moved(measure: physical.Integers, side: logical.Side, caps: Caps, groups: int, neighbours: Neighbours) -> int:
+    """How far one unit moves the integer of any candidate: by its rows of one group, or by all on one side."""
+    if side == "equal":
+        return sensitivity(measure, caps, groups, neighbours).linf
+    rows = contribution_bounds.spread(caps, groups).l1
+    return sensitivity(measure, Caps(rows, None, None), 1, neighbours).linf
+
+
+def _is_one_way(measure: physical.Integers, factors: Sequence[int] | int) -> bool:
+    if not isinstance(factors, int) and min(factors) < 0 < max(factors):
+        return False
+    return not (isinstance(measure, physical.SumSteps) and measure.low < 0 < measure.high)
+
+
+def _whole(contest: logical.Contest, grid: Fraction) -> tuple[tuple[int, ...] | int, int | None, int]:
+    """Factors and target in steps small enough that all are whole, and how many such steps one is."""
+    factors = [factor * grid for factor in contest.factors or (Fraction(1),)]
+    near = contest.near
+    steps = math.lcm(*{number.denominator for number in (*factors, near or Fraction(0))})
+    whole_factors = tuple(int(factor * steps) for factor in factors)
+    target = None if near is None else int(near * steps)
+    return whole_factors if contest.factors else whole_factors[0], target, steps
+
+
+def _priced(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
+    """The mechanism of the largest epsilon: under a rho, the exponential one, whose rho is epsilon^2/8."""
+    made = [(spent, _mechanism(spent, moved, one_way, top)) for spent in spendings]
+    return max(made, key=lambda pair: pair[1].epsilon)
+
+
+def _mechanism(spent: Spending, moved: int, one_way: bool, top: int) -> Mechanism:
+    is_pure = spent.mechanism == "laplace"
+    if top > 1:
+        epsilon = spent.amount if is_pure else top * sqrt_down(8 * spent.amount / top)
+        return TopK(k=top, sensitivity=moved, epsilon=epsilon, monotone=one_way)
+    if is_pure:
+        return PermuteAndFlip(sensitivity=moved, epsilon=spent.amount, monotone=one_way)
+    return Exponential(sensitivity=moved, epsilon=sqrt_down(8 * spent.amount), monotone=one_way)
+
+
+def _refuse_none_or_too_many(contest: logical.Contest, top: int) -> None:
+    count, most = len(contest.candidates), logical.MOST_KEYS if contest.side == "equal" else logical.MOST_EDGES
+    if not top < max(2, count) or not count <= most or not count:
+        raise KeysError(
+            f"{top:,} of {count:,} candidates" if count else "no candidates",
+            because=f"there are 1 to {most:,} of them, and of several fewer are chosen than there are",
+            instead="another list of candidates, or a smaller top",
+        )
+    if contest.side != "equal":
+        _refuse_unordered(contest.candidates)
+
+
+def _refuse_unordered(candidates: Sequence[object]) -> None:
+    try:
+        ordered = sorted(candidates)  # type: ignore[type-var]
+    except TypeError:
+        ordered = []
+    if len(set(ordered)) != len(candidates):
+        raise ParameterError(
+            "candidates that are not in order, each once",
+            because="rows are above or below each of them",
+            instead="candidates of one type, numbers or dates, without repeats",
+        )

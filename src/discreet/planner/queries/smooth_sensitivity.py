@@ -1,0 +1,242 @@
+"""One number about a whole table with noise that fits it: what is pushed down, the local object, and what it costs.
+
+A mean is pushed down as a centred sum and a count; a median and a distance between quartiles as how many rows are at
+each step of a public grid between the bounds. From these integers comes the answer and how far one unit can move it on
+data like this, which stays private, and so does the size of the noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet import events
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import UnsupportedError
+from discreet.exact import Number, positive, shown
+from discreet.mechanisms.smooth import (
+    BoundedMean,
+    InterquartileRange,
+    Local,
+    Median,
+    ProposeTestRelease,
+    Smooth,
+    Steps,
+)
+from discreet.plan import logical, physical
+from discreet.plan.physical import Pushdown
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.resolve import grid_steps, keys
+from discreet.planner.resolve.binding import Bound, bind
+from discreet.planner.resolve.grid_steps import STEP, few_steps
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.measures import recipe
+from discreet.planner.sensitivity import contribution_bounds
+
+NoiseName = Literal["laplace", "pareto", "student_t", "laplace_log_normal"]
+Fitted = logical.Mean | logical.Median | logical.InterquartileRange
+
+SHARE_OF_A_MEAN = Fraction(1, 10)
+_FINENESS = 10**6
+_MADE_BY = {
+    "laplace": "Laplace noise on the scale of the smooth sensitivity, which is private",
+    "pareto": "Pareto noise on the scale of the smooth sensitivity, which is private",
+    "student_t": "Student's t noise on the scale of the smooth sensitivity, which is private",
+    "laplace_log_normal": "Laplace log-normal noise on the scale of the smooth sensitivity, which is private",
+}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the local object is made from the integers of an engine: their grid, their bounds, rows of one unit."""
+
+    measure: Fitted
+    grid: Fraction
+    low: int
+    high: int
+    centre: int
+    max_rows: int
+    neighbours: str
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        """The bounds of values, on the grid."""
+        return self.low * self.grid, self.high * self.grid
+
+    @property
+    def range(self) -> tuple[Fraction, Fraction]:
+        """Where the answer itself lies."""
+        low, high = self.bounds
+        return (Fraction(0), high - low) if isinstance(self.measure, logical.InterquartileRange) else (low, high)
+
+    def local(self, exact: Sequence[Sequence[int]]) -> Local:
+        """The answer and how far one unit can move it: private."""
+        if isinstance(self.measure, logical.Mean):
+            ((total,), (count,)) = exact
+            return BoundedMean(
+                total=(total + self.centre * count) * self.grid,
+                count=count,
+                bounds=self.bounds,
+                max_rows=self.max_rows,
+                neighbours=self.neighbours,
+            )
+        (counts,) = exact
+        kind = Median if isinstance(self.measure, logical.Median) else InterquartileRange
+        steps = Steps.of_counts(counts, self.low)
+        return kind(steps, step=self.grid, max_rows=self.max_rows, neighbours=self.neighbours)
+
+
+@dataclass(frozen=True)
+class SmoothPlan:
+    """Everything about such a number that is public before it is drawn; a proposed bound has no `noise` to choose."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    name: str
+    reading: Reading
+    mechanism: Smooth | ProposeTestRelease
+    noise: NoiseName | None
+    made: str
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a release does, for the accountants."""
+        return self.mechanism.event()
+
+    def randomize(self, exact: Sequence[Sequence[int]]) -> Fraction | None:
+        """The noisy number within its range, or None where a test did not pass."""
+        noisy = self.mechanism.release(self.reading.local(exact))
+        return None if noisy is None else self._within(Fraction(noisy))
+
+    def combined(self, exact: Sequence[Sequence[int]]) -> Fraction:
+        """The number without noise."""
+        return self.reading.local(exact).value()
+
+    def margin(self, confidence: Fraction) -> Fraction | None:
+        """Where it is public: of a proposed bound it is, of a smooth sensitivity it is not."""
+        if isinstance(self.mechanism, Smooth):
+            return None
+        return Fraction(self.mechanism.margin(confidence))
+
+    def _within(self, value: Fraction) -> Fraction:
+        low, high = self.reading.range
+        return min(high, max(low, value))
+
+
+def analyze_fitted(
+    query: logical.Aggregate,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    delta: Number | None = None,
+    noise: NoiseName | None = None,
+    bound: Number | None = None,
+) -> SmoothPlan:
+    """Resolve and price a number with noise that fits, or refuse it; with `bound`, the one that is proposed."""
+    output, measure = _only(query)
+    bare = bind(query.source, catalog)
+    reading, scope, public, measures = _read(measure, output.name, query, bare, catalog)
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    grid = _fine(reading.range)
+    name: NoiseName | None = None
+    if bound is not None:
+        own = positive(delta if delta is not None else 0, "delta")
+        mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
+        made = f"Laplace noise on the scale of a proposed bound of {shown(positive(bound, 'bound'))}, after a test"
+    else:
+        name = noise or ("laplace_log_normal" if spent.mechanism == "gaussian" else "pareto")
+        if name == "laplace_log_normal":
+            spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=None)
+        share = SHARE_OF_A_MEAN if isinstance(measure, logical.Mean) else None
+        mechanism = _smooth(name, spent, pure, delta, share, grid)
+        made = _MADE_BY[name]
+    caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
+    return SmoothPlan(
+        dataset=scope.name,
+        unit=scope.table.unit,
+        pushdown=pushed(
+            scope, public, contribution_bounds.enforced(scope.table.unit, caps, len(public.rows)), measures
+        ),
+        name=output.name,
+        reading=reading,
+        mechanism=mechanism,
+        noise=name,
+        made=made,
+        spending=spent,
+        delta=(budget.conversion_delta if spent.mechanism == "gaussian" else 0) + events.own_delta(mechanism.event()),
+        slice=scope.table.part,
+    )
+
+
+def _smooth(
+    name: str, spent: Spending, pure: Fraction, delta: Number | None, share: Fraction | None, grid: Fraction
+) -> Smooth:
+    """The noise of that name at the price of the spending."""
+    if name == "laplace_log_normal":
+        return Smooth(noise=name, rho=_rho(spent), delta=delta, share=share, grid=grid)
+    return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
+
+
+def _rho(spent: Spending) -> Fraction:
+    return spent.amount if spent.mechanism == "gaussian" else spent.amount**2 / 2
+
+
+def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:
+    """The one output of a question without groups."""
+    if len(query.outputs) != 1 or query.grouping.columns:
+        raise UnsupportedError(
+            "several numbers with noise that fits the data",
+            because="the noise of each follows its own smooth sensitivity, and each has a price of its own",
+            instead='one at a time: session.smooth(table.agg(middle=dp.median("age", bounds=(0, 120))), epsilon=1)',
+        )
+    (output,) = query.outputs
+    if not isinstance(output.measure, Fitted):
+        raise UnsupportedError(
+            f"{output.name!r} with noise that fits the data",
+            because="one unit moves a count or a sum by as much on any data",
+            instead="session.release(query, epsilon=...), or dp.mean, dp.median or dp.interquartile_range",
+        )
+    return output, output.measure
+
+
+def _read(
+    measure: Fitted, name: str, query: logical.Aggregate, scope: Bound, catalog: Catalog
+) -> tuple[Reading, Bound, physical.Keys, tuple[physical.Integers, ...]]:
+    """What is pushed down for a measure, and how it is read."""
+    unit = scope.table.unit
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
+    contribution_bounds.require_bounded(repr(name), unit, caps)
+    if isinstance(measure, logical.Mean):
+        made = recipe(logical.Output(name, measure), scope)
+        total, present = (part.measure for part in made.parts)
+        assert isinstance(total, physical.SumSteps)  # noqa: S101 - of a mean it is
+        rows = contribution_bounds.spread(caps, 1).l1
+        told = Reading(measure, total.grid, total.low, total.high, total.centre, rows, str(unit.neighbours))
+        return told, scope, physical.Keys(), (total, present)
+    steps = few_steps(measure, name, scope)
+    binned = bind(grid_steps.binned(query.source, measure, steps, scope), catalog)
+    listed = logical.Grouping((STEP,), (tuple(range(steps.high - steps.low + 1)),))
+    public = keys.resolve(listed, binned)
+    rows = contribution_bounds.spread(caps, len(public.rows)).l1
+    told = Reading(measure, steps.grid, steps.low, steps.high, 0, rows, str(unit.neighbours))
+    return told, binned, public, (physical.CountRows(),)
+
+
+def _fine(span: tuple[Fraction, Fraction]) -> Fraction:
+    """A public grid for the answer: the power of ten that cuts its range into a million steps or more."""
+    width, grid = (span[1] - span[0]) / _FINENESS, Fraction(1)
+    while grid > width:
+        grid /= 10
+    while grid * 10 <= width:
+        grid *= 10
+    return grid

@@ -1,0 +1,175 @@
+"""A watch and the questions that are put to it: what opening costs, and whether a question keeps what was declared.
+
+A watch is charged as a whole when it opens, for any number of questions, each of which one unit moves by at most the
+declared sensitivity. A question by groups is one question for each key, in the order of the keys: each counts by how
+far one unit moves that one integer, however many groups the unit is in.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.catalog.privacy_unit import Neighbours, Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
+from discreet.exact import Number, shown
+from discreet.mechanisms.threshold import AboveThreshold
+from discreet.plan import logical, physical
+from discreet.plan.fingerprint import canonical
+from discreet.plan.physical import Pushdown, leaves
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.resolve import keys
+from discreet.planner.resolve.binding import bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.measures import recipe
+from discreet.planner.resolve.relations import origin
+from discreet.planner.sensitivity import contribution_bounds
+from discreet.planner.sensitivity.sensitivity import sensitivity
+
+Words = dict[str, Number | bool]
+
+
+@dataclass(frozen=True)
+class WatchPlan:
+    """Everything about a watch that is public before it opens."""
+
+    dataset: str
+    version: int
+    unit: Unit
+    mechanism: AboveThreshold
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What the whole watch does, for the accountants."""
+        return self.mechanism.event()
+
+    @property
+    def description(self) -> str:
+        """What the ledger keeps of it."""
+        return canonical(("watch", self.dataset, self.version, self.unit, self.mechanism))
+
+
+@dataclass(frozen=True)
+class WatchedPlan:
+    """A question to an open watch: what the engine is asked, and what one of its integers stands for."""
+
+    dataset: str
+    pushdown: Pushdown
+    grid: Fraction
+
+    @property
+    def event(self) -> events.Event:
+        """Nothing that is charged: the watch was."""
+        raise TypeError("a question to a watch has no price of its own")
+
+
+def analyze_watch(
+    name: str,
+    catalog: Catalog,
+    budget: Budget,
+    words: Words,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+) -> WatchPlan:
+    """Price a watch, or refuse it; its epsilon is pure, and costs half its square in rho."""
+    table = catalog.table(name)
+    if words.get("monotone") and table.unit.neighbours is not Neighbours.ADD_REMOVE:
+        raise BudgetError(
+            f"monotone=True for {name!r}",
+            because="a unit that is replaced may raise one answer and lower another",
+            instead="monotone=False",
+        )
+    if len({leaf.table for leaf in leaves(origin(name, catalog).base) if not leaf.is_public}) > 1:
+        raise UnsupportedError(
+            f"a watch of {name!r}, whose unit is in another table",
+            because="every question would read both, and a watch is charged to one dataset",
+            instead="session.release(query, epsilon=...), which charges both",
+        )
+    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    return WatchPlan(
+        dataset=name,
+        version=table.version,
+        unit=table.unit,
+        mechanism=AboveThreshold(epsilon=pure, **words),  # type: ignore[arg-type]
+        spending=spent,
+        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
+        slice=table.part,
+    )
+
+
+def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan) -> WatchedPlan:
+    """Resolve and bound a question to an open watch, or refuse it; nothing here depends on the data."""
+    scope = bind(query.source, catalog)
+    if scope.name != watch.dataset:
+        raise UnsupportedError(
+            f"a question to {scope.name!r} in a watch of {watch.dataset!r}",
+            because="a watch is charged to one dataset",
+            instead=f'dp.table("{watch.dataset}"), or session.watch(table="{scope.name}", ...)',
+        )
+    if len(query.outputs) != 1:
+        raise UnsupportedError(
+            f"a question with {len(query.outputs)} outputs",
+            because="a watch holds one number at a time against its threshold",
+            instead="w.ask(query) for each of them",
+        )
+    made = recipe(query.outputs[0], scope)
+    if len(made.parts) != 1:
+        raise UnsupportedError(
+            f"a {made.kind} in a watch",
+            because="nobody can say how far one unit moves it without knowing how many rows there are",
+            instead="dp.sum(...), or a sum of values less the threshold, held against zero",
+        )
+    (part,), unit = made.parts, scope.table.unit
+    public = keys.resolve(query.grouping, scope)
+    caps = contribution_bounds.effective(
+        unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
+    )
+    if isinstance(part.measure, physical.CountRows | physical.SumSteps):
+        contribution_bounds.require_bounded(f"{made.kind} {made.name!r}", unit, caps)
+    moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
+    _refuse_undeclared(made.name, moved, made.grid, part.measure, watch)
+    asked = pushed(scope, public, contribution_bounds.enforced(unit, caps, len(public.rows)), (part.measure,))
+    _refuse_others(asked.scan, watch)
+    return WatchedPlan(scope.name, asked, made.grid)
+
+
+def _refuse_others(scan: physical.Scan, watch: WatchPlan) -> None:
+    """A question that rests on protected tables which the watch was not charged to."""
+    others = [name for name, _ in scan.datasets if name != watch.dataset]
+    if others:
+        raise UnsupportedError(
+            f"a join with {others[0]!r} in a watch of {watch.dataset!r}",
+            because="a watch is charged to one dataset",
+            instead="session.release(query, epsilon=...), which charges all of them",
+        )
+
+
+def _refuse_undeclared(
+    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, watch: WatchPlan
+) -> None:
+    declared = watch.mechanism.sensitivity
+    if moved > declared:
+        raise UnboundedError(
+            f"{name!r} in a watch of sensitivity {shown(declared)}",
+            because=f"one unit can move it by {shown(moved)}, and the watch was charged for less",
+            instead=f"session.watch(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
+        )
+    if (grid / watch.mechanism.grid).denominator != 1:
+        raise ParameterError(
+            f"{name!r} on the grid {shown(grid)}, in a watch on the grid {shown(watch.mechanism.grid)}",
+            because="its answers are not whole multiples of the grid of the watch",
+            instead=f"session.watch(grid={shown(grid)}, ...), or grid=... on the aggregate",
+        )
+    if watch.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
+        raise UnboundedError(
+            f"{name!r} in a watch with monotone=True",
+            because="a row may lower it, where others raise their answers",
+            instead="bounds=(0, ...), or monotone=False",
+        )

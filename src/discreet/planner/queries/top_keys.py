@@ -1,0 +1,136 @@
+"""The keys with the highest scores, of keys that are not known: what is pushed down, and what it costs.
+
+The engine counts the rows or the units of every key that is there. What one unit moves is one key's score by its cap,
+in as many keys as it has; how many those are hardly matters, so no cap on them is asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet import events
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog, Value
+from discreet.catalog.privacy_unit import Caps, Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import UnsupportedError
+from discreet.exact import Number, sqrt_down, whole
+from discreet.mechanisms.keys import TopKeys
+from discreet.mechanisms.keys.top import LIMIT
+from discreet.plan import logical, physical
+from discreet.plan.physical import CountRows, CountUnits, Found, Pushdown
+from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.partition_selection import MANY, refuse_unreserved
+from discreet.planner.resolve import keys
+from discreet.planner.resolve.binding import bind
+from discreet.planner.resolve.lowering import pushed
+from discreet.planner.sensitivity import contribution_bounds
+from discreet.planner.sensitivity.sensitivity import sensitivity
+
+
+@dataclass(frozen=True)
+class TopKeysPlan:
+    """Everything about the choice of such keys that is public."""
+
+    dataset: str
+    unit: Unit
+    pushdown: Pushdown
+    by: str
+    at_least: int
+    mechanism: TopKeys
+    spending: Spending
+    delta: Fraction
+    slice: Slice | None = None
+
+    @property
+    def event(self) -> events.Event:
+        """What a selection does, for the accountants."""
+        return self.mechanism.event()
+
+    def randomize(self, exact: Found) -> list[Value]:
+        """The chosen keys, best first as far as noise tells."""
+        return [exact.keys[place][0] for place in self.mechanism.release(self.scores(exact))]
+
+    def combined(self, exact: Found) -> list[Value]:
+        """The keys that are above the bar, and the highest of them, without noise; the first of equals."""
+        places, candidates = self.mechanism.candidates(self.scores(exact))
+        above = [place for place, score in zip(places, candidates, strict=False) if score > candidates[-1]]
+        return [exact.keys[place][0] for place in above[: self.mechanism.k]]
+
+    def scores(self, exact: Found) -> list[int]:
+        """The exact scores, in the order of the keys; of units, those beyond what a key must have."""
+        return [max(0, score - self.at_least + 1) for score in exact.columns[0]]
+
+    def within(self, confidence: Fraction) -> Fraction:
+        """How far below the best score the first of the chosen is, at most, with this probability: public."""
+        return self.mechanism.utility(1 - confidence)
+
+
+def analyze_top_keys(
+    contest: logical.Contest,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    top: int = 1,
+) -> TopKeysPlan:
+    """Resolve, bound and price a choice among keys that are not known, or refuse it."""
+    discovery = contest.discovery
+    assert discovery is not None  # noqa: S101 - the caller sees to it
+    measure = _measure(contest, discovery)
+    refuse_unreserved(discovery.delta, budget)
+    scope = bind(contest.source, catalog)
+    unit = scope.table.unit
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
+    if isinstance(measure, CountRows):
+        contribution_bounds.require_bounded("a score", unit, caps)
+    grouping = logical.Grouping((contest.by,), (None,), None, None, contest.max_rows_per_group, discovery=discovery)
+    scope, found = keys.opened(grouping, scope)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
+    spent, price = max(((each, _epsilon(each, whole(top, "top"))) for each in spendings), key=lambda pair: pair[1])
+    measures = tuple(dict.fromkeys((measure, CountUnits())))
+    return TopKeysPlan(
+        dataset=scope.name,
+        unit=unit,
+        pushdown=pushed(scope, found, contribution_bounds.enforced(unit, caps, MANY), measures),
+        by=contest.by,
+        at_least=discovery.at_least,
+        mechanism=TopKeys(
+            k=top,
+            epsilon=price,
+            delta=discovery.delta,
+            sensitivity=sensitivity(measure, caps, MANY, unit.neighbours).linf,
+            groups=_groups(caps),
+            neighbours=str(unit.neighbours),  # type: ignore[arg-type]
+        ),
+        spending=spent,
+        delta=discovery.delta + (budget.conversion_delta if spent.mechanism == "gaussian" else 0),
+        slice=scope.table.part,
+    )
+
+
+def _epsilon(spent: Spending, top: int) -> Fraction:
+    """The epsilon of all choices: under a rho, each is of bounded range, whose rho is an eighth of its square."""
+    return spent.amount if spent.mechanism == "laplace" else top * sqrt_down(8 * spent.amount / top)
+
+
+def _groups(caps: Caps) -> int:
+    """How many keys one unit can be in, as far as that matters."""
+    limits: Sequence[int | None] = (caps.max_groups, caps.max_rows, LIMIT)
+    return min(limit for limit in limits if limit is not None)
+
+
+def _measure(contest: logical.Contest, discovery: logical.Discovery) -> physical.Integers:
+    is_plain = contest.side == "equal" and contest.factors is None and contest.near is None
+    if is_plain and isinstance(contest.measure, logical.CountUnits):
+        return CountUnits()
+    if is_plain and isinstance(contest.measure, logical.Count) and discovery.at_least == 1:
+        return CountRows()
+    raise UnsupportedError(
+        "candidates that are discovered, for this score",
+        because="a key that is not there has the score zero, and one unit moves it by as much as any other",
+        instead="dp.score(table, by=..., of=dp.count_units()), or of=dp.count() without at_least, "
+        "or a list of public candidates",
+    )

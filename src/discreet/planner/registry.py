@@ -1,0 +1,83 @@
+"""Which analysis a question belongs to: the one list of kinds of questions."""
+
+from discreet.accounting.filters import Budget
+from discreet.calls import keyword_text
+from discreet.catalog.catalog import Catalog, ColumnType
+from discreet.errors import TypeMismatchError
+from discreet.exact import Number
+from discreet.plan import logical
+from discreet.planner.budget.allocation import MechanismName
+from discreet.planner.queries.auto_bounds import analyze_scouting, asks_for_bounds
+from discreet.planner.queries.hierarchy import analyze_nested, asks_for_a_hierarchy
+from discreet.planner.queries.partition_selection import analyze_discovery
+from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.quantiles import analyze_quantiles, asks_for_quantiles
+from discreet.planner.queries.ranges import analyze_ranges, asks_for_ranges
+from discreet.planner.queries.selection import SelectionPlan, analyze_contest
+from discreet.planner.queries.tables import analyze
+from discreet.planner.queries.top_keys import TopKeysPlan, analyze_top_keys
+from discreet.planner.resolve.binding import bind
+
+
+def planned(
+    query: logical.Question,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    mechanism: MechanismName | None = None,
+) -> TablePlan:
+    """The private plan of a question, or its refusal; nothing here depends on the data."""
+    if query.grouping.labels:
+        _refuse_unordered(query, catalog)
+    if query.grouping.discovery is not None:
+        return analyze_discovery(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_a_hierarchy(query):
+        return analyze_nested(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_ranges(query):
+        return analyze_ranges(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_quantiles(query):
+        return analyze_quantiles(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    if asks_for_bounds(query):
+        return analyze_scouting(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    return analyze(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+
+
+def _refuse_unordered(query: logical.Question, catalog: Catalog) -> None:
+    """Refuse bins of text and the like; those of a histogram are the columns that were derived last."""
+    source, cut = query.source, list[str]()
+    while (
+        isinstance(source, logical.Derive) and isinstance(source.expression, logical.Bin) and len(cut) < _binned(query)
+    ):
+        cut.append(source.name)
+        source = source.source
+    scope = bind(source, catalog)
+    for name in cut:
+        kind = scope.term(logical.Column(name)).type
+        if kind in (ColumnType.TEXT, ColumnType.BOOLEAN):
+            cast = f'table["{name}"].cast("real")'
+            raise TypeMismatchError(
+                f"a histogram of {name!r}, which is of type {kind}",
+                because="its values have no order that all engines share, so there is nothing to cut into bins",
+                instead=f'group_by("{name}").agg(n=dp.count())'
+                + (f", or derive({keyword_text(name, cast)}) first" if kind is ColumnType.TEXT else ""),
+            )
+
+
+def _binned(query: logical.Question) -> int:
+    return sum(labels is not None for labels in query.grouping.labels)
+
+
+def contested(
+    contest: logical.Contest,
+    catalog: Catalog,
+    budget: Budget,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    top: int = 1,
+) -> SelectionPlan | TopKeysPlan:
+    """The private plan of a selection, among candidates that are public or to be found."""
+    analysis = analyze_contest if contest.discovery is None else analyze_top_keys
+    return analysis(contest, catalog, budget, epsilon=epsilon, rho=rho, top=top)

@@ -1,0 +1,486 @@
+"""Names become columns and expressions become typed terms, or a refusal says what does not fit.
+
+Derived columns are substituted where they are used, so that a term reads only columns of the source and no later step
+can mistake a redefined column for the declared one.
+"""
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.catalog.catalog import (
+    NUMERIC,
+    UNSTRUCTURED,
+    Catalog,
+    Column,
+    ColumnType,
+    Table,
+    Through,
+    Value,
+    is_of_type,
+    python_value,
+)
+from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnsupportedError, suggestion
+from discreet.plan import logical
+from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES, MOST_STEPS
+from discreet.plan.physical import Apply, Constant, Operator, Read, Term
+from discreet.planner.resolve import per_unit, relations
+from discreet.planner.resolve.relations import Origin
+
+_DEEPEST_TERM = DEEPEST + 20
+_LARGEST_TERM = 2 * MOST_NODES
+_LONGEST_SHOWN = 200
+_ORDERED = (*NUMERIC, ColumnType.DATE, ColumnType.TIMESTAMP)
+_COMPARISONS: dict[logical.Comparison, Operator] = {
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+}
+_ARITHMETIC: dict[logical.Arithmetic, Operator] = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
+_CASTS: dict[ColumnType, Operator] = {
+    ColumnType.INTEGER: "to_integer",
+    ColumnType.REAL: "to_real",
+    ColumnType.TEXT: "to_text",
+    ColumnType.DATE: "to_date",
+    ColumnType.TIMESTAMP: "to_timestamp",
+}
+_CASTABLE: dict[ColumnType, tuple[ColumnType, ...]] = {
+    ColumnType.INTEGER: (ColumnType.REAL, ColumnType.TEXT),
+    ColumnType.REAL: (ColumnType.INTEGER,),
+    ColumnType.TEXT: (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP),
+    ColumnType.BOOLEAN: (ColumnType.INTEGER,),
+    ColumnType.DATE: (ColumnType.TIMESTAMP, ColumnType.TEXT),
+    ColumnType.TIMESTAMP: (ColumnType.DATE,),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A chain of steps, resolved: the table, what each derived name stands for, and one predicate.
+
+    Where tables were joined, or units gathered, there is an origin, and the table has public facts of what it gives.
+    """
+
+    name: str
+    table: Table
+    derived: Mapping[str, Term]
+    predicate: Term | None = None
+    origin: Origin | None = None
+
+    def term(self, expression: logical.Expression) -> Term:
+        """An expression as a typed term."""
+        return _modest(_bind(expression, self))
+
+    def declared(self, expression: logical.Expression) -> Column | None:
+        """The catalog's facts, only where the expression is a column that nothing redefined."""
+        if isinstance(expression, logical.Column) and expression.name not in self.derived:
+            return self.table.column(expression.name)
+        return None
+
+    def narrowed(self, condition: Term) -> "Bound":
+        """The same rows, of which only those count that meet a condition."""
+        both = condition if self.predicate is None else _apply("and", self.predicate, condition)
+        return replace(self, predicate=both)
+
+
+def bind(relation: logical.Relation, catalog: Catalog) -> Bound:
+    """Resolve a chain of steps against the catalog."""
+    steps: list[logical.Where | logical.Derive | logical.Join | logical.PerUnit] = []
+    while not isinstance(relation, logical.Table):
+        steps.append(relation)
+        relation = relation.source
+    if len(steps) > MOST_STEPS:
+        raise ParameterError(
+            f"a query of {len(steps):,} steps",
+            because=f"a query has at most {MOST_STEPS:,} calls of where, derive, join and per_unit",
+            instead="fewer steps, or a column prepared by the owner",
+        )
+    scope = _opened(relation.name, catalog)
+    for step in reversed(steps):
+        scope = _taken(scope, step, catalog)
+    return scope
+
+
+def _opened(name: str, catalog: Catalog) -> Bound:
+    table = catalog.table(name)
+    if table.public:
+        raise UnsupportedError(
+            f"a question to the public table {name!r}",
+            because="it protects nobody, and has no budget",
+            instead=f'dp.table("visits").join(dp.table("{name}"), on=...), or the table itself, without noise',
+        )
+    if not isinstance(table.privacy_unit, Through):
+        return Bound(name, table, {})
+    led = relations.origin(name, catalog)
+    return Bound(name, led.table, {}, origin=led)
+
+
+def _taken(
+    scope: Bound, step: logical.Where | logical.Derive | logical.Join | logical.PerUnit, catalog: Catalog
+) -> Bound:
+    match step:
+        case logical.Where():
+            return _narrowed(scope, step)
+        case logical.Derive():
+            return _extended(scope, step)
+        case logical.Join():
+            keys = [scope.term(logical.Column(own)) for own, _ in step.on]
+            of = scope.origin or relations.origin(scope.name, catalog)
+            made = relations.joined(of, step, keys, catalog, scope.derived)
+            return replace(scope, table=made.table, origin=made)
+        case logical.PerUnit():
+            of = scope.origin or relations.origin(scope.name, catalog)
+            gathered = per_unit.features(step, scope.term, scope.declared)
+            made = relations.per_unit(of, scope.predicate, gathered)
+            return Bound(scope.name, made.table, {}, origin=made)
+
+
+def _narrowed(scope: Bound, step: logical.Where) -> Bound:
+    condition = _logical(scope.term(step.predicate), "where")
+    both = condition if scope.predicate is None else _modest(_apply("and", scope.predicate, condition))
+    return replace(scope, predicate=both)
+
+
+def _extended(scope: Bound, step: logical.Derive) -> Bound:
+    return replace(scope, derived={**scope.derived, step.name: scope.term(step.expression)})
+
+
+def constant(value: Value | logical.Scalar, kind: ColumnType, place: str) -> logical.Scalar:
+    """A value as a constant of the type; dates may be written as ISO text."""
+    plain: Any = python_value(value)
+    if kind is not ColumnType.TEXT and isinstance(plain, str):
+        plain = _dated(plain, kind, place)
+    if isinstance(plain, dt.datetime) and plain.tzinfo is not None:
+        plain = plain.astimezone(dt.UTC).replace(tzinfo=None)
+    if not is_of_type(plain, kind):
+        raise _unfit(plain, kind, place)
+    result: logical.Scalar = plain + 0.0 if kind is ColumnType.REAL else plain
+    return result
+
+
+def _unfit(value: object, kind: ColumnType, place: str) -> ParameterError | TypeMismatchError:
+    if kind is ColumnType.TEXT and isinstance(value, str):
+        return ParameterError(
+            f"a text in {place} with a NUL or half a character",
+            because="no engine stores such text in one way",
+            instead='plain text, such as "A"',
+        )
+    return TypeMismatchError(
+        f"{value!r} in {place}",
+        because=f"it is compared with values of type {kind}",
+        instead=f"a constant of type {kind}, such as {_EXAMPLES[kind]}",
+    )
+
+
+def key_constant(value: Value, kind: ColumnType, place: str) -> Value:
+    """A key as a constant of the type, or the missing key; no type that has keys is real."""
+    return None if value is None else constant(value, kind, place)  # type: ignore[return-value]
+
+
+_EXAMPLES: dict[ColumnType, str] = {
+    ColumnType.INTEGER: "40",
+    ColumnType.REAL: "12.5",
+    ColumnType.TEXT: '"A"',
+    ColumnType.BOOLEAN: "True",
+    ColumnType.DATE: '"2026-01-31"',
+    ColumnType.TIMESTAMP: '"2026-01-31 12:00"',
+}
+
+
+KEY_EXAMPLES: dict[ColumnType, str] = {
+    ColumnType.TEXT: '["A", "B"]',
+    ColumnType.INTEGER: "range(0, 100)",
+    ColumnType.DATE: '["2026-01-01", "2026-01-02"]',
+    ColumnType.TIMESTAMP: '["2026-01-01 00:00"]',
+    ColumnType.BOOLEAN: "[False, True]",
+}
+
+
+def reads(term: Term) -> tuple[Read, ...]:
+    """The columns that a term reads, each once."""
+    if isinstance(term, Read):
+        return (term,)
+    if isinstance(term, Constant):
+        return ()
+    return tuple(dict.fromkeys(read for argument in term.arguments for read in reads(argument)))
+
+
+def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 - one case per node
+    match expression:
+        case logical.Column(name):
+            return scope.derived[name] if name in scope.derived else Read(name, scope.table.column(name).type)
+        case logical.Literal(value):
+            return _literal(value)
+        case logical.Compare(operator, left, right):
+            return _compare(operator, *_refuse_strange_text(operator, _bind(left, scope), _bind(right, scope), scope))
+        case logical.Both(left, right):
+            return _apply("and", _logical(_bind(left, scope), "&"), _logical(_bind(right, scope), "&"))
+        case logical.Either(left, right):
+            return _apply("or", _logical(_bind(left, scope), "|"), _logical(_bind(right, scope), "|"))
+        case logical.Not(operand):
+            return _apply("not", _logical(_bind(operand, scope), "~"))
+        case logical.IsMissing(operand):
+            return _apply("missing", _bind(operand, scope))
+        case logical.IsIn(operand, values):
+            return _membership(_refuse_strangers(_bind(operand, scope), values, scope, ".is_in([{}])"), values)
+        case logical.Combine(operator, left, right):
+            return _arithmetic(operator, _bind(left, scope), _bind(right, scope))
+        case logical.Cast(operand, kind):
+            return cast(_bind(operand, scope), kind)
+        case logical.Bin(operand, edges):
+            return _binned(_bind(operand, scope), edges)
+
+
+def _refuse_strange_text(operator: logical.Comparison, left: Term, right: Term, scope: Bound) -> tuple[Term, Term]:
+    """A constant that the declared keys of a text column do not have is a misspelt one: nothing would equal it."""
+    for side, other in ((left, right), (right, left)):
+        if operator == "==" and isinstance(other, Constant):
+            _refuse_strangers(side, (other.value,), scope, " == {}")
+    return left, right
+
+
+def _refuse_strangers(operand: Term, values: tuple[logical.Scalar, ...], scope: Bound, form: str) -> Term:
+    is_text = isinstance(operand, Read) and operand.type is ColumnType.TEXT
+    keys = scope.table.columns[operand.column].keys if isinstance(operand, Read) and is_text else None
+    for value in values:
+        if keys is not None and isinstance(value, str) and value not in keys:
+            known = [key for key in keys if isinstance(key, str)]
+            nearest = suggestion(value, known)
+            raise KeysError(
+                f"{value[:_LONGEST_SHOWN]!r} beside {_named(operand)}",
+                because="the catalog declares the keys of this column, and it is not among them",
+                instead=_named(operand) + form.format(repr(nearest)) if nearest in known else nearest,
+            )
+    return operand
+
+
+def cast(term: Term, kind: ColumnType) -> Term:
+    """A total cast, where the pair of types has one."""
+    if term.type is kind:
+        return term
+    if kind not in _CASTABLE.get(term.type, ()):
+        raise TypeMismatchError(
+            f"a cast from {term.type} to {kind}",
+            because="the two have no cast that means the same on every engine",
+            instead=" or ".join(f"{_named(term)}.cast({str(to)!r})" for to in _CASTABLE.get(term.type, ()))
+            or f"{_named(term)}.is_missing()",
+        )
+    return Apply(_CASTS[kind], (term,), kind)
+
+
+def _literal(value: logical.Scalar) -> Constant:
+    kinds = {bool: ColumnType.BOOLEAN, int: ColumnType.INTEGER, float: ColumnType.REAL, str: ColumnType.TEXT}
+    kind = kinds.get(type(value))
+    if kind is None:
+        kind = ColumnType.TIMESTAMP if isinstance(value, dt.datetime) else ColumnType.DATE
+    if kind is ColumnType.INTEGER and not is_of_type(value, kind):
+        raise ParameterError(
+            "a whole number beyond 64 bits", because="columns hold 64-bit integers", instead="a number within 2**63"
+        )
+    return Constant(constant(value, kind, "a constant"), kind)
+
+
+def _compare(operator: logical.Comparison, left: Term, right: Term) -> Term:
+    left, right = _alike(left, right, operator)
+    if operator not in ("==", "!=") and left.type not in _ORDERED:
+        raise TypeMismatchError(
+            f"{operator} between values of type {left.type}",
+            because="their order differs from engine to engine",
+            instead="== or is_in([...])",
+        )
+    return _apply(_COMPARISONS[operator], left, right)
+
+
+def _alike(left: Term, right: Term, operator: str) -> tuple[Term, Term]:
+    """Both sides in one type: numbers widen, and a text constant beside a date is read as one."""
+    _refuse_unstructured(left, right)
+    if isinstance(right, Constant) and right.type is not left.type:
+        right = _widened_constant(right, left.type)
+    if isinstance(left, Constant) and left.type is not right.type:
+        left = _widened_constant(left, right.type)
+    if left.type is right.type:
+        return left, right
+    if left.type in NUMERIC and right.type in NUMERIC:
+        return cast(left, ColumnType.REAL), cast(right, ColumnType.REAL)
+    if {left.type, right.type} == {ColumnType.DATE, ColumnType.TIMESTAMP}:
+        return cast(left, ColumnType.TIMESTAMP), cast(right, ColumnType.TIMESTAMP)
+    raise TypeMismatchError(
+        f"{operator} between {_named(left)} of type {left.type} and {_named(right)} of type {right.type}",
+        because="values of different types are never equal, and never in order",
+        instead=f"{_named(left)} {operator} {_EXAMPLES[left.type]}" + _cast_between(left, right),
+    )
+
+
+def _cast_between(left: Term, right: Term) -> str:
+    for side, other in ((left, right), (right, left)):
+        if other.type in _CASTABLE[side.type] and not isinstance(side, Constant):
+            return f", or {_named(side)}.cast({str(other.type)!r}) beside {_named(other)}"
+    return ""
+
+
+def _widened_constant(term: Constant, kind: ColumnType) -> Constant:
+    if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) and term.type is ColumnType.TEXT:
+        return Constant(constant(term.value, kind, "a comparison"), kind)
+    return term
+
+
+def _membership(operand: Term, values: tuple[logical.Scalar, ...]) -> Term:
+    _refuse_unstructured(operand)
+    if not values:
+        raise ParameterError("is_in([])", because="nothing is in an empty list", instead='is_in(["A", "B"])')
+    if operand.type is ColumnType.INTEGER and any(isinstance(value, float) for value in values):
+        operand = cast(operand, ColumnType.REAL)
+    known: list[Any] = [constant(value, operand.type, "is_in") for value in values]
+    constants = (Constant(value, operand.type) for value in sorted(set(known)))
+    return Apply("in", (operand, *constants), ColumnType.BOOLEAN)
+
+
+def _binned(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
+    _refuse_unstructured(operand)
+    if operand.type not in _ORDERED:
+        raise TypeMismatchError(
+            f"bin of {_named(operand)}, which is of type {operand.type}",
+            because="its values have no order that all engines share",
+            instead=f"{_named(operand)} == True"
+            if operand.type is ColumnType.BOOLEAN
+            else f"{_named(operand)}.cast('integer').bin([18, 30, 45])",
+        )
+    operand, edges = _on_one_scale(operand, edges)
+    known: list[Any] = [constant(edge, operand.type, "bin") for edge in edges]
+    if not 0 < len(known) <= MOST_EDGES:
+        raise ParameterError(
+            f"bin of {len(known):,} edges",
+            because=f"there are 1 to {MOST_EDGES:,} of them",
+            instead=f"{_named(operand)}.bin([18, 30, 45])",
+        )
+    for one, other in itertools.pairwise(known):
+        if one >= other:
+            raise ParameterError(
+                f"bin with {_shown(other)} after {_shown(one)}",
+                because=f"edges increase, each once, as values of type {operand.type}",
+                instead="bin(sorted(set(edges)))",
+            )
+    return Apply("bin", (operand, *(Constant(edge, operand.type) for edge in known)), ColumnType.INTEGER)
+
+
+def _on_one_scale(operand: Term, edges: tuple[logical.Scalar, ...]) -> tuple[Term, tuple[logical.Scalar, ...]]:
+    """Value and edges of one type: edges that are whole numbers are so beside whole numbers, and days begin at 0:00."""
+    if operand.type is ColumnType.INTEGER and any(isinstance(edge, float) for edge in edges):
+        if all(_is_whole(edge) for edge in edges):
+            return operand, tuple(int(edge) for edge in edges)  # type: ignore[arg-type]
+        operand = cast(operand, ColumnType.REAL)
+    if operand.type is ColumnType.DATE and any(isinstance(edge, dt.datetime) for edge in edges):
+        operand = cast(operand, ColumnType.TIMESTAMP)
+    if operand.type is ColumnType.TIMESTAMP:
+        edges = tuple(_midnight(edge) if type(edge) is dt.date else edge for edge in edges)
+    return operand, edges
+
+
+def _is_whole(edge: logical.Scalar) -> bool:
+    if isinstance(edge, float):
+        return edge.is_integer() and is_of_type(int(edge), ColumnType.INTEGER)
+    return is_of_type(edge, ColumnType.INTEGER)
+
+
+def _midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime.combine(day, dt.time())
+
+
+def _shown(edge: object) -> str:
+    return repr(str(edge)) if isinstance(edge, dt.date) else repr(edge)
+
+
+def _arithmetic(operator: logical.Arithmetic, left: Term, right: Term) -> Term:
+    for side in (left, right):
+        if side.type not in NUMERIC:
+            raise TypeMismatchError(
+                f"{_named(left)} {operator} {_named(right)}",
+                because=f"{_named(side)} is of type {side.type}",
+                instead=_numbers_instead(operator, left, right, side),
+            )
+    arguments = (cast(left, ColumnType.REAL), cast(right, ColumnType.REAL))
+    return Apply(_ARITHMETIC[operator], arguments, ColumnType.REAL)
+
+
+def _numbers_instead(operator: str, left: Term, right: Term, wrong: Term) -> str:
+    """The same arithmetic with a number in place of a constant, or with a cast of a column that has one."""
+    if isinstance(wrong, Constant):
+        return f"{_named(left)} {operator} 10" if wrong is right else f"10 {operator} {_named(right)}"
+    if ColumnType.REAL in _CASTABLE.get(wrong.type, ()):
+        return f"numbers on both sides; where the text holds numbers, {_named(wrong)}.cast('real')"
+    return "numbers on both sides"
+
+
+def _logical(term: Term, place: str) -> Term:
+    if term.type is not ColumnType.BOOLEAN:
+        raise TypeMismatchError(
+            f"{place} of {_named(term)}, which is of type {term.type}",
+            because="a condition is true or false",
+            instead=f"{_named(term)} == {_EXAMPLES[term.type]}"
+            if term.type in _EXAMPLES
+            else f"{_named(term)}.is_missing()",
+        )
+    return term
+
+
+def _refuse_unstructured(*terms: Term) -> None:
+    for term in terms:
+        if term.type in UNSTRUCTURED:
+            raise TypeMismatchError(
+                f"{_named(term)} of type {term.type} in an expression",
+                because="documents and binary values have no values that are public in advance",
+                instead=f"{_named(term)}.is_missing(), or a column that the owner extracted from it",
+            )
+
+
+def _dated(text: str, kind: ColumnType, place: str) -> object:
+    try:
+        if kind is ColumnType.DATE:
+            return dt.date.fromisoformat(text)
+        return dt.datetime.fromisoformat(text) if kind is ColumnType.TIMESTAMP else text
+    except ValueError:
+        raise TypeMismatchError(
+            f"{text!r} in {place}", because=f"it is no {kind} in ISO form", instead=_EXAMPLES[kind]
+        ) from None
+
+
+def _apply(operator: Operator, *arguments: Term) -> Apply:
+    return Apply(operator, arguments, ColumnType.BOOLEAN)
+
+
+def _named(term: Term) -> str:
+    if isinstance(term, Read):
+        return f"table[{term.column!r}]"
+    return repr(term.value) if isinstance(term, Constant) else "(...)"
+
+
+def _modest(term: Term) -> Term:
+    """Substitution can double a term with every derived column; refuse before it is walked or printed."""
+    depth, nodes = _extent(term, {})
+    if depth > _DEEPEST_TERM or nodes > _LARGEST_TERM:
+        raise ParameterError(
+            f"a condition or column of depth {depth} and {nodes:,} parts, with the derived columns that it uses",
+            because=f"expressions stay within depth {_DEEPEST_TERM} and {_LARGEST_TERM:,} parts",
+            instead="is_in([...]) for long lists of alternatives, or a column prepared by the owner",
+        )
+    return term
+
+
+def _extent(term: Term, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    """Depth and number of parts; shared parts are measured once and counted as often as they are printed.
+
+    The edges of a bin are a list that is searched, not parts that are computed: ten of them count as one.
+    """
+    if not isinstance(term, Apply):
+        return 1, 1
+    if id(term) not in known:
+        measured = term.arguments[:1] if term.operator == "bin" else term.arguments
+        parts = [_extent(argument, known) for argument in measured]
+        edges = -(-(len(term.arguments) - len(measured)) // EDGES_IN_A_PART)
+        known[id(term)] = 1 + max(depth for depth, _ in parts), 1 + edges + sum(nodes for _, nodes in parts)
+    return known[id(term)]

@@ -1,0 +1,43 @@
+"""What an engine is asked: the scan with the columns that are read, predicate, keys, caps and measures."""
+
+from discreet.catalog.privacy_unit import Caps
+from discreet.plan import physical
+from discreet.planner.resolve.binding import Bound, reads
+from discreet.planner.resolve.relations import pruned
+from discreet.planner.resolve.time_slices import within
+
+
+def pushed(
+    scope: Bound,
+    public: physical.Keys,
+    caps: Caps,
+    measures: tuple[physical.Integers, ...],
+    also: tuple[physical.Term, ...] = (),
+) -> physical.Pushdown:
+    """The question of a resolved chain, over public keys, under caps, for measures; and for what else is read."""
+    terms = [*public.columns, *also, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
+    origin = scope.origin
+    part = within(scope.table) if origin is None else None
+    terms += [condition for condition in (scope.predicate, part) if condition is not None]
+    unit = _unit(scope)
+    used = dict.fromkeys([*unit, *(read for term in terms for read in reads(term))])  # type: ignore[arg-type]
+    columns = tuple(sorted(used, key=lambda read: read.column))
+    scan = physical.Scan(
+        table=scope.name,
+        version=scope.table.version,
+        columns=columns,
+        unit=tuple(read.column for read in unit),
+        missing_units=physical.MissingUnits(scope.table.missing_units),
+        max_rows=None if origin is not None and origin.has_one_row_each else caps.max_rows,
+        portable=scope.table.sampling == "portable",
+        within=part,
+        base=None if origin is None else pruned(origin.base, frozenset(read.column for read in columns)),
+    )
+    return physical.Pushdown(scan, scope.predicate, public, caps, measures)
+
+
+def _unit(scope: Bound) -> list[physical.Read]:
+    """The columns that say whose a row is; in a joined relation they may have names that nobody else can use."""
+    if scope.origin is None:
+        return [physical.Read(name, scope.table.column(name).type) for name in scope.table.unit.columns]
+    return [physical.Read(name, scope.origin.types[name]) for name in scope.origin.labels]

@@ -1,0 +1,402 @@
+"""Fluent calls that build plans. A frame knows no connection and no catalog; a session gives it meaning.
+
+visits = dp.table("visits")
+query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000)))
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from discreet.catalog.catalog import Value
+from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
+from discreet.exact import Number, whole
+from discreet.plan import logical
+from discreet.query import hints, histograms, joins, workloads
+from discreet.query import keys as key_lists
+from discreet.query.aggregates import (
+    Aggregation,
+    checked_bounds,
+    count,
+    count_distinct,
+    count_units,
+    each,
+    interquartile_range,
+    limits,
+    mean,
+    measured,
+    median,
+    quantile,
+    quantiles,
+    std,
+    suggested,
+    sum,  # noqa: A004 - dp.sum is the name that people type
+    variance,
+)
+from discreet.query.expression import Expr
+from discreet.query.joins import OfUnit
+
+__all__ = [
+    "Aggregation",
+    "Expr",
+    "Frame",
+    "Grouped",
+    "Query",
+    "checked_bounds",
+    "count",
+    "count_distinct",
+    "count_units",
+    "interquartile_range",
+    "mean",
+    "median",
+    "quantile",
+    "quantiles",
+    "std",
+    "sum",
+    "table",
+    "variance",
+]
+
+
+@public_class
+@dataclass(frozen=True)
+class Query:
+    """A question, ready for `session.explain` and `session.release`."""
+
+    plan: logical.Question
+
+    def __repr__(self) -> str:
+        by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
+        asked = ", ".join(f"{output.name}={measured(output.measure)}" for output in self.plan.outputs)
+        return f"query of {_told(self.plan.source)}{by}: {asked}"
+
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("a query", name, hints.QUERY, ["plan"], "query.{}")
+
+
+@public_class
+class Frame:
+    """A table of the catalog, narrowed and extended; it holds no data."""
+
+    def __init__(self, relation: logical.Relation) -> None:
+        self._relation = relation
+
+    def __repr__(self) -> str:
+        return _told(self._relation)
+
+    @short_traceback
+    def __getitem__(self, name: str) -> Expr:
+        if not isinstance(name, str):
+            raise ParameterError(
+                f"table[...] of type {type(name).__name__}",
+                because="a column is named by text, and rows are kept by where",
+                instead=f"table.where({name!r})" if isinstance(name, Expr) else 'table["age"]',
+            )
+        return Expr(logical.Column(name))
+
+    def __getattr__(self, name: str) -> Expr:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in hints.FRAME:
+            raise hints.unknown_call("a table", name, hints.FRAME, (), "{}")
+        return Expr(logical.Column(name))
+
+    @short_traceback
+    def where(self, *predicates: Expr) -> "Frame":
+        """Keep the rows for which every predicate is true."""
+        relation = self._relation
+        for predicate in predicates:
+            relation = logical.Where(relation, _expression(predicate, "where(table.age >= 40)"))
+        return Frame(relation)
+
+    @short_traceback
+    def derive(self, **columns: Expr) -> "Frame":
+        """Add or replace columns one after the other, each computed from its own row."""
+        relation = self._relation
+        for name, value in columns.items():
+            relation = logical.Derive(relation, name, _expression(value, f"derive({name}=table.age / 10)"))
+        return Frame(relation)
+
+    @short_traceback
+    def group_by(
+        self,
+        *columns: str,
+        keys: Mapping[str, Sequence[Value]] | Any | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> "Grouped":
+        """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
+
+        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-10).
+        """
+        if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) != len(columns):
+            raise ParameterError(
+                "group_by without column names, each once",
+                because="groups are named by text, not by expressions",
+                instead='group_by("ward"), or derive(tens=...) and group_by("tens", keys=...)',
+            )
+        discovery, given = key_lists.discovered(columns, keys)
+        values, rows = key_lists.read(columns, given)
+        grouping = logical.Grouping(
+            columns,
+            values,
+            rows,
+            None if max_groups is None else whole(max_groups, "max_groups"),
+            None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group"),
+            discovery=discovery,
+        )
+        return Grouped(self._relation, grouping)
+
+    @short_traceback
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Iterable[Any] | None = None,
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each bin of a column: below the first edge, between edges, and from the last on.
+
+        bins     public edges, smallest first: range(20, 100, 10), or dp.bins(0, 1, 0.1)
+        missing  rows without a value have a bin of their own
+        """
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        return _counted(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
+
+    @short_traceback
+    def bounds(
+        self, column: str | Expr, *, grid: Number | None = None, method: Literal["histogram", "growth"] = "histogram"
+    ) -> Query:
+        """Ask for the bounds of a value, to be given to later questions: a release with `low` and `high`."""
+        asked = limits(column, grid, method)
+        return Query(logical.Aggregate(self._relation, (logical.Output("bounds", asked.measure),)))
+
+    @short_traceback
+    def contingency(
+        self,
+        *columns: str,
+        bins: Mapping[str, Iterable[Any]] | None = None,
+        keys: Mapping[str, Sequence[Value]] | None = None,
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows there are for every combination of the keys of some columns, in one pass.
+
+        keys     as in group_by; those of the catalog otherwise
+        bins     edges for columns that are cut into bins: {"age": range(20, 100, 10)}
+        missing  rows without a value in a column with bins have a bin of their own
+        """
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        cells = histograms.cells(
+            self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
+        )
+        return _counted(cells, name)
+
+    @short_traceback
+    def ranges(
+        self,
+        column: str,
+        ranges: Iterable[tuple[Any, Any]] | None = None,
+        *,
+        edges: Iterable[Any] | None = None,
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each of many ranges of a column, measured together by what serves them best.
+
+        ranges  pairs: from a value up to another, which is not in it, [(21, 33), (21, 65)]
+        edges   the public values that ranges may end at, smallest first; those that they do end at, unless you say
+        """
+        cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
+        output = logical.Output(name, workloads.ranges(column, edges, ranges))
+        return Query(logical.Aggregate(self._relation, (output,), logical.Grouping(max_rows_per_group=cap)))
+
+    @short_traceback
+    def hierarchy(
+        self,
+        *levels: str,
+        keys: Any = None,
+        crossing: Sequence[str] = (),
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each area of every level, in whole numbers of which every parent is its children's sum.
+
+        levels    columns from the coarsest to the finest: "state", "county", "tract"
+        keys      a public table (Arrow, pandas, Polars) with a row for each finest area, and those columns
+        crossing  further columns of it whose areas nest in none of the levels: ["zip"]
+        """
+        measure, grouping = workloads.nested(levels, keys, crossing, max_rows_per_group)
+        return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
+
+    @short_traceback
+    def join(
+        self,
+        other: "Frame",
+        *,
+        on: str | Sequence[str] | Mapping[str, str] | None = None,
+        how: Literal["inner", "left"] = "inner",
+        names: Mapping[str, str] | None = None,
+        max_rows: int | None = None,
+    ) -> "Frame":
+        """Put rows beside those of another table that equal them in some columns.
+
+        other     dp.table("wards"): a public table, or a protected one of the same privacy unit
+        on        a column of both, several, or {"column here": "column there"}; of protected tables, the unit too
+        how       "inner", or "left" to keep rows that a public table has nothing for
+        names     other names for columns of the other table: {"name": "ward_name"}
+        max_rows  how many joined rows of one unit count; as many as of this table's own rows, unless you say
+        """
+        return Frame(joins.join(self._relation, relation_of(joins.table_of(other, Frame)), on, how, names, max_rows))
+
+    @short_traceback
+    def per_unit(self, **features: Aggregation | OfUnit) -> "Frame":
+        """Make one row of all rows of a unit, with features as columns: dp.count(), dp.sum(...), dp.largest(...)."""
+        return Frame(joins.per_unit(self._relation, features))
+
+    @short_traceback
+    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
+        """Ask for named aggregates over all rows."""
+        _refuse_unnamed(unnamed)
+        return Query(logical.Aggregate(self._relation, _outputs(aggregations)))
+
+
+@public_class
+class Grouped:
+    """A frame with a grouping, waiting for its aggregates."""
+
+    def __init__(self, relation: logical.Relation, grouping: logical.Grouping) -> None:
+        self._relation = relation
+        self._grouping = grouping
+
+    @short_traceback
+    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
+        """Ask for named aggregates for each key."""
+        _refuse_unnamed(unnamed)
+        outputs = _outputs(aggregations)
+        for output in outputs:
+            if output.name in self._grouping.columns:
+                raise ParameterError(
+                    f"agg({output.name}=...)",
+                    because="the name is taken by a grouping column",
+                    instead=f"agg({output.name}_total=...)",
+                )
+        return Query(logical.Aggregate(self._relation, outputs, self._grouping))
+
+    @short_traceback
+    def histogram(
+        self,
+        column: str,
+        *,
+        bins: Iterable[Any] | None = None,
+        missing: bool = False,
+        name: str = "n",
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
+        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
+        inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
+        return _counted(histograms.within(self._grouping, inner), name)
+
+    def __repr__(self) -> str:
+        return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
+
+    if not TYPE_CHECKING:  # a checker still finds names that are not there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg", "histogram"], ".{}(n=dp.count())")
+
+
+def relation_of(frame: Frame) -> logical.Relation:
+    """What a frame stands for; no attribute, because those are columns."""
+    return frame._relation  # noqa: SLF001 - the one reader outside the class
+
+
+@short_traceback
+def table(name: str) -> Frame:
+    """A table of the catalog, by name."""
+    if not isinstance(name, str):
+        raise ParameterError(
+            f"a table of type {type(name).__name__}",
+            because="a table is named by text; its rows come from the session",
+            instead='dp.table("visits")',
+        )
+    return Frame(logical.Table(name))
+
+
+def _counted(cells: histograms.Cells, name: str) -> Query:
+    """How many rows each cell has, under a name that no column has."""
+    columns = cells.grouping.columns
+    if name in columns:
+        raise ParameterError(
+            f"counts named {name!r} beside a column of that name",
+            because="cells are named by their columns, and the counts stand beside them",
+            instead='name="rows"' if "rows" not in columns else 'name="rows_counted"',
+        )
+    return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+
+
+def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, ...]:
+    if not aggregations:
+        raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
+    aggregations = each(aggregations)
+    for name, value in aggregations.items():
+        if isinstance(value, OfUnit):
+            raise joins.only_of_a_unit(name, value)
+        if not isinstance(value, Aggregation):
+            raise TypeMismatchError(
+                f"agg({name}=...) of type {type(value).__name__}",
+                because="only aggregates leave a table; a row or a column never does",
+                instead=f'agg({name}=dp.count()), dp.sum("cost", bounds=(0, 100)), dp.mean(...), dp.count_units()',
+            )
+    return tuple(logical.Output(name, value.measure, value.weight) for name, value in aggregations.items())
+
+
+def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
+    if unnamed:
+        named = isinstance(unnamed[0], Aggregation)
+        raise ParameterError(
+            "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
+            because="every answer has a name of its own in the release",
+            instead=f"agg({suggested(unnamed[0])})",
+        )
+
+
+def _told(relation: logical.Relation) -> str:
+    """A table with how often it was narrowed and extended."""
+    conditions = derived = 0
+    beside: list[str] = []
+    while not isinstance(relation, logical.Table):
+        beside += [f"joined with {relation.table!r}"] if isinstance(relation, logical.Join) else []
+        beside += ["one row per unit"] if isinstance(relation, logical.PerUnit) else []
+        conditions, derived = (
+            conditions + isinstance(relation, logical.Where),
+            derived + isinstance(relation, logical.Derive),
+        )
+        relation = relation.source
+    words = [f"table {relation.name!r}", *reversed(beside)]
+    words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
+    words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
+    return ", ".join(words)
+
+
+def _expression(value: object, example: str) -> logical.Expression:
+    if isinstance(value, Expr):
+        return value.node
+    raise TypeMismatchError(
+        f"an expression of type {type(value).__name__}",
+        because="conditions and derived columns are built from the table's columns",
+        instead=example,
+    )

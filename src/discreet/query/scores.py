@@ -1,0 +1,147 @@
+"""Scores of candidates: what makes one better than another, said without data. A session selects by them.
+
+people = dp.table("people")
+session.select(["A", "B", "C"], dp.score(people, by="ward"), epsilon=0.1)                      # the fullest ward
+session.select(prices, dp.score(bids, by="bid", side="or above", times=prices), epsilon=1)      # price times buyers
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, get_args
+
+import numpy as np
+
+from discreet.catalog.catalog import Value, python_value
+from discreet.errors import ParameterError, short_traceback
+from discreet.exact import Number, rational, whole
+from discreet.plan import logical
+from discreet.query import keys
+from discreet.query.aggregates import Aggregation, count
+from discreet.query.frame import Frame, relation_of
+
+Candidate = Value | float
+Factors = Callable[[Any], Number] | Iterable[Number]
+
+_EXAMPLE = 'dp.score(dp.table("visits"), by="ward")'
+
+
+@dataclass(frozen=True)
+class Score:
+    """How candidates are scored; `session.select(candidates, score, epsilon=...)` picks one with a high score."""
+
+    source: logical.Relation
+    measure: logical.Measure
+    by: str
+    side: logical.Side
+    times: Callable[[Any], Number] | tuple[Number, ...] | None
+    near: Fraction | None
+    max_rows_per_group: int | None
+
+    def contest(self, candidates: object) -> logical.Contest:
+        """The question that a session is asked, for these candidates, or for those that are to be found."""
+        if isinstance(candidates, keys.Discover):
+            return self._found(candidates)
+        listed = _listed(candidates)
+        return logical.Contest(
+            source=self.source,
+            measure=self.measure,
+            by=self.by,
+            side=self.side,
+            candidates=listed,
+            factors=self._factors(listed),
+            near=self.near,
+            max_rows_per_group=self.max_rows_per_group,
+        )
+
+    def _found(self, wanted: keys.Discover) -> logical.Contest:
+        discovery = logical.Discovery((self.by,), wanted.delta, wanted.rule, wanted.at_least, wanted.weight)
+        factors = None if self.times is None else (Fraction(1),)
+        rest = (self.side, (), factors, self.near, self.max_rows_per_group, discovery)
+        return logical.Contest(self.source, self.measure, self.by, *rest)
+
+    def _factors(self, candidates: tuple[Candidate, ...]) -> tuple[Fraction, ...] | None:
+        if self.times is None:
+            return None
+        numbers = tuple(map(self.times, candidates)) if callable(self.times) else self.times
+        factors = tuple(rational(number, "times") for number in numbers)
+        if len(factors) != len(candidates) or not any(factors):
+            raise ParameterError(
+                f"times with {len(factors):,} factors for {len(candidates):,} candidates",
+                because="each candidate has a factor of its own, and not all of them are zero",
+                instead="times=lambda candidate: candidate, or a list of the same length",
+            )
+        return factors
+
+
+@short_traceback
+def score(
+    table: Frame,
+    *,
+    by: str,
+    of: Aggregation | None = None,
+    side: logical.Side = "equal",
+    times: Factors | None = None,
+    near: Number | None = None,
+    max_rows_per_group: int | None = None,
+) -> Score:
+    """The score of each candidate: how many rows have it in a column, or another measure of them.
+
+    table   dp.table("visits"), with any where and derive
+    by      the column that is held against each candidate
+    of      what is measured of the rows: dp.count() unless said, dp.count_units(), dp.sum("cost", bounds=(0, 100))
+    side    "equal" to the candidate; "or above" it; or "below" it
+    times   a public factor for each candidate: times=lambda price: price
+    near    the score is minus its distance to this public number
+    max_rows_per_group   how many rows of one unit count for each candidate
+    """
+    if not isinstance(table, Frame):
+        raise ParameterError(
+            f"a score of type {type(table).__name__}", because="scores are measured on a table", instead=_EXAMPLE
+        )
+    if not isinstance(by, str):
+        raise ParameterError(
+            f"by= of type {type(by).__name__}",
+            because="a column is named by text; one that is computed is named with derive first",
+            instead=_EXAMPLE,
+        )
+    if side not in get_args(logical.Side):
+        raise ParameterError(
+            f"side={side!r}",
+            because="rows are equal to a candidate, equal or above, or below it",
+            instead=" or ".join(f"side={name!r}" for name in get_args(logical.Side)),
+        )
+    given: object = times
+    if given is not None and not callable(given) and not isinstance(given, Sequence | np.ndarray):
+        raise ParameterError(
+            f"times of type {type(times).__name__}",
+            because="each candidate has a public factor of its own",
+            instead="times=lambda price: price, or a list as long as the candidates",
+        )
+    measured = count() if of is None else of
+    if not isinstance(measured, Aggregation):
+        raise ParameterError(
+            f"of= of type {type(of).__name__}", because="a score is an aggregate of rows", instead="of=dp.count()"
+        )
+    return Score(
+        source=relation_of(table),
+        measure=measured.measure,
+        by=by,
+        side=side,
+        times=times if times is None or callable(times) else tuple(itertools.islice(times, logical.MOST_KEYS + 1)),
+        near=None if near is None else rational(near, "near"),
+        max_rows_per_group=None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group"),
+    )
+
+
+def _listed(candidates: object) -> tuple[Candidate, ...]:
+    is_list = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes | set | frozenset | dict)
+    if not is_list or hasattr(candidates, "columns"):
+        raise ParameterError(
+            f"candidates of type {type(candidates).__name__}",
+            because="they are a list of public values, in the order wanted",
+            instead='session.select(["A", "B", "C"], score, epsilon=0.1)',
+        )
+    listed = tuple(itertools.islice(candidates, logical.MOST_KEYS + 1))  # type: ignore[call-overload]
+    return listed if set(map(type, listed)) <= {int, str} else tuple(map(python_value, listed))  # type: ignore[arg-type]

@@ -1,0 +1,97 @@
+"""Ranges and hierarchies as people give them: ends among public edges, and areas as the rows of a public table."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.exact import whole
+from discreet.plan import logical
+from discreet.query import keys as key_lists
+
+MOST_RANGES = 100_000
+
+
+def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | None) -> logical.Ranges:
+    """The measure of ranges: edges, smallest first, and each range as the places of its ends."""
+    if not isinstance(column, str):
+        raise ParameterError(
+            f"ranges(...) of type {type(column).__name__}",
+            because="a column is named by text",
+            instead='ranges("age", ranges=[(21, 33)])',
+        )
+    if given is None:
+        raise _unfit(f"ranges of {column!r} without any", "each of them is asked for by its ends")
+    pairs = [_pair(each) for each in _listed(given, "ranges")]
+    known = _sorted(pairs) if edges is None else _listed(edges, "edges")
+    places = {edge: place for place, edge in enumerate(known)}
+    return logical.Ranges(logical.Column(column), known, tuple(_places(pair, places) for pair in pairs))
+
+
+def nested(
+    levels: tuple[str, ...], keys: object, crossing: Sequence[str], max_rows_per_group: int | None
+) -> tuple[logical.Nested, logical.Grouping]:
+    """The measure of a hierarchy, and the grouping by its finest cells: the rows of a public table."""
+    across = (crossing,) if isinstance(crossing, str) else tuple(crossing)
+    columns = (*levels, *across)
+    if not levels or not all(isinstance(each, str) for each in columns) or len(set(columns)) != len(columns):
+        raise ParameterError(
+            "a hierarchy without column names, each once",
+            because="levels are named from the coarsest to the finest, and areas that cross them beside",
+            instead='hierarchy("state", "county", keys=public_table, crossing=["zip"])',
+        )
+    if keys is None:
+        named = ", ".join(f'"{each}"' for each in columns)
+        raise ParameterError(
+            "a hierarchy without keys",
+            because="which areas there are, and which is in which, is told by the rows of a public table",
+            instead=f"hierarchy({named}, keys=public_table), with a row for each finest area and these columns",
+        )
+    values, rows = key_lists.read(columns, keys)
+    if rows is None:
+        raise ParameterError(
+            "a hierarchy whose keys are not a table",
+            because="which county is in which state is told by the rows of a public table",
+            instead='keys=pa.table({"state": ["A", "A"], "county": ["A1", "A2"]})',
+        )
+    cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
+    return logical.Nested(levels, across), logical.Grouping(columns, values, rows, None, cap)
+
+
+def _listed(given: object, what: str) -> tuple[Any, ...]:
+    if isinstance(given, str | bytes | set | frozenset) or not isinstance(given, Iterable):
+        raise _unfit(f"{what} of type {type(given).__name__}", f"{what} are a list")
+    listed = tuple(given)
+    if not 0 < len(listed) <= MOST_RANGES:
+        raise _unfit(f"{len(listed):,} {what}", f"there are 1 to {MOST_RANGES:,} of them")
+    return listed
+
+
+def _pair(given: object) -> tuple[Any, Any]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
+        raise _unfit("a range that is not a pair", "a range goes from one value up to another, which is not in it")
+    for end in given:
+        if not isinstance(end, int | float | str | dt.date) or end != end:  # noqa: PLR0124 - only NaN differs from itself
+            raise _unfit(f"a range that ends at a {type(end).__name__}", "ends are numbers, or dates")
+    return given[0], given[1]
+
+
+def _sorted(pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
+    try:
+        return tuple(sorted({end for pair in pairs for end in pair}))
+    except TypeError:
+        raise _unfit("ranges whose ends have no order", "ends are numbers, or dates") from None
+
+
+def _places(pair: tuple[Any, Any], places: dict[Any, int]) -> tuple[int, int]:
+    for end in pair:
+        if end not in places:
+            raise _unfit(f"a range that ends at {end!r}", "it is not among the edges", f"edges=[..., {end!r}, ...]")
+    lo, hi = places[pair[0]], places[pair[1]]
+    if lo >= hi:
+        raise _unfit(f"the range {pair!r}", "it does not end after it begins", f"ranges=[({pair[1]!r}, {pair[0]!r})]")
+    return lo, hi
+
+
+def _unfit(what: str, because: str, instead: str = "ranges=[(21, 33), (21, 65)]") -> ParameterError:
+    return ParameterError(what, because=because, instead=instead)

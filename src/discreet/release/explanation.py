@@ -1,0 +1,120 @@
+"""What a query will cost and how wrong it will be, said before anything is read or spent."""
+
+import html
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.errors import public_class
+from discreet.exact import shown
+from discreet.release.expected_error import ExpectedErrors
+
+
+@dataclass(frozen=True)
+class ExplainedOutput:
+    """One output: its margin where it is public in advance, what the margin holds for, and its noise."""
+
+    name: str
+    kind: str
+    noise: str
+    margin: Fraction | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        known = "" if self.margin is None else _grouped(self.margin)
+        said = " ".join(word for word in (known, self.note) if word) or "depends on the size of each group"
+        return f"{self.kind}: ± {said}; {self.noise}"
+
+
+@public_class
+@dataclass(frozen=True)
+class Explanation:
+    """Free: a function of public facts alone."""
+
+    dataset: str
+    unit: str
+    caps: str
+    outputs: tuple[ExplainedOutput, ...]
+    groups: int
+    columns_read: tuple[str, ...]
+    mechanism: str
+    cost: str
+    left: str
+    fits: bool
+    confidence: Fraction
+    statement: str
+    units: Mapping[str, int | None] = field(default_factory=dict)
+    """What the ledger will charge, to the last unit: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta."""
+    slice: str = ""
+    """Which rows of which table the promise is for, where it is for some of them only."""
+    found: str = ""
+    """How keys are found that are not known."""
+    expected: ExpectedErrors | None = None
+    """How wrong each group is expected to be, where sizes were given."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Labels and texts, in the order a person needs them."""
+        return [
+            ("protects", self.unit),
+            *([("slice", self.slice)] if self.slice else []),
+            ("keeps", self.caps),
+            *((output.name, str(output)) for output in self.outputs),
+            ("groups", self.found or (f"{self.groups:,}" if self.groups > 1 else "none, one answer")),
+            ("reads", ", ".join(self.columns_read) or "no column"),
+            ("noise", self.mechanism),
+            ("costs", self.cost),
+            ("left", self.left + ("" if self.fits else "; IT DOES NOT FIT")),
+        ]
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = max(len(label) for label, _ in lines)
+        body = "\n".join(f"  {label.ljust(width)}  {text}" for label, text in lines)
+        errors = "" if self.expected is None else "\n" + textwrap.indent(str(self.expected), "  ")
+        return f"{self.dataset}: {self.statement}\n{body}\n  {self._footnote()}{errors}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th scope="row" style="text-align:left">{html.escape(label)}</th>'
+            f'<td style="text-align:left">{html.escape(text)}</td></tr>'
+            for label, text in self.lines()
+        )
+        head = f"<strong>{html.escape(self.dataset)}</strong>: {html.escape(self.statement)}"
+        errors = "" if self.expected is None else self.expected._repr_html_()
+        return f"<div>{head}<table>{rows}</table><small>{html.escape(self._footnote())}</small>{errors}</div>"
+
+    def _footnote(self) -> str:
+        return f"± at {shown(100 * self.confidence)}%, for the noise"
+
+
+@dataclass(frozen=True)
+class BatchExplanation:
+    """Several questions that are charged at once, each explained, and what all of them cost together."""
+
+    parts: tuple[Explanation, ...]
+    cost: str
+    left: str
+    fits: bool
+    units: Mapping[str, int | None] = field(default_factory=dict)
+    """What the ledger will charge for all, to the last unit."""
+
+    def _total(self) -> str:
+        fits = "" if self.fits else "; IT DOES NOT FIT"
+        return f"all {len(self.parts):,} together cost {self.cost}; left: {self.left}{fits}"
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.parts), self._total()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        parts = "".join(part._repr_html_() for part in self.parts)
+        return f"<div>{parts}<strong>{html.escape(self._total())}</strong></div>"
+
+
+def _grouped(margin: Fraction) -> str:
+    """A margin with its thousands set apart, as releases write it."""
+    return f"{margin.numerator:,}" if margin.denominator == 1 else f"{float(margin):,.6g}"

@@ -1,0 +1,51 @@
+"""A guarantee in words and numbers: epsilon is never shown without its delta, its unit and what it spans."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.catalog.privacy_unit import Unit
+from discreet.errors import ComparisonError, public_class
+from discreet.exact import shown
+
+
+@public_class
+@dataclass(frozen=True)
+class Guarantee:
+    """(epsilon, delta) for one unit over a stated span; guarantees that mean different things do not compare."""
+
+    epsilon: Fraction
+    delta: Fraction
+    unit: Unit
+    span: str
+
+    def __str__(self) -> str:
+        size = f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
+        return f"{size}, for {self.unit}, over {self.span}"
+
+    def __lt__(self, other: "Guarantee") -> bool:
+        return self._comparable(other).epsilon < other.epsilon
+
+    def __le__(self, other: "Guarantee") -> bool:
+        return self._comparable(other).epsilon <= other.epsilon
+
+    def __gt__(self, other: "Guarantee") -> bool:
+        return self._comparable(other).epsilon > other.epsilon
+
+    def __ge__(self, other: "Guarantee") -> bool:
+        return self._comparable(other).epsilon >= other.epsilon
+
+    def _comparable(self, other: "Guarantee") -> "Guarantee":
+        if self.unit != other.unit:
+            raise ComparisonError(
+                "two guarantees with different units",
+                because=f"one protects {self.unit}; the other {other.unit}",
+                instead="guarantees for the same unit and neighbour relation",
+            )
+        if self.delta != other.delta:
+            raise ComparisonError(
+                "two guarantees with different deltas",
+                because=f"delta is {shown(self.delta)} in one and {shown(other.delta)} in the other, "
+                "so their epsilons are not on one scale",
+                instead="both at the same delta: dp.accounting.compare(events, delta=...)",
+            )
+        return self

@@ -1,0 +1,387 @@
+"""What can be reckoned from a release alone, at no cost: derived values, readable forms, simulated intervals.
+
+Derived values and simulations start from the raw noisy integers, whatever was rounded or clamped for reading.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Self
+
+from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
+from discreet.exact import Number, double_up, positive, rational, shown, whole
+from discreet.release.postprocessing import adjust, simulation
+from discreet.release.postprocessing import rows as release_rows
+from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ordered, ranges_of
+from discreet.release.postprocessing.derived import Derived
+from discreet.release.postprocessing.pivot import Pivot, pivoted
+from discreet.release.postprocessing.quantities import Linear, Quantity
+from discreet.release.postprocessing.rows import Source, Where
+from discreet.release.postprocessing.simulation import Simulated
+from discreet.release.values import rendering
+from discreet.release.values.columns import Answer, Factors, Figure, Key, Measured, Output, Untouched
+
+
+@public_class
+class Reckoning(ABC):
+    """The verbs of a release that look at nothing but the release."""
+
+    keys: tuple[Key, ...]
+    outputs: tuple[Output, ...]
+    measured: tuple[Measured, ...]
+    confidence: Fraction
+    post_processing: tuple[str, ...]
+    receipt: dict[str, Any]
+    private: bool
+    untouched: Untouched | None
+    place: int
+
+    @short_traceback
+    def total(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+        """The total of an output over groups, all or some (`where={"ward": ["A", "B"]}`), or by a coarser key.
+
+        Totals add, subtract and divide: `release.total("n", where={"ward": "A"}) / release.total("n")`.
+        """
+        output = self._raw_output(name)
+        notes = (f"{name}: whoever is in two groups counts in both",) if output.kind not in ("count", "sum") else ()
+        return self._derived(name, by, where, lambda source, rows: release_rows.total_of(output, source, rows), notes)
+
+    @short_traceback
+    def mean(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+        """The mean over groups, from the noisy sums and counts behind an output that is a mean."""
+        output = self._raw_output(name)
+        release_rows.require_rows(release_rows.chosen_rows(self.keys, self._rows, where), self._rows, f"mean {name!r}")
+        return self._derived(name, by, where, lambda source, rows: release_rows.mean_of(output, source, rows))
+
+    @short_traceback
+    def ratio(
+        self, top: str, bottom: str, *, by: str | Sequence[str] | None = None, where: Where | None = None
+    ) -> Derived:
+        """The total of one output over that of another."""
+        return self.total(top, by=by, where=where) / self.total(bottom, by=by, where=where)
+
+    @short_traceback
+    def share(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+        """What percentage of the total each group is (or each coarser one, `by=`), of all groups or of some."""
+        wanted = tuple(key.name for key in self.keys) if by is None else by
+        whole_of = self.total(name, where=where)
+        return replace((self.total(name, by=wanted, where=where) / whole_of).percent(), name=f"% of {name}")
+
+    @short_traceback
+    def difference(self, name: str, first: Where, second: Where) -> Derived:
+        """An output in some groups less the same in others: its totals, or its means if it is one."""
+        ask = self.mean if self._raw_output(name).over else self.total
+        return ask(name, where=first) - ask(name, where=second)
+
+    @short_traceback
+    def simultaneous(self, *, outputs: str | Sequence[str] | None = None) -> Self:
+        """The same answers with margins that hold for all of them at once, as often as one of them did before.
+
+        outputs  those whose margins are to hold together, where not all can: medians and ranges do not say their noise
+        """
+        if self.untouched is not None:
+            raise ParameterError(
+                "simultaneous() after another step",
+                because="it widens the margins of what was released",
+                instead="release.raw.simultaneous().rounded(to=10)",
+            )
+        if not self._rows:
+            return self
+        chosen = self._chosen(outputs, "simultaneous(")
+        rows = Derived("", (), tuple(self._quantities(chosen)), self.confidence).simultaneous()
+        widened = {}
+        for place, output in enumerate(chosen):
+            mine = rows.quantities[place * self._rows : (place + 1) * self._rows]
+            pairs = zip(mine, output.values, strict=True)
+            margins = tuple(_margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
+            widened[output.name] = replace(output, margins=margins)
+        together = f"margins widened so that all {len(chosen) * self._rows:,} hold at once"
+        every = tuple(widened.get(output.name, output) for output in self.outputs)
+        return self._adjusted(every, f"{', '.join(widened)}: {together}")
+
+    @short_traceback
+    def rounded(self, *, to: Number, output: str | None = None) -> Self:
+        """Values as multiples of `to`; each margin grows by half of it. The raw ones stay in `.raw`."""
+        step = positive(to, "to")
+        return self._each(output, lambda o: adjust.rounded(o, step), f"rounded to multiples of {shown(step)}")
+
+    @short_traceback
+    def clamped(self, *, at_least: Number | None = 0, at_most: Number | None = None, output: str | None = None) -> Self:
+        """Values moved to what is possible. Margins hold as before where the truth is; sums of groups are biased."""
+        low, high = (None if bound is None else rational(bound, "a bound") for bound in (at_least, at_most))
+        sides = [
+            f"at least {shown(low)}" if low is not None else "",
+            f"at most {shown(high)}" if high is not None else "",
+        ]
+        words = " and ".join(side for side in sides if side)
+        if not words or (low is not None and high is not None and low > high):
+            raise ParameterError("clamped without a range", because="nothing lies in it", instead="clamped(at_least=0)")
+        return self._each(output, lambda o: adjust.clamped(o, low, high), f"clamped to {words}")
+
+    @short_traceback
+    def consistent(self, *, total: "Reckoning | Derived | int", output: str | None = None) -> Self:
+        """Groups moved, as little as their variances ask for, so that they add up to totals that were released apart.
+
+        total  a release without groups, one by some of the keys of this one, a derived value, or a public number
+        """
+        name = self.outputs[0].name if output is None else output
+        chosen = self._raw_output(name)
+        release_rows.require_rows(range(self._rows), self._rows, "groups that add up")
+        sought = self._totals(name, total)
+        coarse, members = release_rows.grouped(self.keys, range(self._rows), [key.name for key in sought.keys])
+        order = _matched(coarse, sought)
+        source = self._source
+        groups = [
+            adjust.Reconciled(
+                rows, [release_rows.total_of(chosen, source, [row]) for row in rows], _linear(sought.quantities[place])
+            )
+            for rows, place in zip(members, order, strict=True)
+        ]
+        moved = adjust.consistent(chosen, groups, self.confidence)
+        words = "made to add up to the totals given, by least squares"
+        outputs = tuple(moved if o.name == name else o for o in self.outputs)
+        return self._adjusted(outputs, f"{name}: {words}")
+
+    @property
+    def raw(self) -> Self:
+        """The release as it was before it was rounded, clamped or made consistent."""
+        if self.untouched is None:
+            return self
+        kept = self.untouched
+        return self._changed(
+            outputs=kept.outputs,
+            post_processing=kept.post_processing,
+            untouched=None,
+        )
+
+    @short_traceback
+    def pivot(self, rows: str, columns: str, output: str | None = None, *, where: Where | None = None) -> Pivot:
+        """One output in two directions, for reading: a key down, a key across."""
+        chosen = self.outputs[0] if output is None else named(self.outputs, output)
+        picked = release_rows.chosen_rows(self.keys, self._rows, where)
+        release_rows.require_rows(picked, self._rows, "a pivot")
+        down, across = (
+            Key(key.name, key.type, tuple(key.values[row] for row in picked))
+            for key in (release_rows.key_named(self.keys, name) for name in (rows, columns))
+        )
+        view = pivoted(down, across, [chosen.values[r] for r in picked], [answered(chosen, r) for r in picked])
+        return replace(view, stamp=tuple(self._stamp()), notes=tuple(self._notes()))
+
+    @short_traceback
+    def clipping(
+        self,
+        *,
+        bounds: tuple[Number, Number],
+        lowest: Number | None = None,
+        highest: Number | None = None,
+        output: str | None = None,
+        where: Where | None = None,
+    ) -> Clipping:
+        """Of a histogram: what clamping its rows to bounds takes off their total and their mean, at most and about.
+
+        bounds           what a sum or a mean clamps to; of rows per unit, (0, max_rows)
+        lowest, highest  how far values go in all, where the bins at the ends are open; from public knowledge
+        """
+        counts = self._raw_output(self.outputs[0].name if output is None else output)
+        ends = ordered(bounds)
+        key = release_rows.key_named(self.keys, self.keys[-1].name if self.keys else "bins")
+        source, ranges = self._source, ranges_of(key)
+        rows = [row for row in release_rows.chosen_rows(self.keys, self._rows, where) if key.values[row] is not None]
+        release_rows.require_rows(rows, self._rows, "clipping")
+        counted = [release_rows.total_of(counts, source, [row]) for row in rows]
+        far = (None if end is None else rational(end, "an end") for end in (lowest, highest))
+        bins = Bins([ranges[row] for row in rows], counted, *far)
+        return clipping(bins, ends, self.confidence, private=self.private)
+
+    @short_traceback
+    def simulate(
+        self, function: Callable[[Self], Number], *, draws: int = 1000, outputs: str | Sequence[str] | None = None
+    ) -> Simulated:
+        """An interval for any function of the release, by drawing its public noise again around the noisy answers.
+
+        It takes the noisy answers for the truth, so it is approximate: where `total`, `ratio` and their like do, take
+        those. The function is given releases like this one, without their margins.
+
+        outputs  those that it is given, where not all can be drawn again: medians and ranges do not say their noise
+        """
+        count = whole(draws, "draws", least=2)
+        release_rows.require_rows(range(self._rows), self._rows, "a simulation")
+        raw = self._changed(outputs=self._chosen(outputs, "simulate(function, "), untouched=None)
+        ask = simulation.asked(function)
+        value = ask(raw)
+        needed = {place for output in raw.outputs for place, _ in (*output.parts, *output.over)}
+        again = simulation.redrawn(self.measured, needed, count)
+        drawn = [ask(raw.with_steps(steps)) for steps in again]
+        return simulation.summed_up(value, drawn, self.confidence, private=self.private)
+
+    def _changed(self, **fields: Any) -> Self:
+        return replace(self, **fields)  # type: ignore[type-var]
+
+    @property
+    def _rows(self) -> int:
+        return len(self.outputs[0].values)
+
+    @abstractmethod
+    def _stamp(self) -> list[str]:
+        """What stands above answers that are not private."""
+
+    @abstractmethod
+    def _notes(self) -> list[str]:
+        """What stands below answers."""
+
+    def _raw_output(self, name: str) -> Output:
+        return named(self.raw.outputs, name)
+
+    @property
+    def _source(self) -> Source:
+        return release_rows.source_of({**self.receipt, "place": self.place}, self.keys, self.measured)
+
+    def _chosen(self, names: str | Sequence[str] | None, call: str) -> tuple[Output, ...]:
+        """The raw outputs of those names, or all; refused where one of them does not say what noise is on it."""
+        known = self.raw.outputs
+        asked: Sequence[Any] = [o.name for o in known] if names is None else names
+        asked = asked if isinstance(asked, list | tuple) else [asked]
+        wanted = {named(known, name).name for name in asked}
+        chosen = tuple(output for output in known if output.name in wanted)
+        lacking = [f"{o.kind} {o.name!r}" for o in chosen if not release_rows.is_traced(o)]
+        if chosen and not lacking:
+            return chosen
+        others = [output.name for output in known if release_rows.is_traced(output)]
+        raise UnsupportedError(
+            f"{call}...) of {', '.join(lacking) or 'no output'}",
+            because=_why_lacking(chosen) if lacking else "nothing is asked for",
+            instead=f"{call}outputs={others})" if others else "the margins as they are, each for its own number",
+        )
+
+    def _quantities(self, outputs: tuple[Output, ...]) -> Iterator[Quantity]:
+        source = self._source
+        for output in outputs:
+            yield from (release_rows.answer_of(output, source, row) for row in range(self._rows))
+
+    def _derived(
+        self,
+        name: str,
+        by: str | Sequence[str] | None,
+        where: Where | None,
+        make: Callable[[Source, Sequence[int]], Quantity],
+        notes: tuple[str, ...] = (),
+    ) -> Derived:
+        rows = release_rows.chosen_rows(self.keys, self._rows, where)
+        keys, members = release_rows.grouped(self.keys, rows, by)
+        source = self._source
+        quantities = tuple(make(source, group) for group in members)
+        notes = notes if rows else (*notes, _no_rows(self._rows))
+        return Derived(_titled(name, where), keys, quantities, self.confidence, self.private, notes)
+
+    def _totals(self, name: str, total: "Reckoning | Derived | int") -> Derived:
+        if isinstance(total, Reckoning):
+            own = name if any(o.name == name for o in total.outputs) else total.outputs[0].name
+            return total.total(own, by=[key.name for key in total.keys])
+        if isinstance(total, Derived):
+            return total
+        return self.total(name) * 0 + whole(total, "total", least=0)
+
+    def _each(self, name: str | None, make: Callable[[Output], Output], words: str) -> Self:
+        changed = self.outputs if name is None else (named(self.outputs, name),)
+        adjust.refuse_ranks(changed, words.partition(" ")[0])
+        outputs = tuple(make(output) if output in changed else output for output in self.outputs)
+        return self._adjusted(outputs, f"{', '.join(o.name for o in changed)}: {words}")
+
+    def _adjusted(self, outputs: tuple[Output, ...], step: str) -> Self:
+        kept = self.untouched or Untouched(self.outputs, self.post_processing)
+        return self._changed(outputs=outputs, post_processing=(*self.post_processing, step), untouched=kept)
+
+    def with_steps(self, steps: list[list[int]]) -> Self:
+        """The release with other noisy integers, and the values that they give; margins are left as they were."""
+        measured = tuple(replace(m, steps=tuple(s)) for m, s in zip(self.measured, steps, strict=True))
+        outputs = tuple(replace(output, values=_values_of(output, steps)) for output in self.outputs)
+        return self._changed(measured=measured, outputs=outputs)
+
+
+def named(outputs: tuple[Output, ...], name: str) -> Output:
+    """The output of that name; another is refused."""
+    for output in outputs:
+        if output.name == name:
+            return output
+    raise ParameterError(
+        f"output {name!r}",
+        because="the release has no output of that name",
+        instead=f"one of {', '.join(repr(o.name) for o in outputs)}",
+    )
+
+
+def answered(output: Output, row: int) -> str:
+    """An answer with its margin, in as many digits as that makes meaningful."""
+    value, margin = output.values[row], output.margins[row]
+    if value is None or margin is None:
+        return "nothing found"
+    if output.margin_of:
+        return f"{value:,.6g} ± {rendering.figure(margin, margin)} {output.margin_of}"
+    return f"{rendering.figure(value, margin)} ± {rendering.figure(margin, margin)}"
+
+
+def _why_lacking(outputs: tuple[Output, ...]) -> str:
+    if all(output.is_found for output in outputs):
+        return "the release does not say what noise is on it"
+    return release_rows.NOTHING_FOUND
+
+
+def _no_rows(released: int) -> str:
+    return "no group has all of the keys asked for" if released else "no key was kept: this is over no group at all"
+
+
+def _titled(name: str, where: Where | None) -> str:
+    picked = ", ".join(f"{key} {value}" for key, value in (where or {}).items())
+    return f"{name} ({picked})" if picked else name
+
+
+def _linear(quantity: Quantity) -> Linear:
+    if isinstance(quantity, Linear):
+        return quantity
+    raise UnsupportedError(
+        "groups that add up to a ratio", because="only totals are added up to", instead='total=other.total("n")'
+    )
+
+
+def _matched(coarse: tuple[Key, ...], sought: Derived) -> list[int]:
+    """Where the total of each coarser group stands; both must have the same groups."""
+    mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
+    theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
+    if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
+        raise ParameterError(
+            "totals of other groups",
+            because="each group must have its total, and each total its groups",
+            instead='a release of the same table by one of the same keys: group_by("region").agg(n=dp.count())',
+        )
+    return [theirs[group] for group in mine]
+
+
+def _margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> Figure:
+    """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
+    low, high = quantity.interval(confidence)
+    if low is None or high is None or value is None or not math.isfinite(value):
+        return math.inf
+    away = max(high - Fraction(value), Fraction(value) - low)
+    return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
+
+
+def _values_of(output: Output, steps: list[list[int]]) -> tuple[Answer, ...]:
+    """The values of an output that other noisy integers give."""
+    if release_rows.is_certain(output):
+        return output.values
+    release_rows.require_parts(output)
+    tops = _combined(output.parts, steps)
+    if not output.over:
+        is_whole = isinstance(output.values[0], int) if output.values else True
+        return tuple(round(top) if is_whole else float(top) for top in tops)
+    low, high = output.bounds or (-math.inf, math.inf)
+    pairs = zip(tops, _combined(output.over, steps), strict=True)
+    return tuple(float(min(high, max(low, top / bottom))) if bottom > 0 else math.nan for top, bottom in pairs)
+
+
+def _combined(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
+    shared = math.lcm(*(factor.denominator for _, factor in factors))
+    columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
+    return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]

@@ -1,0 +1,266 @@
+"""The noisy table that leaves: values with margins, the guarantee in words, the raw integers, and a receipt.
+
+A release is a value. It saves to JSON with a published schema, `discreet.release/1` (see `schema`), and loads back.
+What is computed from it alone costs nothing: totals and ratios with intervals (`total`, `ratio`, `mean`, `share`),
+readable forms (`rounded`, `clamped`, `consistent`, `pivot`), and intervals by simulation (`simulate`).
+"""
+
+# ruff: noqa: PD011 - the values here are tuples, and none of them is a pandas frame
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet import plots
+from discreet.catalog.catalog import ColumnType, Value
+from discreet.errors import ParameterError, UnsupportedError, public_class
+from discreet.exact import shown
+from discreet.release import serialization
+from discreet.release.postprocessing.rows import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows
+from discreet.release.postprocessing.verbs import Reckoning, answered, named
+from discreet.release.serialization import SCHEMA, schema
+from discreet.release.values import rendering
+from discreet.release.values.columns import (
+    KEY_TYPES,
+    MARGIN,
+    Answer,
+    Figure,
+    Key,
+    Measured,
+    Output,
+    Untouched,
+    key_arrays,
+    output_arrays,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure as Picture
+
+__all__ = ["KEY_TYPES", "MARGIN", "SCHEMA", "Figure", "Key", "Measured", "Output", "Release", "schema"]
+
+_SHOWN_ROWS = 20
+_OTHER_FORMS = {
+    ".csv": "release.to_pandas().to_csv",
+    ".tsv": "release.to_pandas().to_csv",
+    ".xlsx": "release.to_pandas().to_excel",
+    ".parquet": "release.to_pandas().to_parquet",
+    ".html": "release.to_pandas().to_html",
+    ".png": "release.plot().savefig",
+    ".pdf": "release.plot().savefig",
+    ".svg": "release.plot().savefig",
+}
+
+
+@public_class
+@dataclass(frozen=True)
+class Release(Reckoning):
+    """Answers with error bars, what they cost, whom they protect, and the receipt of the charge."""
+
+    dataset: str
+    version: int
+    keys: tuple[Key, ...]
+    outputs: tuple[Output, ...]
+    measured: tuple[Measured, ...]
+    confidence: Fraction
+    guarantee: str
+    unit: str
+    columns_read: tuple[str, ...]
+    post_processing: tuple[str, ...]
+    receipt: dict[str, Any] = field(repr=False)
+    private: bool = True
+    library: str = ""
+    repeated: bool = field(default=False, compare=False)
+    untouched: Untouched | None = None
+    place: int = 0
+    """Which of the releases under one receipt it is: those of a batch have noise of their own each."""
+
+    def __len__(self) -> int:
+        return len(self.outputs[0].values)
+
+    def __iter__(self) -> Iterator[dict[str, Value | Answer]]:
+        """Rows as dictionaries: keys, then each answer beside its margin."""
+        columns: dict[str, tuple[Value | Answer, ...]] = {key.name: key.values for key in self.keys}
+        for output in self.outputs:
+            columns |= {output.name: output.values, output.name + MARGIN: output.margins}
+        for row in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, row, strict=True))
+
+    def __getitem__(self, name: str) -> tuple[Answer, ...]:
+        """The values of an output, by name; None where automatic bounds found nothing."""
+        return self._output(name).values
+
+    def margin(self, name: str) -> tuple[Answer, ...]:
+        """The margins of an output, by name."""
+        return self._output(name).margins
+
+    def value(self, name: str | None = None) -> Answer:
+        """The one value of a release without groups; None where automatic bounds found nothing."""
+        chosen = self.outputs[0].name if name is None else name
+        values = self[chosen]
+        if len(values) != 1:
+            raise ParameterError(
+                f"value() of a release with {len(values)} rows",
+                because="each key has its own" if values else "no key was kept",
+                instead=f"release[{chosen!r}]",
+            )
+        return values[0]
+
+    def to_arrow(self) -> pa.Table:
+        """Key columns, then each output beside its margin."""
+        columns = key_arrays(self.keys)
+        for output in self.outputs:
+            columns |= output_arrays(output)
+        return pa.table(columns)
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """The table as a pandas DataFrame; whole keys beside a missing one stay whole, as Int64."""
+        holed = {k.name: "Int64" for k in self.keys if k.type is ColumnType.INTEGER and None in k.values}
+        try:
+            frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
+        except ImportError:
+            raise _not_installed("pandas") from None
+        return frame.astype(holed)
+
+    def to_polars(self) -> "pl.DataFrame":
+        """The table as a Polars DataFrame."""
+        try:
+            import polars as pl  # noqa: PLC0415 - optional
+        except ImportError:
+            raise _not_installed("polars") from None
+        return pl.DataFrame(self.to_arrow())
+
+    def plot(self, name: str | None = None) -> "Picture":
+        """Values with error bars, a panel for each output or the named one (needs pip install "discreet[plots]")."""
+        drawn = self._drawn(name)
+        require_rows(range(len(self)), len(self), "a plot")
+        table = self.to_arrow()
+        label = None
+        if self.keys:
+            label = " / ".join(key.name for key in self.keys)
+            text = [
+                " / ".join(map(rendering.cell, row)) for row in zip(*(key.values for key in self.keys), strict=True)
+            ]
+            table = pa.table({label: text, **{n: table[n] for o in drawn for n in (o.name, o.name + MARGIN)}})
+        return plots.error_bars(
+            table,
+            key=label,
+            value=[output.name for output in drawn],
+            margin=[None if output.margin_of else output.name + MARGIN for output in drawn],
+            title=self._title(drawn),
+            label=drawn[0].name,
+            confidence=float(self.confidence),
+            whiskers=None if self.private else "NOT PRIVATE: exact; whiskers: the margin that a release would have",
+            caption=self.guarantee if self.private else None,
+            bare=next((f"margins are in {o.margin_of}: see the table" for o in drawn if o.margin_of), None),
+        )
+
+    def _drawn(self, name: str | None) -> tuple[Output, ...]:
+        """The named output, or all of them; the first alone where the lines of all would be too many to read."""
+        chosen = self.outputs if name is None else (self._output(name),)
+        found = tuple(output for output in chosen if output.is_found)
+        if chosen and not found:
+            raise UnsupportedError(
+                f"a plot of {', '.join(repr(output.name) for output in chosen)}",
+                because=NOTHING_FOUND,
+                instead=BOUNDS_INSTEAD,
+            )
+        return found if len(self) * len(found) <= plots.MOST_KEYS else found[:1]
+
+    def _title(self, drawn: tuple[Output, ...]) -> str:
+        what = ", ".join(f"{output.kind} {output.name!r}" for output in drawn)
+        rest = "" if len(drawn) == len(self.outputs) else f" ({len(drawn)} of {len(self.outputs)} outputs)"
+        lost = [output.name for output in self.outputs if not output.is_found]
+        rest += f", nothing found for {', '.join(lost)}" if lost else ""
+        return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
+
+    def to_json(self) -> dict[str, Any]:
+        """The release as plain data, in the published schema."""
+        return serialization.written(vars(self))
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Release":
+        """The release that `to_json` wrote."""
+        return cls(**serialization.read(data))
+
+    def save(self, path: str | Path) -> None:
+        """Write the release as JSON."""
+        other = _OTHER_FORMS.get(Path(path).suffix.lower())
+        if other is not None:
+            raise UnsupportedError(
+                f"save({str(path)!r})",
+                because="a release is saved as JSON, with its margins, its guarantee and its receipt",
+                instead=f"release.save({str(Path(path).with_suffix('.json'))!r}), or {other}({str(path)!r})",
+            )
+        Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Release":
+        """Read a release that `save` wrote."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raise ParameterError(
+                f"a release at {str(path)!r}",
+                because="no readable JSON is there",
+                instead="the path of a file that release.save(...) wrote",
+            ) from None
+        return cls.from_json(data)
+
+    def __str__(self) -> str:
+        head, rows = self._cells()
+        table = rendering.text_table(head, rows, len(self.keys))
+        return "\n".join([*self._stamp(), *table, *self._more(), *self._notes()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, rows = self._cells()
+        return rendering.card(self._stamp(), rendering.html_table(head, rows), (*self._more(), *self._notes()))
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The names of the columns, and the rows that are shown."""
+        head = [rendering.cell(name) for name in (*(k.name for k in self.keys), *(o.name for o in self.outputs))]
+        rows = [
+            [rendering.cell(key.values[i]) for key in self.keys] + [answered(output, i) for output in self.outputs]
+            for i in range(min(len(self), _SHOWN_ROWS))
+        ]
+        return head, rows
+
+    def _more(self) -> list[str]:
+        if not len(self):
+            return ["no key was kept"]
+        beyond = len(self) - _SHOWN_ROWS
+        return [f"... {beyond:,} more rows: release.to_pandas() has all"] if beyond > 0 else []
+
+    def _stamp(self) -> list[str]:
+        return rendering.stamp("exact answers", private=self.private)
+
+    def _notes(self) -> list[str]:
+        steps = self.post_processing[len(self.raw.post_processing) :]
+        return [
+            f"± holds {shown(100 * self.confidence)}% of the time, for the noise",
+            *self._unfound(),
+            *(f"changed  {step}; release.raw has what was released" for step in steps),
+            *rendering.spent(self.guarantee, self.receipt, repeated=self.repeated),
+        ]
+
+    def _unfound(self) -> list[str]:
+        names = [output.name for output in self.outputs if not output.is_found]
+        why = "too few rows were seen at this price; it cost what a number would have cost"
+        return [f"nothing  automatic bounds found nothing for {', '.join(names)}: {why}"] if names else []
+
+    def _output(self, name: str) -> Output:
+        return named(self.outputs, name)
+
+
+def _not_installed(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"to_{name}()", because=f"{name} is not installed", instead=f'pip install "discreet[{name}]", or to_arrow()'
+    )

@@ -1,0 +1,72 @@
+"""What is left of a budget and of an analyst's quota, with whom the budget protects and over what."""
+
+import html
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.accounting.filters import Budget, Cost
+from discreet.catalog.privacy_unit import Unit
+from discreet.catalog.time_slice import Slice
+from discreet.errors import public_class
+from discreet.exact import shown
+
+
+@public_class
+@dataclass(frozen=True)
+class Remaining:
+    """What is left of a budget, in its own terms, and of the quota of whoever asks, where they have one.
+
+    `epsilon` is left of the budget, `quota_epsilon` of the quota. As a number it is the largest epsilon that one more
+    query could ask for, which both have room for.
+    """
+
+    dataset: str
+    epsilon: Fraction
+    budget: Budget
+    unit: Unit
+    slice: Slice | None = None
+    analyst: str = ""
+    quota: Budget | None = None
+    quota_epsilon: Fraction | None = None
+    available: Fraction | None = None
+
+    def __str__(self) -> str:
+        rows = "" if self.slice is None else f", {self.slice.statement(self.unit)}"
+        return (
+            f"epsilon {shown(self.epsilon)} left of {self.budget}, for {self.unit}, "
+            f"over every question ever asked of {self.dataset!r}{rows}{self._quota()}"
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def __float__(self) -> float:
+        return float(self.epsilon if self.available is None else self.available)
+
+    def _quota(self) -> str:
+        if self.quota_epsilon is None:
+            return ""
+        return f"; epsilon {shown(self.quota_epsilon)} left of the quota of {self.analyst!r}, {self.quota}"
+
+
+def limited(known: Remaining, spent: Cost, analyst: str, quota: Budget | None, used: Cost) -> Remaining:
+    """The same for an analyst with a quota, of which so much is used."""
+    if quota is None:
+        return known
+    noises = (
+        (known.budget.laplace_left(spent), quota.laplace_left(used)),
+        (known.budget.gaussian_left(spent), quota.gaussian_left(used)),
+    )
+    return Remaining(
+        known.dataset,
+        known.epsilon,
+        known.budget,
+        known.unit,
+        known.slice,
+        analyst=analyst,
+        quota=quota,
+        quota_epsilon=quota.epsilon_left(used),
+        available=max(min(pair) for pair in noises),
+    )

@@ -1,0 +1,141 @@
+"""A release as plain data in a published schema, and back: what is saved, stored and sent."""
+
+import datetime as dt
+import json
+from fractions import Fraction
+from importlib import resources
+from typing import Any
+
+from discreet.catalog.catalog import ColumnType, Value
+from discreet.errors import ParameterError
+from discreet.release.values.columns import Key, Measured, Output, Untouched
+
+SCHEMA = "discreet.release/1"
+_SAME = ("guarantee", "unit", "receipt", "private", "library")
+_LISTS = ("columns_read", "post_processing")
+
+
+def written(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a release as plain data, in the published schema."""
+    untouched = fields["untouched"]
+    return {
+        "schema": SCHEMA,
+        "library": fields["library"],
+        "private": fields["private"],
+        "dataset": {"name": fields["dataset"], "version": fields["version"]},
+        "guarantee": fields["guarantee"],
+        "unit": fields["unit"],
+        "confidence": _text(fields["confidence"]),
+        "keys": [_written_key(key) for key in fields["keys"]],
+        "outputs": [_written_output(output) for output in fields["outputs"]],
+        "measured": [_said(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
+        "columns_read": list(fields["columns_read"]),
+        "post_processing": list(fields["post_processing"]),
+        "receipt": fields["receipt"],
+        **({"raw": _written_raw(untouched)} if untouched else {}),
+        **({"place": fields["place"]} if fields["place"] else {}),
+    }
+
+
+def read(data: Any) -> dict[str, Any]:
+    """The fields of a release, from the plain data that `written` made; anything else is refused."""
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMA:
+        raise ParameterError(
+            f"a release of schema {found!r}",
+            because=f"this version reads {SCHEMA}",
+            instead="a file that release.save(...) wrote, or a newer version of discreet",
+        )
+    try:
+        return _fields(data)
+    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+        raise ParameterError(
+            "a release that is damaged",
+            because=f"it does not have the shape of {SCHEMA}",
+            instead="the file as release.save(...) wrote it",
+        ) from None
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a saved release."""
+    text = resources.files("discreet.release").joinpath("schemas/release-1.json").read_text(encoding="utf-8")
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def _written_key(key: Key) -> dict[str, Any]:
+    return {"name": key.name, "type": str(key.type), "values": [_plain(value) for value in key.values]}
+
+
+def _written_output(output: Output) -> dict[str, Any]:
+    factors = {side: getattr(output, side) for side in ("parts", "over") if getattr(output, side)}
+    return {
+        **_said(output),
+        "values": list(output.values),
+        "margins": list(output.margins),
+        **{side: [[place, _text(factor)] for place, factor in pairs] for side, pairs in factors.items()},
+        **({} if output.bounds is None else {"bounds": [_text(bound) for bound in output.bounds]}),
+    }
+
+
+def _written_raw(untouched: Untouched) -> dict[str, Any]:
+    outputs = [_written_output(output) for output in untouched.outputs]
+    return {"outputs": outputs, "post_processing": list(untouched.post_processing)}
+
+
+def _said(part: Output | Measured) -> dict[str, Any]:
+    """The fields of a part that say something: words that are empty and facts that are open are left out."""
+    return {name: value for name, value in vars(part).items() if value not in ("", (), None)}
+
+
+def _text(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def _plain(value: Value) -> str | int | bool | None:
+    return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
+
+
+def _fields(data: dict[str, Any]) -> dict[str, Any]:
+    raw = data.get("raw")
+    fields = {name: data[name] for name in _SAME} | {name: tuple(data[name]) for name in _LISTS}
+    fields |= {
+        "dataset": data["dataset"]["name"],
+        "version": data["dataset"]["version"],
+        "keys": tuple(_key(key) for key in data["keys"]),
+        "outputs": tuple(_output(output) for output in data["outputs"]),
+        "measured": tuple(
+            Measured(**m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"])}) for m in data["measured"]
+        ),
+        "confidence": Fraction(data["confidence"]),
+        "place": int(data.get("place", 0)),
+        "untouched": raw and Untouched(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
+    }
+    _check(fields)
+    return fields
+
+
+def _check(fields: dict[str, Any]) -> None:
+    outputs = [*fields["outputs"], *(fields["untouched"].outputs if fields["untouched"] else ())]
+    columns = [k.values for k in fields["keys"]] + [c for o in outputs for c in (o.values, o.margins)]
+    if len({len(column) for column in (*columns, *(m.steps for m in fields["measured"] if not m.places))}) != 1:
+        raise ValueError("columns of different lengths")
+    if any(not 0 <= place < len(fields["measured"]) for o in outputs for place, _ in (*o.parts, *o.over)):
+        raise ValueError("an output that is read off nothing")
+
+
+def _output(data: dict[str, Any]) -> Output:
+    bounds = data.get("bounds")
+    read_off = {
+        side: tuple((int(place), Fraction(factor)) for place, factor in data.get(side, ()))
+        for side in ("parts", "over")
+    }
+    known: dict[str, Any] = {"bounds": bounds and (Fraction(bounds[0]), Fraction(bounds[1]))}
+    return Output(**data | {side: tuple(data[side]) for side in ("values", "margins")} | read_off | known)
+
+
+def _key(data: dict[str, Any]) -> Key:
+    kind = ColumnType(data["type"])
+    parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
+    values = tuple(parse(v) if parse and v is not None else v for v in data["values"])
+    return Key(data["name"], kind, values)

@@ -1,0 +1,90 @@
+"""Small tables and the notes under them, as text for a terminal and as HTML in which everything is escaped."""
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from discreet.catalog.catalog import Value
+
+Figure = int | float
+Row = Sequence[str]
+
+_SMALLEST_MARGIN = 1e-9
+
+
+def text_table(head: Row, rows: Sequence[Row], text_columns: int) -> list[str]:
+    """Lines with columns side by side: the first so many to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [_line(row, widths, text_columns) for row in (head, *rows)]
+
+
+def html_table(head: Row, rows: Iterable[Row], text_columns: int = 0) -> str:
+    """The same for a browser and for screen readers: the first so many cells of each row are its headings."""
+    cells = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    body = "".join(f"<tr>{_html_cells(row, text_columns)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def card(stamp: Sequence[str], body: str, notes: Iterable[str]) -> str:
+    """HTML of an answer: its stamp, what it says (already HTML), and the notes under it."""
+    stamped = "".join(f"<strong>{html.escape(text)}</strong>" for text in stamp)
+    under = "".join(f"<div>{html.escape(note)}</div>" for note in notes)
+    return f"<div>{stamped}{body}<small>{under}</small></div>"
+
+
+def stamp(what: str, *, private: bool) -> list[str]:
+    """The words over an answer of dp.testing, such as 'exact answers'; none over a private one."""
+    return [] if private else [f"NOT PRIVATE: {what} from dp.testing, for tests only"]
+
+
+def spent(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:
+    """The notes that every answer ends with: what was spent, whether it was stored, its receipt."""
+    known = str(receipt.get("hash", ""))[:12]
+    return [
+        f"spent    {guarantee}",
+        *(_repeat(receipt) if repeated else []),
+        *([f"receipt  {known}"] if known else []),
+    ]
+
+
+def _repeat(receipt: Mapping[str, Any]) -> list[str]:
+    """That an answer is a stored one, from when, and how an owner asks anew about data that was corrected since."""
+    when, version = str(receipt.get("time", ""))[:16].replace("T", " "), receipt.get("version")
+    lines = [f"repeat   this question was answered before{f', on {when} UTC' * bool(when)}; the stored answer is free"]
+    if isinstance(version, int):
+        lines.append(
+            f"repeat   data that was corrected since is not in it: dp.protect(..., version={version + 1}) answers from "
+            "it, charged to the same budget"
+        )
+    return lines
+
+
+def cell(value: Value) -> str:
+    """A key as text on one line: what cannot be seen is written as its code."""
+    text = "(missing)" if value is None else str(value)
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def figure(value: Figure, margin: Figure) -> str:
+    """A number with as many decimals as its margin makes meaningful."""
+    if isinstance(value, int) and isinstance(margin, int):
+        return f"{value:,}"
+    if not margin or not _SMALLEST_MARGIN <= margin < float("inf"):
+        return f"{value:,.6g}"
+    decimals = 0
+    while margin * 10**decimals < 10:
+        decimals += 1
+    return f"{value:,.{decimals}f}"
+
+
+def _line(cells: Row, widths: Sequence[int], text_columns: int) -> str:
+    padded = [
+        text.ljust(width) if i < text_columns else text.rjust(width)
+        for i, (text, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _html_cells(row: Row, text_columns: int) -> str:
+    heads = "".join(f'<th scope="row">{html.escape(text)}</th>' for text in row[:text_columns])
+    return heads + "".join(f"<td>{html.escape(text)}</td>" for text in row[text_columns:])

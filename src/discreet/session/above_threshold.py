@@ -1,0 +1,136 @@
+"""An open watch: which of many questions are above a threshold, charged as a whole before the first is read.
+
+with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch:
+    for ward in wards:
+        if watch.ask(visits.where(visits.ward == ward).agg(n=dp.count())):
+            print(ward)
+
+What a watch tells is kept by its noise on the threshold, which dies with the process: a watch that ended by a crash
+cannot be gone on with, and what it cost stays spent.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.catalog.catalog import Value
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.mechanisms.threshold import Above, Below
+from discreet.plan.fingerprint import Question
+from discreet.planner.queries.sparse_vector import WatchedPlan, WatchPlan, analyze_watched
+from discreet.query.frame import Query
+from discreet.session.arguments import asked_query
+from discreet.session.interactive import Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.session.pipeline import Gate
+
+Reply = Above | Below
+Scalar = int | Fraction
+
+
+class Stream(Protocol):
+    """What holds answers against a threshold."""
+
+    @property
+    def left(self) -> int:
+        """How many more may be above."""
+
+    def ask_many(self, values: "Sequence[Scalar]") -> list[Reply]:
+        """Whether each is above, until the last that may be."""
+
+    def close(self) -> None:
+        """Forget the noise."""
+
+
+@public_class
+class Watch(Opening):
+    """A threshold that questions are held against; `with session.watch(...) as watch`. Threads may share it."""
+
+    def __init__(self, gate: "Gate", asked: WatchPlan, question: Question) -> None:
+        super().__init__(gate, asked, question)
+        self._plan = asked
+        self._asked = 0
+        self._above: list[int] = []
+
+    @property
+    def left(self) -> int:
+        """How many more answers may be above before the watch ends."""
+        return self._plan.mechanism.answers - len(self._above)
+
+    @property
+    def asked(self) -> int:
+        """How many questions were answered."""
+        return self._asked
+
+    def accuracy(self, questions: int, confidence: float = 0.95) -> Scalar:
+        """How far from the threshold an answer may be and still be told wrong, over so many questions together."""
+        return self._plan.mechanism.accuracy(questions, 1 - Fraction(str(confidence)))
+
+    def margin(self, confidence: float = 0.95) -> Scalar:
+        """How far the noise goes in an answer that is shown, `with_answers`."""
+        return self._plan.mechanism.margin(confidence)
+
+    @short_traceback
+    def check(self, query: Query) -> None:
+        """Refuse now what `ask` would refuse; free, and before the watch is opened too."""
+        self._gate._prepared(self._analyzed(query))  # noqa: SLF001
+
+    @short_traceback
+    def ask(self, query: Query) -> Reply | dict[Any, Reply]:
+        """Whether the answer is above the threshold, with noise; by groups, for each key until the watch ends."""
+        with self._lock:
+            stream: Stream = self._still_open()
+            asked = self._analyzed(query)
+            replies = self._replies(asked, stream)
+            if not self.left:
+                self._end()
+        if not asked.pushdown.keys.columns:
+            return replies[0]
+        return dict(zip(map(_key, asked.pushdown.keys.rows), replies, strict=False))
+
+    def __repr__(self) -> str:
+        state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
+        said = f"{self._asked:,} asked, {len(self._above):,} above, {self.left:,} left"
+        stamp = "" if self._gate._is_private else "NOT PRIVATE "  # noqa: SLF001
+        return f"{stamp}watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
+
+    def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
+        return self._gate._stream(self._plan.mechanism)  # noqa: SLF001
+
+    def _analyzed(self, query: object) -> WatchedPlan:
+        if not isinstance(query, Query):
+            raise ParameterError(
+                f"a question of type {type(query).__name__}",
+                because="a watch is asked aggregates",
+                instead='watch.ask(dp.table("visits").agg(n=dp.count()))',
+            )
+        return analyze_watched(asked_query(query).plan, self._gate._catalog, self._plan)  # noqa: SLF001
+
+    def _still_open(self) -> Stream:
+        if self._stream is None:
+            raise self._not_open("a watch that is not open" if self.left else "a watch that has given all its answers")
+        stream: Stream = self._stream
+        return stream
+
+    def _replies(self, asked: WatchedPlan, stream: Stream) -> list[Reply]:
+        """Read and compare."""
+        prepared = self._gate._prepared(asked)  # noqa: SLF001
+
+        def compared() -> list[Reply]:
+            (steps,) = self._gate._exact(asked.dataset, prepared)  # noqa: SLF001
+            return stream.ask_many([step * asked.grid for step in steps])
+
+        replies = self._read(compared)
+        self._above += [self._asked + place for place, reply in enumerate(replies) if reply]
+        self._asked += len(replies)
+        return replies
+
+    def _told(self) -> Mapping[str, Any]:
+        return {"asked": self._asked, "above": self._above, "guarantee": self.guarantee}
+
+
+def _key(row: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+    return row[0] if len(row) == 1 else row

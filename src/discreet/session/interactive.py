@@ -1,0 +1,136 @@
+"""What is opened, charged as a whole, asked for a while and closed: a watch, a stream of ranges.
+
+Its noise dies with the process: what ended by a crash cannot be gone on with, and what it cost stays spent.
+"""
+
+import json
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from threading import Lock
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+from discreet.errors import BudgetError, Failure, UnsupportedError, public_class, short_traceback
+from discreet.ledger import Receipt, SupersededError, Turn
+from discreet.plan.fingerprint import Question
+from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner.queries.private_plan import guarantee
+from discreet.planner.queries.sparse_vector import WatchPlan
+
+if TYPE_CHECKING:
+    from discreet.session.pipeline import Gate
+
+log = logging.getLogger("discreet")
+
+Read = TypeVar("Read")
+
+
+@public_class
+class Opening(ABC):
+    """Something that holds noise of its own while it is open. Threads may share it."""
+
+    what = "watch"
+    example = "with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch: ..."
+
+    def __init__(self, gate: "Gate", asked: WatchPlan | StreamPlan, question: Question) -> None:
+        self._gate, self._asked_for, self._question = gate, asked, question
+        self._lock, self._stack = Lock(), ExitStack()
+        self._turn: Turn | None = None
+        self._stream: Any = None
+
+    @property
+    def guarantee(self) -> str:
+        """What all answers together reveal, in words."""
+        rest = ", however many questions it is asked"
+        return guarantee(self._asked_for, f"this {self.what} of", self._asked_for.version, rest=rest)
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """The receipt of the charge, once it is open."""
+        return None if self._turn is None else self._turn.receipt
+
+    @short_traceback
+    def __enter__(self) -> Self:
+        if self._turn is not None:
+            raise self._not_open(f"a {self.what} that was opened before")
+        ready = self._ready()
+        self._turn = self._gate._opened(self._asked_for, self._question, ready)  # noqa: SLF001 - the gate's own verb
+        try:
+            self._stack.enter_context(self._gate.ledger.holding(self._turn))
+            self._stream = self._begin(ready)
+        except BaseException as error:
+            self._fail(type(error).__name__)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it; what it cost stays spent."""
+        with self._lock:
+            self._end()
+
+    def __reduce__(self) -> NoReturn:
+        raise UnsupportedError(
+            f"a copy of a {self.what}",
+            because="a copy with the same secret noise would tell more than was charged for",
+            instead=f"{self.example.split(':')[0]}: ..., which is charged on its own",
+        )
+
+    def _ready(self) -> Any:
+        """What is bound before the charge, without reading a row."""
+        return None
+
+    @abstractmethod
+    def _begin(self, ready: Any) -> Any:
+        """What holds the noise."""
+
+    @abstractmethod
+    def _told(self) -> Mapping[str, Any]:
+        """What was told, and nothing else, for the ledger."""
+
+    def _read(self, work: Callable[[], Read]) -> Read:
+        """Read and compare; whatever fails from here on, an exit included, says one sentence and ends it."""
+        try:
+            return work()
+        except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
+            code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
+        self._fail(code)
+        if is_interrupt:
+            raise KeyboardInterrupt(f"stopped; the charge of the {self.what} stands")
+        raise Failure
+
+    def _fail(self, code: str) -> None:
+        turn = self._turn
+        self._forget()
+        if turn is not None:
+            self._gate._forfeit(turn, code)  # noqa: SLF001
+            log.error("a %s failed after its charge: class %s, receipt %s", self.what, code, turn.receipt.id)
+
+    def _end(self) -> None:
+        """Keep in the ledger what was told."""
+        if self._stream is None or self._turn is None:
+            return
+        self._forget()
+        try:
+            self._gate.ledger.answer(self._turn, json.dumps(self._told()).encode())
+        except SupersededError:  # its lease ran out while the process slept: the charge stands, what was told is told
+            log.warning("what a %s told could not be recorded, receipt %s", self.what, self._turn.receipt.id)
+
+    def _forget(self) -> None:
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
+        self._stack.close()
+
+    def _not_open(self, what: str) -> BudgetError:
+        return BudgetError(
+            what,
+            because="it is charged when it is opened, and answers until so many were told",
+            instead=f"{self.example}, which is charged anew",
+        )

@@ -1,0 +1,97 @@
+"""Of each unit no more rows than its caps allow, chosen by its own rows alone."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb as driver
+import pytest
+
+from discreet.catalog.catalog import ColumnType
+from discreet.catalog.privacy_unit import Caps
+from discreet.engines.backends import duckdb, sqlite
+from discreet.engines.backends.postgres import engine
+from discreet.engines.backends.spark import engine as spark
+from discreet.engines.sql import contribution_bounding
+from discreet.engines.sql.dialect import Stored
+from discreet.plan.physical import Apply, Constant, MissingUnits, Read, Scan
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "sql"
+DIALECTS = {"duckdb": duckdb.DIALECT, "postgres": engine.DIALECT, "spark": spark.DIALECT, "sqlite": sqlite.DIALECT}
+DIALECT = duckdb.DIALECT
+
+
+def _scan(unit: tuple[str, ...], missing: MissingUnits, columns: str = "abx") -> Scan:
+    reads = tuple(Read(name, ColumnType.TEXT) for name in columns)
+    return Scan("t", 1, reads, unit, missing, 3)
+
+
+def _owner(unit: tuple[str, ...], missing: MissingUnits) -> tuple[str, ...]:
+    return contribution_bounding.owner(_scan(unit, missing), DIALECT)
+
+
+def test_a_unit_is_named_by_its_columns_and_rows_without_one_are_nobodys_or_one_units():
+    assert _owner(("a",), MissingUnits.DROP) == ('"a"',)
+    assert _owner(("a",), MissingUnits.ONE_UNIT) == ('"a"',)
+    assert _owner(("a", "b"), MissingUnits.DROP) == ('"a"', '"b"')
+    whole = 'CASE WHEN "a" IS NOT NULL AND "b" IS NOT NULL THEN'
+    assert _owner(("a", "b"), MissingUnits.ONE_UNIT) == (f'{whole} "a" END', f'{whole} "b" END')
+
+
+@pytest.mark.pitfall("A15")
+@pytest.mark.parametrize(
+    ("unit", "missing", "tie_break"),
+    [
+        (("a",), MissingUnits.DROP, '"b" NULLS LAST, "x" NULLS LAST'),
+        (("a", "b"), MissingUnits.DROP, '"x" NULLS LAST'),
+        (("a", "b"), MissingUnits.ONE_UNIT, '"a" NULLS LAST, "b" NULLS LAST, "x" NULLS LAST'),
+    ],
+)
+def test_the_tie_break_holds_every_column_in_which_rows_of_one_unit_can_differ(unit, missing, tie_break):
+    place = contribution_bounding.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
+    assert contribution_bounding.capped(_scan(unit, missing), place, DIALECT).count(f", 7::UBIGINT), {tie_break})") == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "missing", "condition"),
+    [
+        (("a",), MissingUnits.DROP, '"a" IS NOT NULL AND ("x" = \'new\')'),
+        (("a",), MissingUnits.ONE_UNIT, "(\"x\" = 'new')"),
+        ((), MissingUnits.DROP, "(\"x\" = 'new')"),
+    ],
+)
+def test_rows_outside_the_slice_are_gone_directly_above_the_source(unit, missing, condition):
+    is_new = Apply("eq", (Read("x", ColumnType.TEXT), Constant("new", ColumnType.TEXT)), ColumnType.BOOLEAN)
+    place = contribution_bounding.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
+    scan = replace(_scan(unit, missing), within=is_new, max_rows=3 if unit else None)
+    scanned = f'(SELECT "a" AS "a", "b" AS "b", "x" AS "x" FROM source) AS scanned WHERE {condition}'
+    assert contribution_bounding.scanned(scan, place, DIALECT) == f"SELECT * FROM {scanned}"
+    assert scanned in contribution_bounding.capped(scan, place, DIALECT)
+
+
+def test_without_caps_the_rows_are_left_as_they_are():
+    scan = _scan(("a",), MissingUnits.DROP)
+    assert contribution_bounding.within_groups(scan, Caps(), "SELECT 1", 7, DIALECT) == "SELECT 1"
+    assert contribution_bounding.within_groups(scan, Caps(max_groups=2), "SELECT 1", 7, DIALECT) == "SELECT 1"
+
+
+@pytest.mark.parametrize("hashed", ["hash(0)", "{1} % 3", "hash({0})"])
+def test_rows_ranked_by_hash_first_are_those_ranked_by_hash_and_columns(hashed):
+    """Whatever ties: all rows of a unit, rows of one remainder, or only rows that are the same."""
+    rows = (
+        "(SELECT (i * i) % 17 AS id, ('w' || (i % 5)) AS ward, CASE WHEN i % 7 > 0 THEN (i % 11) / 2.0 END AS cost "
+        "FROM range(600) AS r(i))"
+    )
+    reads = (Read("id", ColumnType.INTEGER), Read("ward", ColumnType.TEXT), Read("cost", ColumnType.REAL))
+    stored = {"id": Stored.INTEGER, "ward": Stored.TEXT, "cost": Stored.REAL}
+    scan = Scan("visits", 1, reads, ("id",), MissingUnits.DROP, 4)
+    own = replace(DIALECT, keyed_hash=lambda columns, _: hashed.format(", ".join(columns), 'ascii(right("ward", 1))'))
+    by_both, by_hash = (
+        contribution_bounding.capped(
+            scan, contribution_bounding.Place(rows, stored, 7, DIALECT.reads), replace(own, ranks_by_hash=first)
+        )
+        for first in (False, True)
+    )
+    kept, same = (sorted(driver.execute(sql).fetchall(), key=repr) for sql in (by_both, by_hash))
+    assert ("rank()" in by_hash, "rank()" in by_both) == (True, False)
+    assert kept == same
+    assert len(kept) > 4

@@ -1,0 +1,79 @@
+import hashlib
+from dataclasses import fields, replace
+
+import pytest
+
+from discreet.accounting.filters import Cost
+from discreet.ledger.records.chain import GENESIS, Kind, Link, columns_of, link_of
+
+LINK = Link(
+    dataset="visits",
+    sequence=2,
+    kind=Kind.RESERVED,
+    time="2026-01-01T00:00:00.000000+00:00",
+    version=1,
+    previous=GENESIS,
+    library="0.1.0",
+    cost=Cost(10, 20, 30),
+    analyst="ann",
+    event="{}",
+    question="ab",
+    request="r",
+    reservation=1,
+    digest="cd",
+    detail="{}",
+)
+
+
+def test_the_hash_of_a_link_never_changes():
+    text = (
+        '{"analyst":"ann","cost":[10,20,30],"dataset":"visits","detail":"{}","digest":"cd","event":"{}",'
+        '"format":"discreet.ledger/1","kind":"RESERVED","library":"0.1.0","previous":"%s","question":"ab",'
+        '"request":"r","reservation":1,"sequence":2,"time":"2026-01-01T00:00:00.000000+00:00","version":1}'
+    )
+    assert LINK.hash == hashlib.sha256((text % GENESIS).encode()).hexdigest()
+    assert LINK.hash == "16a7c8f9c1d577c3876a21a901bad184d18fdf6d7f29ed57729238cfe4bc172f"
+
+
+@pytest.mark.parametrize("column", [f.name for f in fields(Link) if f.name != "cost"])
+def test_the_hash_covers_every_column(column):
+    value = getattr(LINK, column)
+    other = value + 1 if isinstance(value, int) else f"{value}x"
+    assert replace(LINK, **{column: other}).hash != LINK.hash
+
+
+@pytest.mark.parametrize(
+    "cost", [Cost(None, 20, 30), Cost(11, 20, 30), Cost(10, 21, 30), Cost(10, 20, 31), Cost(20, 10, 30)]
+)
+def test_the_hash_covers_every_part_of_the_cost(cost):
+    assert replace(LINK, cost=cost).hash != LINK.hash
+
+
+@pytest.mark.parametrize("column", ["analyst", "event", "question", "request", "reservation", "digest", "detail"])
+def test_nothing_and_empty_are_told_apart(column):
+    assert replace(LINK, **{column: None}).hash != replace(LINK, **{column: ""}).hash
+
+
+def test_text_cannot_move_from_one_column_to_the_next():
+    assert replace(LINK, analyst="ann,", question="b").hash != replace(LINK, analyst="ann", question=",b").hash
+
+
+def test_a_link_comes_back_from_its_columns():
+    assert link_of(columns_of(LINK)) == LINK
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"analyst": 'a","previous":"x","sequence":0,', "request": ',"sequence":0,', "event": '{"previous":"0"}'},
+        {"analyst": "a\\", "question": '","previous":"', "dataset": "Größe \u2603", "reservation": None},
+        {"cost": Cost(None, 0, 0), "detail": f',"previous":"{GENESIS}"', "library": '"'},
+    ],
+)
+def test_a_hash_can_be_made_from_the_text_around_a_place_that_is_learned_later(change):
+    link = replace(LINK, sequence=0, **change)
+    before, between, after = link.around()
+    placed = replace(link, sequence=17, previous="ab" * 32)
+    assert f"{before}{placed.previous}{between}{placed.sequence}{after}" == placed.text
+    assert hashlib.sha256(placed.text.encode()).hexdigest() == placed.hash

@@ -1,0 +1,24 @@
+"""Every kind of question finds its analysis."""
+
+import pytest
+
+import discreet as dp
+from discreet.catalog.catalog import Catalog
+from discreet.errors import TypeMismatchError
+from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.registry import planned
+
+COLUMNS = {"id": {"type": "text"}, "age": {"type": "integer", "bounds": [0, 120]}}
+CATALOG = Catalog.model_validate({"tables": {"visits": {"columns": COLUMNS, "privacy_unit": "id", "max_rows": 2}}})
+
+
+def test_counts_sums_and_means_are_private_plans():
+    query = dp.table("visits").agg(n=dp.count(), total=dp.sum("age"), average=dp.mean("age"))
+    assert isinstance(planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1), PrivatePlan)
+
+
+@pytest.mark.parametrize("query", [dp.table("visits").histogram("id", bins=["a"])])
+def test_a_histogram_of_text_is_refused_with_groups(query):
+    with pytest.raises(TypeMismatchError, match="a histogram of 'id'") as caught:
+        planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1)
+    assert caught.value.instead.startswith('group_by("id").agg(n=dp.count())')

@@ -1,0 +1,53 @@
+"""What is left is never said without the promise, the unit, and what it spans."""
+
+import html
+from fractions import Fraction
+
+import pytest
+
+from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.catalog.privacy_unit import unit_of
+from discreet.catalog.time_slice import Slice
+from discreet.release.remaining import Remaining, limited
+
+HALF = Cost(5 * 10**11, 125 * 10**12, 0)
+LEFT = ("visits", Fraction(3, 2), Budget(epsilon=2), unit_of("patient_id"))
+
+
+def test_what_is_left_is_said_with_its_promise_its_unit_and_its_span():
+    assert (
+        str(Remaining(*LEFT))
+        == repr(Remaining(*LEFT))
+        == (
+            "epsilon 1.5 left of epsilon 2, for one patient_id, added or removed, "
+            "over every question ever asked of 'visits'"
+        )
+    )
+    assert float(Remaining(*LEFT)) == pytest.approx(1.5)
+
+
+def test_what_is_left_of_a_slice_says_which_rows_and_that_promises_add_up():
+    part = Slice("visited", "2026-10-01", "2026-11-01", of="visits")
+    assert str(Remaining(*LEFT, part)) == (
+        f"{Remaining(*LEFT)}, the rows of 'visits' from 2026-10-01 until before 2026-11-01 by 'visited'; "
+        "one patient_id in several slices is protected by each promise, and over all of them by their sum"
+    )
+
+
+def test_what_is_left_of_a_quota_stands_beside_what_is_left_of_the_budget():
+    left = limited(Remaining(*LEFT), HALF, "ann", Budget(epsilon=Fraction(3, 4)), HALF)
+    assert str(left) == f"{Remaining(*LEFT)}; epsilon 0.25 left of the quota of 'ann', epsilon 0.75"
+    assert left._repr_html_() == f"<pre>{html.escape(str(left))}</pre>"
+    assert (left.epsilon, left.quota_epsilon, float(left)) == (Fraction(3, 2), Fraction(1, 4), 0.25)
+    assert limited(Remaining(*LEFT), HALF, "ann", None, HALF) == Remaining(*LEFT)
+
+
+def test_as_a_number_it_is_an_epsilon_that_both_have_room_for_with_one_kind_of_noise():
+    budget = quota = Budget(epsilon=2, delta=1e-9)
+    known = Remaining("visits", budget.epsilon_left(NOTHING), budget, LEFT[3])
+    used = Cost(None, quota.caps().rho // 2, 0)
+    left = limited(known, NOTHING, "ann", quota, used)
+    assert left.available == max(
+        min(budget.laplace_left(NOTHING), quota.laplace_left(used)),
+        min(budget.gaussian_left(NOTHING), quota.gaussian_left(used)),
+    )

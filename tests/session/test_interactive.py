@@ -1,0 +1,27 @@
+"""What is opened belongs to one process, once; test_above_threshold.py and test_online_ranges.py ask the rest."""
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import BudgetError
+
+T = dp.table("t")
+
+
+@pytest.mark.parametrize("verb", ["watch", "stream"])
+def test_it_is_opened_once_and_says_what_all_of_it_reveals(verb):
+    rows = pa.table({"id": [1, 2, 3], "x": [1, 2, 3]})
+    with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=2)) as session:
+        made = (
+            session.watch(threshold=30, epsilon=0.5)
+            if verb == "watch"
+            else session.stream(T, "x", edges=[0, 2, 4], total=3, threshold=9, epsilon=0.5)
+        )
+        assert made.receipt is None
+        with made as opened:
+            assert opened.receipt is not None
+            assert f"this {verb} of 't', version 1, however many questions it is asked" in opened.guarantee
+        with pytest.raises(BudgetError, match="opened before"), made:
+            pass
+        assert float(session.remaining()) == 1.5

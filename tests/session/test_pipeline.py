@@ -1,0 +1,205 @@
+"""Every verb goes through one gate: nothing is read before the charge, and nothing through a session that is gone."""
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import Failure, ParameterError, SourceError
+from discreet.sandbox import Limits
+from discreet.session.session import table_name
+
+T = dp.table("t")
+ROWS = pa.table({"id": list(range(50)), "x": [i % 5 for i in range(50)]})
+COUNT = T.agg(n=dp.count())
+LIMITS = Limits(seconds=2, workers=1, constant_time=False)
+
+
+def how_many(table):
+    return table.num_rows
+
+
+def watched(session, **words):
+    with session.watch(threshold=10**6, epsilon=0.1) as watch:
+        return watch.ask(COUNT)
+
+
+VERBS = {
+    "release": lambda s, **words: s.release(COUNT, epsilon=0.1, **words),
+    "select": lambda s, **words: s.select(range(5), dp.score(T, by="x"), epsilon=0.1, **words),
+    "watch": watched,
+    "smooth": lambda s, **words: s.smooth(T.agg(m=dp.median("x", bounds=(0, 5))), epsilon=0.1, **words),
+    "sample": lambda s, **words: s.sample(
+        T, how_many, columns=["x"], chunks=2, bounds=(0, 50), epsilon=0.1, limits=LIMITS, **words
+    ),
+}
+
+
+@pytest.fixture
+def session():
+    with dp.protect(ROWS, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=1)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.guarantee("every verb is charged before anything is read")
+def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sentence(session, verb, monkeypatch):
+    engine = session._engines["t"]
+    spent = []
+
+    def reading(*_):
+        spent.append(float(session.remaining()))
+        raise ValueError("alice, HIV+")
+
+    monkeypatch.setattr(engine, "run", reading)
+    monkeypatch.setattr(engine, "chunks", reading)
+    with pytest.raises(Failure) as failed:
+        VERBS[verb](session)
+    assert str(failed.value) == dp.errors.FAILURE
+    assert failed.value.__cause__ is failed.value.__context__ is None
+    assert spent == [pytest.approx(0.9)]
+    assert float(session.remaining()) == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_session_that_was_closed_refuses_and_charges_nothing(session, verb):
+    session.close()
+    with pytest.raises(SourceError, match="engine is gone"):
+        VERBS[verb](session)
+    assert float(session.remaining()) == 1
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name != "watch"])
+def test_a_repeat_is_free_a_fresh_one_is_not_and_a_request_is_charged_once(session, verb):
+    first = VERBS[verb](session)
+    again = VERBS[verb](session)
+    assert (first.repeated, again.repeated) == (False, True)
+    assert first.receipt == again.receipt
+    VERBS[verb](session, fresh=True, request="mine")
+    VERBS[verb](session, fresh=True, request="mine")
+    assert float(session.remaining()) == pytest.approx(0.8)
+    with pytest.raises(ParameterError, match="fresh"):
+        VERBS[verb](session, fresh="yes")
+
+
+def test_the_table_of_a_query_is_the_one_at_the_bottom_of_its_chain():
+    assert table_name(T.where(T.x > 1).derive(y=T.x * 2).agg(n=dp.count())) == "t"
+
+
+JOINED = dp.Catalog.parse("""
+tables:
+  visits:
+    privacy_unit: p
+    max_rows: 2
+    version: 2
+    budget: {epsilon: 1}
+    columns: {p: {type: integer}, v: {type: integer}, w: {type: text}}
+  notes:
+    privacy_unit: {through: visits, on: v}
+    max_rows: 2
+    budget: {epsilon: 0.25}
+    columns: {v: {type: integer}, k: {type: integer}}
+  wards:
+    public: true
+    columns: {w: {type: text}, beds: {type: integer, bounds: [0, 9]}}
+""")
+TABLES = {
+    "visits": pa.table({"p": [1, 1, 2, 3], "v": [1, 2, 3, 4], "w": ["a", "b", "a", "c"]}),
+    "notes": pa.table({"v": [1, 1, 2, 3, 9], "k": [1, 2, 3, 4, 5]}),
+    "wards": pa.table({"w": ["a", "b", "b"], "beds": [1, 2, 3]}),
+}
+VISITS, NOTES, WARDS = map(dp.table, ("visits", "notes", "wards"))
+
+
+@pytest.fixture
+def joined():
+    with dp.Session(JOINED, sources=TABLES) as opened:
+        yield opened
+
+
+def _left(session: dp.Session) -> dict[str, float]:
+    return {name: float(session.remaining(name)) for name in ("visits", "notes")}
+
+
+def test_a_join_charges_every_protected_table_that_it_reads_and_no_public_one(joined):
+    joined.release(VISITS.join(WARDS, on="w").agg(n=dp.count()), epsilon=0.125)
+    assert _left(joined) == {"visits": 0.875, "notes": 0.25}
+    release = joined.release(NOTES.agg(n=dp.count()), epsilon=0.125)
+    assert _left(joined) == {"visits": 0.75, "notes": 0.125}
+    assert release.dataset == release.receipt["dataset"] == "notes"
+    assert "'notes', version 1, and 'visits', version 2" in release.guarantee
+    assert release.columns_read == ("notes.v", "visits.p", "visits.v")
+
+
+def test_all_tables_of_a_join_are_charged_or_none(joined):
+    with pytest.raises(dp.errors.BudgetError):
+        joined.release(NOTES.agg(n=dp.count()), epsilon=0.5)
+    assert _left(joined) == {"visits": 1.0, "notes": 0.25}
+
+
+def test_explaining_a_join_says_whom_it_is_charged_to_and_whether_all_have_room(joined):
+    told = joined.explain(NOTES.agg(n=dp.count()), epsilon=0.25)
+    assert told.fits
+    assert "of 'notes' and 'visits' each" in str(told)
+    joined.release(VISITS.agg(n=dp.count()), epsilon=0.875)
+    assert not joined.explain(NOTES.agg(n=dp.count()), epsilon=0.25).fits
+
+
+def test_a_join_that_was_asked_before_is_answered_from_the_ledger_at_no_cost(joined):
+    query = NOTES.join(VISITS, on="v").where(VISITS.w == "a").agg(n=dp.count())
+    first = joined.release(query, epsilon=0.125)
+    again = joined.release(query, epsilon=0.125)
+    assert again.repeated
+    assert again.to_arrow() == first.to_arrow()
+    assert _left(joined) == {"visits": 0.875, "notes": 0.125}
+
+
+def test_a_batch_charges_the_tables_of_all_its_questions(joined):
+    joined.release([NOTES.agg(n=dp.count()), NOTES.per_unit(n=dp.count()).agg(n=dp.count())], epsilon=0.125)
+    assert _left(joined) == {"visits": 0.875, "notes": 0.125}
+
+
+def test_a_join_that_fails_after_its_charge_is_charged_to_all_tables_and_says_one_sentence(joined, monkeypatch):
+    def failing(*_):
+        raise ValueError("alice, HIV+")
+
+    monkeypatch.setattr(joined._engines["notes"], "run", failing)
+    with pytest.raises(Failure) as failed:
+        joined.release(NOTES.agg(n=dp.count()), epsilon=0.125)
+    assert str(failed.value) == dp.errors.FAILURE
+    assert _left(joined) == {"visits": 0.875, "notes": 0.125}
+
+
+def test_a_watch_is_charged_to_one_table_and_takes_no_question_that_reads_another(joined):
+    with pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"):
+        joined.watch("notes", threshold=10, epsilon=0.125, sensitivity=2)
+    with (
+        joined.watch("visits", threshold=10, epsilon=0.125, sensitivity=2) as watch,
+        pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"),
+    ):
+        watch.ask(NOTES.join(VISITS, on="v").agg(n=dp.count()))
+    with joined.watch("visits", threshold=10**6, epsilon=0.125, sensitivity=2) as watch:
+        assert not watch.ask(VISITS.join(WARDS, on="w").agg(n=dp.count())).is_above
+
+
+def test_a_public_table_has_nothing_to_spend_and_answers_nothing_by_itself(joined):
+    for call in (lambda: joined.remaining("wards"), lambda: joined.release(WARDS.agg(n=dp.count()), epsilon=0.1)):
+        with pytest.raises(ParameterError, match="public table 'wards'"):
+            call()
+    assert "wards" not in str(joined)
+
+
+def test_a_table_that_has_a_promise_cannot_become_public(tmp_path):
+    ledger = tmp_path / "ledger.sqlite"
+    with dp.Session(JOINED, sources=TABLES, ledger=ledger):
+        pass
+    public = "tables: {visits: {public: true, columns: {p: {type: integer}}}}"
+    with pytest.raises(dp.errors.CatalogError, match="keeps a promise"):
+        dp.Session(dp.Catalog.parse(public), sources=TABLES, ledger=ledger)
+
+
+def test_a_chunk_holds_joined_rows_of_whole_units(joined):
+    joined_rows = VISITS.join(WARDS, on="w")
+    estimate = joined.sample(
+        joined_rows, how_many, columns=["beds"], chunks=2, bounds=(0, 9), epsilon=0.125, limits=LIMITS
+    )
+    assert estimate.dataset == "visits"
