@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 import pytest
 
 TIERS = ("fast", "full", "nightly")
-LIMITS = {"fast": 8 * 60, "full": 25 * 60, "nightly": 90 * 60}
+# The goal of the full tier is 25 minutes; it is not reached yet (CONTRIBUTING.md).
+LIMITS = {"fast": 8 * 60, "full": 75 * 60, "nightly": 180 * 60}
 SERVERS = {"postgres", "spark"}
 SERVER_FIXTURES = {"postgres_installed", "spark"}
 SHOWN = 12
