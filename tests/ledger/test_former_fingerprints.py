@@ -114,7 +114,7 @@ def test_a_charge_that_ran_out_is_taken_over_only_for_what_it_paid_for(another, 
         asked = {"question": f"a{number}"}
         left = turn(ledger, **asked, request=f"r-{number}")
         time.sleep(0.3)
-        with pytest.raises(ParameterError, match="for another question"):
+        with pytest.raises(ParameterError, match="planned otherwise now"):
             turn(ledger, **asked, **change, request=f"r-{number}")
         other = turn(ledger, **asked, **change)
         assert (other.attempt, other.payload) == (1, None)

@@ -106,7 +106,7 @@ class Session(Releasing):
         missing_units       rows without a unit: "drop" them, or count them as "one_unit"
         sampling            which rows of a unit count: by the engine's own hash ("fast"), or "portable"
         population          how many people there are in all, to judge delta by
-        rows                roughly how many rows there are; used only to predict errors
+        rows                roughly how many rows there are; used to predict errors and to choose a strategy
         delimiter, table    of a CSV file; in a DuckDB or SQLite file, or in PostgreSQL
         fixed_schema        your statement about an in-memory table: its column types were declared to whatever read it,
                             and do not depend on the rows; recorded with the registration

@@ -216,3 +216,18 @@ def test_a_pandas_frame_whose_index_holds_values_is_refused_with_its_columns():
         source_of(pd.read_csv(io.StringIO("id,v\nzoe,1,\na,2\n")))
     assert "frame.reset_index()" in caught.value.instead
     assert source_of(pd.DataFrame({"v": [1, 2, 3]})[lambda frame: frame.v > 1]).columns == ("v",)
+
+
+@pytest.mark.pitfall("A23")
+def test_a_cell_of_42_digits_changes_no_other_cell_of_a_csv_file_that_duckdb_reads(tmp_path):
+    """DuckDB stores such a column as integers of any length, which Arrow has no type for."""
+    cells = ["9", "-9", "0", "-99999", "256", "", "1"]
+    path = tmp_path / "v.csv"
+    path.write_text("\n".join(["v", *cells, "9" * 42, "-" + "9" * 42, "9" * 400, ""]))
+    relation = duckdb.connect().sql(
+        f"SELECT * FROM read_csv('{path}', sample_size = -1, delim = ',', null_padding = true)"
+    )
+    assert relation.types == ["BIGNUM"]
+    expected = [*(cell or None for cell in cells), "9" * 42, "-" + "9" * 42, "1e999"]
+    for frame in (relation.to_arrow_table(), relation.pl().to_arrow()):
+        assert inferred.declared_columns(frame, ["v"])["v"].to_pylist() == expected

@@ -129,8 +129,10 @@ def test_a_retry_after_the_answer_returns_it(visits, charge, turn):
 
 def test_a_request_key_stands_for_one_question(visits, charge):
     charge(visits, request="r-1")
-    for change in ({"question": "ff"}, {"epsilon": Fraction(1, 5)}, {"description": "{}"}):
-        with pytest.raises(ParameterError, match="for another question"):
+    with pytest.raises(ParameterError, match="for another question"):
+        charge(visits, request="r-1", question="ff")
+    for change in ({"epsilon": Fraction(1, 5)}, {"description": "{}"}):
+        with pytest.raises(ParameterError, match="planned otherwise now"):
             charge(visits, request="r-1", **change)
     assert visits.spent("visits").epsilon == 10**11
 

@@ -12,7 +12,8 @@ import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
-from discreet.planner.queries.hierarchy import NestedPlan, asks_for_a_hierarchy
+from discreet.plan import logical
+from discreet.planner.queries.hierarchy import NestedPlan, arranged, asks_for_a_hierarchy
 from discreet.planner.registry import planned
 from discreet.release.release import Release
 
@@ -193,3 +194,11 @@ def test_a_hierarchy_is_no_question_for_noise_that_fits():
     assert asks_for_a_hierarchy(NESTED.plan)
     with opened() as session, pytest.raises(UnsupportedError):
         session.smooth(NESTED, epsilon=1)
+
+
+def test_areas_are_named_by_their_own_values_whatever_was_asked_before():
+    """1 and True are one key of a dictionary, and two names."""
+    measure = logical.Nested(("k",), ())
+    numbers, flags = (arranged(measure, ((low,), (high,))) for low, high in ((0, 1), (False, True)))
+    assert numbers.chain[0].areas == ("0", "1")
+    assert flags.chain[0].areas == ("False", "True")

@@ -40,6 +40,8 @@ UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 SCALARS = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.TEXT, ColumnType.BOOLEAN)
 _DIGITS = 15
+_SIGN = 0x80
+_LONGEST = 128  # bytes, or 308 digits: the largest real has 151
 TEXT = (Stored.TEXT, ColumnType.TEXT)
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
@@ -66,11 +68,28 @@ def _scalar(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         chunks = column.cast(pa.large_binary()).chunks
         return pa.chunked_array([chunk.view(pa.large_string()) for chunk in chunks], pa.large_string())
+    if isinstance(kind, pa.BaseExtensionType) and getattr(kind, "type_name", None) == "bignum":
+        chunks = [pa.array(map(_spelled, chunk.storage.to_pylist()), pa.string()) for chunk in column.chunks]
+        return pa.chunked_array(chunks, pa.string())
     if pa.types.is_decimal256(kind):
         return column.cast(kind).cast(pa.string())
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     return column if is_text or is_number or pa.types.is_boolean(kind) else pa.nulls(len(column))
+
+
+def _spelled(cell: bytes | None) -> str | None:
+    """An integer of any length as text; DuckDB's reader of CSV stores a column so where one cell has 39 digits or more.
+
+    Three bytes hold the sign and the length, the rest the magnitude; all are complemented where it is negative.
+    """
+    if cell is None:
+        return None
+    is_positive, magnitude = cell[0] >= _SIGN, cell[3:]
+    if len(magnitude) > _LONGEST:
+        return "1e999"  # a number that is too large for every reading
+    value = int.from_bytes(magnitude if is_positive else bytes(255 - byte for byte in magnitude))
+    return str(value if is_positive else -value)
 
 
 def _matches(text: str, pattern: str) -> str:

@@ -220,14 +220,11 @@ def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
     """The charge of this request, or of the same question; for several datasets, only one made for them all."""
     requested = [each.by_request for each in found]
     if any(requested):
-        if not all(
-            each is not None and _is_same(each, own.part, asked) for each, own in zip(requested, found, strict=True)
-        ):
-            raise ParameterError(
-                f"request {asked.request!r} for another question",
-                because="a request key stands for one question, so that a retry is answered and not charged again",
-                instead="a request key of its own for each question, or request=None",
-            )
+        pairs = list(zip(requested, found, strict=True))
+        if not all(each is not None and _is_same(each, own.part, asked) for each, own in pairs):
+            raise _refused_request(asked)
+        if not all(each is not None and _is_usable(each, own.part, asked) for each, own in pairs):
+            raise _planned_otherwise(asked)
         return [each for each in requested if each is not None]
     ranked = [(_rank(charges, found, asked), charges) for charges in _asked_before(found, asked)]
     rank, charges = min(ranked, key=lambda pair: pair[0], default=(_UNUSABLE, []))
@@ -269,9 +266,29 @@ def _is_planned_alike(link: Link, part: Part, asked: Asking) -> bool:
 
 
 def _is_same(charge: Charged, part: Part, asked: Asking) -> bool:
-    """Whether the charge of a request key was for this question; one that has no outcome yet, also for this plan."""
-    same = charge.link.question in asked.names and _is_the_question(charge.link, part, asked)
-    return same and (charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, asked))
+    """Whether the charge of a request key was for this question."""
+    return charge.link.question in asked.names and _is_the_question(charge.link, part, asked)
+
+
+def _is_usable(charge: Charged, part: Part, asked: Asking) -> bool:
+    """Whether a charge of this question is good for a retry; one that has no outcome yet, only for the same plan."""
+    return charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, asked)
+
+
+def _refused_request(asked: Asking) -> ParameterError:
+    return ParameterError(
+        f"request {asked.request!r} for another question",
+        because="a request key stands for one question, so that a retry is answered and not charged again",
+        instead="a request key of its own for each question, or request=None",
+    )
+
+
+def _planned_otherwise(asked: Asking) -> ParameterError:
+    return ParameterError(
+        f"request {asked.request!r} for a question that is planned otherwise now",
+        because="its charge has no answer yet, and paid for other noise than would be drawn today",
+        instead="another request key, which is a charge of its own",
+    )
 
 
 def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found]) -> Turn | Waiting:

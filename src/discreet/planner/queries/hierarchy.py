@@ -219,9 +219,17 @@ def _shares(hierarchy: Hierarchy, moved: tuple[Sensitivity, ...], mechanism: Mec
     return divided(hierarchy, units / units.max(), power)
 
 
-@lru_cache(maxsize=16)
 def arranged(measure: logical.Nested, rows: tuple[tuple[Value, ...], ...]) -> Hierarchy:
     """The chain of levels, from cells to all, and what crosses it; areas are named by all that they lie in."""
+    # Python takes 1 and True for the same key of a cache, and the two have different names.
+    return _arranged(measure, rows, tuple(tuple(map(type, row)) for row in rows))
+
+
+@lru_cache(maxsize=16)
+def _arranged(
+    measure: logical.Nested, rows: tuple[tuple[Value, ...], ...], types: tuple[tuple[type, ...], ...]
+) -> Hierarchy:
+    del types  # it is part of the key of the cache
     depth = len(measure.levels)
     chain = [_partition(name, [row[: i + 1] for row in rows]) for i, name in enumerate(measure.levels)]
     if measure.crossing:
