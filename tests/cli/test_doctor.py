@@ -215,9 +215,9 @@ def test_the_sandbox_is_tried_and_its_isolation_is_named():
 def test_a_machine_without_a_sandbox_has_a_warning_and_the_reason(script):
     """As on a processor for which no filter is known."""
     ran = script(
-        "import os\nfrom discreet.cli import doctor\nfrom discreet.sandbox import lane\n"
-        "lane._START = lane._START.replace('template.serve', "
-        "'template.kernel.MACHINES.clear(); template.serve')\n"
+        "import os\nfrom discreet.cli import doctor\nfrom discreet.sandbox import worker\n"
+        "worker._START = worker._START.replace('template.serve', "
+        "'template.seccomp.MACHINES.clear(); template.serve')\n"
         "check = doctor.sandbox_works()\nprint(check.status, '|', check.found, '|', check.remedy)\n"
     )
     status, found, remedy = ran.stdout.strip().split(" | ")

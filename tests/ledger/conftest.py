@@ -28,7 +28,7 @@ QUESTION = hashlib.sha256(b"how many").hexdigest()
 PATIENCE = 5.0
 
 EMPTIED = """SET LOCAL session_replication_role = replica;
-DELETE FROM discreet.release.values.columns; DELETE FROM discreet.reservations; DELETE FROM discreet.events;
+DELETE FROM discreet.answers; DELETE FROM discreet.reservations; DELETE FROM discreet.events;
 DELETE FROM discreet.analysts; DELETE FROM discreet.aliases; DELETE FROM discreet.versions;
 DELETE FROM discreet.datasets; DELETE FROM discreet.halts; DELETE FROM discreet.ledger;
 INSERT INTO discreet.ledger VALUES (replace(gen_random_uuid()::text, '-', ''))"""

@@ -350,10 +350,10 @@ def test_forked_workers_share_no_choices():
 
 DRAWS = """
 from fractions import Fraction
-from discreet import choice
+from discreet.samplers import categorical
 one = Fraction(1)
-draws = [lambda: choice.flips([1, 2], one), lambda: choice.chosen([0, 2], one), lambda: choice.uniform(9, 1),
-         lambda: choice.first_kept([0, 2], one), lambda: choice.permutation(3)]
+draws = [lambda: categorical.flips([1, 2], one), lambda: categorical.chosen([0, 2], one), lambda: categorical.uniform(9, 1),
+         lambda: categorical.first_kept([0, 2], one), lambda: categorical.permutation(3)]
 """
 
 

@@ -205,8 +205,8 @@ def test_eight_threads_draw_at_once(samples):
 
 
 LAWS = """
-from discreet import noise
-draws = [lambda: noise.discrete_laplace(2.0, 3), lambda: noise.discrete_gaussian(2.0, 3)]
+from discreet.samplers import discrete
+draws = [lambda: discrete.discrete_laplace(2.0, 3), lambda: discrete.discrete_gaussian(2.0, 3)]
 """
 
 

@@ -15,7 +15,7 @@ HEADERS = {
 DENIED = """
 import ctypes, mmap, os, signal, socket, sys, threading, time
 from pathlib import Path
-from discreet.sandbox import kernel
+from discreet.sandbox import seccomp
 attempts = {
     "open": lambda: open("/etc/passwd"),
     "write a file": lambda: open("left-behind", "w"),
@@ -58,7 +58,7 @@ def denied(result):
     if result == -1 and ctypes.get_errno() == 1:
         raise PermissionError
 before = mmap.mmap(-1, 4096)
-kernel.lock()
+seccomp.lock()
 passed = []
 for name, attempt in attempts.items():
     try:
@@ -77,14 +77,14 @@ os._exit(0)
 
 UNLOCKABLE = """
 import ctypes, os
-from discreet.sandbox import Limits, Sandbox, kernel
+from discreet.sandbox import Limits, Sandbox, seccomp
 from discreet.errors import UnsupportedError
-of = kernel.machine()
-steps = [kernel._step(0x20, 0), kernel._step(0x15, of.seccomp, 0, 1)]
-steps += [kernel._step(6, 0x00050001), kernel._step(6, 0x7FFF0000)]
+of = seccomp.machine()
+steps = [seccomp._step(0x20, 0), seccomp._step(0x15, of.seccomp, 0, 1)]
+steps += [seccomp._step(6, 0x00050001), seccomp._step(6, 0x7FFF0000)]
 held = ctypes.create_string_buffer(b"".join(steps), 8 * len(steps))
-program = kernel._Program(len(steps), ctypes.cast(held, ctypes.c_void_p))
-library = kernel._library()
+program = seccomp._Program(len(steps), ctypes.cast(held, ctypes.c_void_p))
+library = seccomp._library()
 assert library.prctl(38, 1, 0, 0, 0) == 0
 assert library.syscall(of.seccomp, 1, 0, ctypes.byref(program)) == 0
 def rows(table):
@@ -103,8 +103,8 @@ print("trusted")
 
 LIMITED = """
 import sys
-from discreet.sandbox import kernel
-kernel.limit(64 * 2**20, 1, 3)
+from discreet.sandbox import seccomp
+seccomp.limit(64 * 2**20, 1, 3)
 try:
     bytearray(128 * 2**20)
 except MemoryError:
@@ -121,10 +121,10 @@ while True:
 
 SHARED = """
 import mmap
-from discreet.sandbox import kernel
-assert not kernel.has_shared_memory()
+from discreet.sandbox import seccomp
+assert not seccomp.has_shared_memory()
 held = mmap.mmap(-1, 4096)
-assert kernel.has_shared_memory()
+assert seccomp.has_shared_memory()
 print("seen")
 """
 

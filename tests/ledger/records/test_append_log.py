@@ -11,12 +11,12 @@ from discreet.ledger.records import append_log
 WRITER = """
 import sys
 from pathlib import Path
-from discreet.ledger import lines
+from discreet.ledger.records import append_log
 
 path, name = Path(sys.argv[1]), sys.argv[2]
 sys.stdin.read(1)
 for batch in range(200):
-    lines.append(path, [f"{name} {batch} {line} " + "x" * 300 for line in range(3)])
+    append_log.append(path, [f"{name} {batch} {line} " + "x" * 300 for line in range(3)])
 """
 
 

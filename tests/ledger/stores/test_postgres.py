@@ -102,8 +102,8 @@ def refusal(address: str) -> str:
             f"ALTER ROLE {SERVICE} IN DATABASE records RESET synchronous_commit",
         ),
         (
-            "ALTER TABLE discreet.release.values.columns SET UNLOGGED",
-            "ALTER TABLE discreet.release.values.columns SET LOGGED",
+            "ALTER TABLE discreet.answers SET UNLOGGED",
+            "ALTER TABLE discreet.answers SET LOGGED",
         ),
     ],
 )
@@ -217,8 +217,8 @@ GRANTS = {
     "trigger": ("GRANT TRIGGER ON discreet.events TO {}", "REVOKE TRIGGER ON discreet.events FROM {}"),
     "delete of halts": ("GRANT DELETE ON discreet.halts TO {}", "REVOKE DELETE ON discreet.halts FROM {}"),
     "update of answers": (
-        "GRANT UPDATE ON discreet.release.values.columns TO {}",
-        "REVOKE UPDATE ON discreet.release.values.columns FROM {}",
+        "GRANT UPDATE ON discreet.answers TO {}",
+        "REVOKE UPDATE ON discreet.answers FROM {}",
     ),
     "create in the schema": ("GRANT CREATE ON SCHEMA discreet TO {}", "REVOKE CREATE ON SCHEMA discreet FROM {}"),
     "all data": ("GRANT pg_write_all_data TO {}", "REVOKE pg_write_all_data FROM {}"),

@@ -364,7 +364,7 @@ def test_a_rule_that_is_gone_is_found(filled, change):
 KILLED = """
 import sys
 import psycopg
-from discreet.ledger import postgres_schema
+from discreet.ledger.stores import postgres_schema
 
 scripts = dict(postgres_schema.steps())
 half = scripts[int(sys.argv[3])].rpartition("CREATE ")

@@ -15,7 +15,7 @@ from discreet.ledger.stores import sqlite_schema as schema
 OLD = Path(__file__).parents[2] / "golden" / "ledger" / "v1.sqlite"
 KILLED = """
 import os, signal, sys
-from discreet.ledger import sqlite_store
+from discreet.ledger.stores import sqlite as sqlite_store
 
 connect = sqlite_store._connect
 

@@ -264,7 +264,7 @@ def test_an_answer_above_counts_even_where_its_noise_cannot_be_drawn(monkeypatch
     def fails(scale, count):
         raise EntropyError
 
-    monkeypatch.setattr(stream.noise, "discrete_laplace", fails)
+    monkeypatch.setattr(stream.discrete, "discrete_laplace", fails)
     with pytest.raises(EntropyError):
         open_stream.ask(SURE)
     assert open_stream.left == 1

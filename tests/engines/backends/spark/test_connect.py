@@ -12,7 +12,7 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 here = Path(sys.argv[1])
 os.chdir(here)
 from pyspark.sql import SparkSession
-from discreet.engines import spark as module
+from discreet.engines.backends.spark import engine as module
 from discreet.errors import SourceError
 builder = SparkSession.builder.remote("local[1]").config("spark.sql.warehouse.dir", str(here / "warehouse"))
 spark = builder.config("spark.ui.enabled", "false").getOrCreate()

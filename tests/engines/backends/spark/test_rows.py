@@ -17,7 +17,7 @@ os.environ["PYSPARK_PYTHON"] = sys.argv[1]
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from servers import start_spark
-from discreet.engines import spark_rows
+from discreet.engines.backends.spark import rows as spark_rows
 spark = start_spark(Path(sys.argv[3]))
 assert spark_rows.can_pack(spark)
 batches = list(spark_rows.packed(spark.range(0, 50_000, numPartitions=3)))
