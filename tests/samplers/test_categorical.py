@@ -353,7 +353,8 @@ from fractions import Fraction
 from discreet.samplers import categorical
 one = Fraction(1)
 draws = [lambda: categorical.flips([1, 2], one), lambda: categorical.chosen([0, 2], one),
-         lambda: categorical.uniform(9, 1), lambda: categorical.first_kept([0, 2], one), lambda: categorical.permutation(3)]
+         lambda: categorical.uniform(9, 1), lambda: categorical.first_kept([0, 2], one),
+         lambda: categorical.permutation(3)]
 """
 
 
