@@ -156,7 +156,7 @@ def test_a_margin_that_is_one_step_too_small_would_be_noticed():
         assert_coverage([abs(draw) <= margin - 1 for draw in draws], mechanism.coverage(margin))
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.statistical(false_alarm=3e-6)
 @pytest.mark.parametrize(
     "query",

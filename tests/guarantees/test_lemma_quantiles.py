@@ -264,7 +264,7 @@ def test_neighbours_move_steps_nodes_and_scores_by_at_most_the_sensitivity(case,
     _hold(case, how, FEW_PAIRS, 11, tmp_path, duckdb)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize(("case", "how"), EACH)
 def test_two_thousand_neighbours_move_steps_by_at_most_the_sensitivity(case, how, tmp_path, duckdb):
     _hold(case, how, PAIRS, 12, tmp_path, duckdb)

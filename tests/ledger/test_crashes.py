@@ -53,7 +53,7 @@ def test_a_step_of_reads_whose_replies_nobody_waited_for_is_reached_before_the_n
 @pytest.mark.pitfall("B3")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("waves", [1, pytest.param(6, marks=pytest.mark.full)])
+@pytest.mark.parametrize("waves", [1, pytest.param(6, marks=pytest.mark.nightly)])
 def test_a_client_killed_at_any_step_is_charged_once_and_its_retries_are_answered_alike(address, another, waves):
     """Each retry is a process of its own, under the request key of the client that died."""
     cases = crashed_clients(address, waves=waves)

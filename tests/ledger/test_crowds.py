@@ -23,7 +23,7 @@ PROGRAM = Path(__file__).with_name("faulty_world.py")
 @pytest.mark.pitfall("B5")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("cap", [200, pytest.param(2_000, marks=pytest.mark.full)])
+@pytest.mark.parametrize("cap", [200, pytest.param(2_000, marks=pytest.mark.nightly)])
 def test_forty_spenders_in_eight_processes_spend_exactly_the_cap(address, another, cap):
     """Each spends one unit at a time until it is refused; the receipts alone tell totals and order."""
     tries = spent_together(address, processes=8, threads=5, epsilon=UNIT, cap=cap * UNIT)

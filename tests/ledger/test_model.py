@@ -353,13 +353,13 @@ def compare(address: Callable[[], str], examples: int, steps: int) -> None:
 
 
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("examples", [15, pytest.param(150, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [15, pytest.param(150, marks=pytest.mark.nightly)])
 def test_the_ledger_on_sqlite_is_its_reference(path, examples):
     numbers = itertools.count()
     compare(lambda: f"{path}.{next(numbers)}", examples, steps=30)
 
 
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize("examples", [4, pytest.param(30, marks=pytest.mark.full)])
+@pytest.mark.parametrize("examples", [4, pytest.param(30, marks=pytest.mark.nightly)])
 def test_the_ledger_on_postgresql_is_its_reference(postgres_address, examples):
     compare(lambda: postgres_address, examples, steps=25)

@@ -93,7 +93,7 @@ def test_sessions_keep_their_contract_for_every_aggregate(name, grouped, how, me
     assert len(hold(name, grouped, how, mechanism, pairs=4, samples=0, side_channels=False)) == 9
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize(("name", "grouped", "how", "mechanism"), ALL)
 def test_sessions_keep_their_contract_for_every_aggregate_in_every_way(name, grouped, how, mechanism):
     hold(name, grouped, how, mechanism, pairs=10, samples=100, side_channels=False)
