@@ -378,7 +378,7 @@ import signal, sys, threading, time
 from pathlib import Path
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
 from servers import start_spark
-import test_spark as own
+import test_engine as own
 here = Path(sys.argv[3])
 spark = start_spark(here, **{"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"})
 tracker = spark.sparkContext.statusTracker()
@@ -416,9 +416,9 @@ spark.stop()
 def test_an_interrupt_ends_our_own_jobs_and_no_others(tmp_path, discreet_home):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    here = Path(__file__).parents[2]
+    here = Path(__file__).parent
     child = subprocess.Popen(
-        [sys.executable, "-W", "ignore", script, here.parent, here, tmp_path],
+        [sys.executable, "-W", "ignore", script, here.parents[2], here, tmp_path],
         env=os.environ | {"DISCREET_HOME": str(discreet_home)},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
