@@ -64,6 +64,8 @@ TERMINAL = re.compile(
 VARYING = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{12,16}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
+PLACEHOLDERS = {"mine.py", "b.py", "test_b.py"}
+MODULE = re.compile(r"`(?:[\w./-]*/)?([a-z_]+\.py)`")
 MACHINE_PATH = re.compile(r"(/home/|/root/|/work/|/tmp/|/Users/|[A-Z]:\\)")
 
 # runs in the process that stands for the reader
@@ -397,3 +399,13 @@ def test_the_layers_in_the_page_on_architecture_are_those_that_the_linter_checks
     )
     assert listed is not None
     assert f"\n{listed[1]}\n" in (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+
+
+def test_every_module_that_a_proof_or_a_guide_names_is_there():
+    """Decisions are left out: they tell of the modules of their time."""
+    there = {
+        path.name for folder in ("src", "tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")
+    }
+    pages = [page for page in PAGES if page.parent.name != "decisions" and page.name != "CHANGELOG.md"]
+    named_there = [(named(page), name) for page in pages for name in MODULE.findall(page.read_text(encoding="utf-8"))]
+    assert [(page, name) for page, name in named_there if name not in there | PLACEHOLDERS] == []
