@@ -11,7 +11,7 @@ from discreet.errors import UnsupportedError
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
 from discreet.planner.resolve import measures
 from discreet.session.session import Session
-from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
+from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 
 T = dp.table("t")
 ROWS = pa.table({"id": list(range(400)), "ward": ["A", "B"] * 200, "x": [i % 50 for i in range(400)]})
@@ -106,5 +106,5 @@ def test_a_receipt_is_for_the_event_that_it_names_and_no_other():
     receipt = {"event": events.canonical(events.PureEvent(1))}
     assert is_charged_for(receipt, events.PureEvent(1))
     assert not is_charged_for(receipt, events.BoundedRangeEvent(1))
-    assert Fraction(19, 20) == LEVEL
+    assert Fraction(19, 20) == CONFIDENCE
     assert "confidence=0.99" in str(planned_otherwise(Fraction(99, 100)))

@@ -18,7 +18,7 @@ from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.release.release import Release
 from discreet.session import estimates, selections
 from discreet.session.pipeline import Asked, Gate
-from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
+from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
 BATCH = "batch"
@@ -31,7 +31,9 @@ class Answering(Gate):
         match asked:
             case SampledPlan():
                 drawn = self._noisy(asked, self._answers(asked, prepared))
-                return estimates.body(asked, drawn.value, receipt, LEVEL, is_private=self._is_private, made=drawn.made)
+                return estimates.body(
+                    asked, drawn.value, receipt, CONFIDENCE, is_private=self._is_private, made=drawn.made
+                )
             case SelectionPlan():
                 places = self._noisy(asked, self._exact(asked.dataset, prepared))
                 return selections.body(asked, places, receipt, is_private=self._is_private)
@@ -40,7 +42,7 @@ class Answering(Gate):
                 return selections.body(asked, found, receipt, is_private=self._is_private)
             case SmoothPlan():
                 value = self._noisy(asked, self._exact(asked.dataset, prepared))
-                return estimates.body(asked, value, receipt, LEVEL, is_private=self._is_private)
+                return estimates.body(asked, value, receipt, CONFIDENCE, is_private=self._is_private)
             case BatchPlan():
                 return self._batch(asked, prepared, receipt)
             case _:
@@ -73,9 +75,9 @@ class Answering(Gate):
             dataset=private.dataset,
             version=version,
             keys=private.keys(noisy),
-            outputs=private.outputs(noisy, LEVEL),
+            outputs=private.outputs(noisy, CONFIDENCE),
             measured=private.measured(noisy),
-            confidence=LEVEL,
+            confidence=CONFIDENCE,
             guarantee=guarantee(private, "this release from", version),
             unit=str(private.unit),
             columns_read=private.pushdown.columns_read,

@@ -20,9 +20,7 @@ from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
 from discreet.session.answering import Answering, restored, restored_batch
 from discreet.session.arguments import asked_query, confidence_of, is_batch
-from discreet.session.stored import LEVEL
-
-CONFIDENCE = LEVEL
+from discreet.session.stored import CONFIDENCE
 
 
 class Price(TypedDict, total=False):

@@ -15,7 +15,7 @@ from discreet.planner.queries.private_plan import guarantee
 from discreet.planner.queries.selection import SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.release.selection import Chosen
-from discreet.session.stored import LEVEL, is_charged_for, planned_otherwise
+from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
 PLACES = "places"
@@ -38,8 +38,8 @@ def body(asked: Selected, chosen: list[Any], receipt: Receipt, *, is_private: bo
     return {
         PLACES if isinstance(asked, SelectionPlan) else KEYS: plain,
         "mechanism": _MECHANISMS[type(asked.mechanism)],
-        "within": str(asked.within(LEVEL)),
-        "confidence": str(LEVEL),
+        "within": str(asked.within(CONFIDENCE)),
+        "confidence": str(CONFIDENCE),
         "guarantee": _guarantee(asked),
         "receipt": json.loads(receipt.to_json()),
         "private": is_private,

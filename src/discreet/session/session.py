@@ -1,4 +1,4 @@
-"""The gate: the only place that releases. A query is explained for free, charged before data is read, answered once.
+"""A session: explain a query for free, release its answer for a charge, see what remains of the budget.
 
 session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
 session.explain(query, epsilon=0.5)
@@ -41,11 +41,9 @@ from discreet.session.arguments import asked_query, confidence_of, contest_of, f
 from discreet.session.online_ranges import Ranges
 from discreet.session.pipeline import OWNER, Sampling, bottom, table_name
 from discreet.session.releasing import Releasing
-from discreet.session.stored import LEVEL
+from discreet.session.stored import CONFIDENCE
 
 __all__ = ["Session", "protect", "table_name"]
-
-CONFIDENCE = LEVEL
 
 
 class Session(Releasing):

@@ -14,7 +14,7 @@ from discreet import events
 from discreet.errors import UnsupportedError
 from discreet.exact import shown
 
-LEVEL = Fraction(19, 20)
+CONFIDENCE = Fraction(19, 20)
 """The confidence at which margins are stored."""
 
 
@@ -25,9 +25,9 @@ def is_charged_for(receipt: Mapping[str, Any], event: events.Event) -> bool:
 
 def planned_otherwise(confidence: Fraction) -> UnsupportedError:
     """The refusal of margins that would be those of other noise."""
-    level = shown(100 * LEVEL)
+    level = shown(100 * CONFIDENCE)
     return UnsupportedError(
         f"confidence={shown(confidence)} for a stored answer with its margins at {level}%",
         because="it was made with other noise than is planned for this question now",
-        instead=f"confidence={shown(LEVEL)}, or fresh=True for an answer and a charge of its own",
+        instead=f"confidence={shown(CONFIDENCE)}, or fresh=True for an answer and a charge of its own",
     )
