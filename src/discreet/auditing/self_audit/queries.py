@@ -35,7 +35,7 @@ from discreet.auditing.side_channels.audit import compare_calls
 from discreet.auditing.statistical import goodness_of_fit
 from discreet.auditing.statistical.audit import LAYER, audit
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.planner.queries.tables import PrivatePlan
+from discreet.planner.queries.tables import AggregatePlan
 from discreet.query import frame
 from discreet.query.aggregates import Aggregation
 from discreet.query.frame import Query
@@ -180,12 +180,12 @@ class Watched(testing.Session):
     exact: list[list[int]]
     drawn: list[list[int]]
 
-    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+    def _noisy(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         self.exact = private.combined(exact)
         self.drawn = self._redrawn(private, [list(column) * self.times for column in exact])
         return [column[: len(exact[0])] for column in self.drawn]
 
-    def _redrawn(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+    def _redrawn(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
 
 

@@ -15,7 +15,7 @@ from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.aggregate import Noised, PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan, Noised
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
@@ -26,7 +26,7 @@ from discreet.release.release import MARGIN
 
 LONGEST_NAME = 200
 
-__all__ = ["MechanismName", "PrivatePlan", "Sensitivity", "analyze", "sensitivity"]
+__all__ = ["AggregatePlan", "MechanismName", "Sensitivity", "analyze", "sensitivity"]
 
 
 def analyze(
@@ -37,7 +37,7 @@ def analyze(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
-) -> PrivatePlan:
+) -> AggregatePlan:
     """Resolve, bound and calibrate a query, or refuse it; nothing here depends on the data."""
     refuse_ambiguous_names(query)
     scope = bind(query.source, catalog)
@@ -53,7 +53,7 @@ def analyze(
     errors = [error for made in recipes for error in made.errors]
     spent, basis, noises = budget_shares.narrowest(spendings, bases, shares, errors)
     question = pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), basis.asked)
-    return PrivatePlan(
+    return AggregatePlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
@@ -63,7 +63,6 @@ def analyze(
         noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
         readings=basis.readings,
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         declared_rows=scope.table.rows,
         slice=scope.table.part,
         labels=query.grouping.labels,
