@@ -153,6 +153,16 @@ class AdditiveNoise(ABC):
     def draw(self, count: int) -> list[int]:
         """`count` independent draws of the noise alone, in grid steps."""
 
+    def description(self, step: float, *, brief: bool = False) -> str:
+        """The width and what it was calibrated by, in the terms of answers of which one grid step is `step`."""
+        norm, size = self.calibration
+        width = f"{self.width_name} {self.width * step:,.6g}"
+        return (
+            f"{width} ({norm} {size * step:,.6g})"
+            if brief
+            else f"{width} for an {norm} sensitivity of {size * step:,.6g}"
+        )
+
     @property
     def standard_deviation(self) -> float:
         """The standard deviation of the noise in the answer's own terms."""

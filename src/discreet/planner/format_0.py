@@ -77,6 +77,8 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
     if isinstance(plan, BatchPlan):
         parts = [fingerprint(part, context) for part in plan.parts]  # type: ignore[arg-type]
         return digest(("batch", *parts, events.canonical(plan.event)))
+    if isinstance(plan, AggregatePlan) and plan.replaces is not None:
+        plan = plan.replaces
     around = _context(context)
     if isinstance(plan, DiscoveryPlan):
         answers = fingerprint(plan.answers, context)

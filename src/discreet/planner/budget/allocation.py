@@ -18,7 +18,7 @@ from discreet.mechanisms.additive import Tag as MechanismName
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.zcdp import epsilon_of
 
-__all__ = ["MechanismName", "Spending", "largest_pure", "mechanisms", "spending", "spendings"]
+__all__ = ["MechanismName", "Spending", "largest_pure", "mechanisms", "require_sum_bounds", "spending", "spendings"]
 
 _LARGEST_AMOUNT = 1_000_000
 
@@ -113,6 +113,17 @@ def largest_pure(budget: Budget, *, epsilon: Number | None, rho: Number | None) 
     """The spending that a caller asked for with the largest pure epsilon that it buys, and that epsilon."""
     found = max(spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), key=lambda spent: spent.pure_epsilon)
     return found, found.pure_epsilon
+
+
+def require_sum_bounds(spent: Sequence[Spending], what: str) -> None:
+    """Refuse noise without a proved bound on weighted sums, where answers are such sums."""
+    for one in spent:
+        if not one.noise.bounds_sums:
+            raise ParameterError(
+                f"mechanism={one.noise.tag!r} for {what}",
+                because=f"no confidence interval is proved for weighted sums of {one.noise.name} noise",
+                instead="mechanism='laplace'",
+            )
 
 
 def _why_pure(budget: Budget, noise: type[AdditiveNoise]) -> str:

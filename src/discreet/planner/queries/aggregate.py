@@ -71,6 +71,8 @@ class AggregatePlan(PublicKeys, TablePlan):
     readings: Mapping[Integers, tuple[Fraction, ...]]
     declared_rows: int | None
     labels: Labels = ()
+    replaces: "AggregatePlan | None" = None
+    """The plan that 0.1.0 made for this question, where it is another: answers that it stored are found by its event."""
 
     @property
     def event(self) -> events.Event:
@@ -289,9 +291,4 @@ def _noise_of(reading: Reading, grid: Fraction, *, brief: bool = False) -> str:
         together = f"deviation {reading.deviation * float(grid):,.6g}"
         return together if brief else f"{together}, read off {len(reading.parts)} noisy measures that outputs share"
     ((times, noised),) = reading.parts
-    step = times * float(grid) / reading.denominator
-    word, width = noised.mechanism.width_name, noised.mechanism.width
-    norm, size = noised.mechanism.calibration
-    if brief:
-        return f"{word} {width * step:,.6g} ({norm} {size * step:,.6g})"
-    return f"{word} {width * step:,.6g} for an {norm} sensitivity of {size * step:,.6g}"
+    return noised.mechanism.description(times * float(grid) / reading.denominator, brief=brief)

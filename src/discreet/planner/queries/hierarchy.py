@@ -158,6 +158,7 @@ def analyze_nested(
     contribution_bounds.require_bounded(f"hierarchy {output.name!r}", unit, caps)
     moved = tuple(sensitivity(CountRows(), caps, 1, unit.neighbours, len(part.areas)) for part in hierarchy.parts)
     spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds([spent], "a hierarchy")
     return NestedPlan(
         dataset=scope.name,
         unit=unit,

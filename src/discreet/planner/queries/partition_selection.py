@@ -8,6 +8,7 @@ and where those are asked for they are the same: one price for both.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import get_args
 
 from discreet import events
 from discreet.accounting.filters import Budget, readable
@@ -298,8 +299,8 @@ def _first(grouping: logical.Grouping) -> str:
 
 def _rules(wanted: logical.KeyRule | None, spent: Spending) -> list[logical.KeyRule]:
     """The rules that a spending can pay for: thresholds have the noise of the answers."""
-    payable: list[logical.KeyRule] = ["optimal", spent.noise.tag]
-    return [name for name in payable if wanted in (None, name)]
+    rules: tuple[logical.KeyRule, ...] = get_args(logical.KeyRule)
+    return [name for name in rules if name in ("optimal", spent.noise.tag) and wanted in (None, name)]
 
 
 def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending) -> DiscoveryPlan:

@@ -166,6 +166,7 @@ def analyze_quantiles(
     layout = quantile_methods.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
     public = _with_steps(query.grouping, scope, layout.steps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds(spendings, "quantiles")
     spent, way, why = _chosen(spendings, layout, sought, _rows(query, bare, groups))
     return RankPlan(
         dataset=scope.name,

@@ -136,6 +136,7 @@ def analyze_ranges(
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
     contribution_bounds.require_bounded(f"ranges {output.name!r}", unit, caps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds(spendings, "ranges")
     spent, strategy = narrowest(spendings, workload, unit)
     moved = sensitivities(strategy, caps, unit)
     return RangePlan(
