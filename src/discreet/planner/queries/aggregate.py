@@ -72,7 +72,7 @@ class AggregatePlan(PublicKeys, TablePlan):
     declared_rows: int | None
     labels: Labels = ()
     replaces: "AggregatePlan | None" = None
-    """The plan that 0.1.0 made for this question, where it is another: answers that it stored are found by its event."""
+    """The plan that 0.1.0 made for this question, where it is another: its stored answers are found by its event."""
 
     @property
     def event(self) -> events.Event:
