@@ -7,7 +7,7 @@
     count.margin()              # 30: the noise stays within it 95% of the time
     count.event()               # what an accountant prices
 
-`Laplace` and `Gaussian` are additive noise. Such a mechanism is a frozen value with the interface
+`Laplace`, `Gaussian` and `Staircase` are additive noise. Such a mechanism is a frozen value with the interface
 `AdditiveNoise`: `event()` says what was done, precisely enough to account for it, and is true of the noise that
 `release` adds; `pmf(y)` is the probability of y steps of noise, and draws fit it; `margin(confidence)` is public and
 is the half-width of a confidence interval; `release(value)` adds fresh noise to an exact answer, leaves it on the
@@ -27,6 +27,7 @@ from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
+from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import AboveThreshold
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Laplace",
     "NoisyMax",
     "PermuteAndFlip",
+    "Staircase",
     "TopK",
     "additive_noise",
     "quantile",
@@ -46,7 +48,7 @@ __all__ = [
 ]
 
 
-NOISES: tuple[type[AdditiveNoise], ...] = (Laplace, Gaussian)
+NOISES: tuple[type[AdditiveNoise], ...] = (Laplace, Gaussian, Staircase)
 """Every additive noise: those that `mechanism=` may ask for, and those that a release may say it has."""
 
 

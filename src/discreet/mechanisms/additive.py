@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol, Self, overload
 
-from discreet.errors import short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import Number, rational
 from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar, Vector
 
-Tag = Literal["laplace", "gaussian"]
+Tag = Literal["laplace", "gaussian", "staircase"]
 Norm = Literal["l0", "l1", "l2_squared", "linf"]
 Cost = Literal["epsilon", "rho"]
 
@@ -42,6 +42,7 @@ class Norms(Protocol):
         """The largest absolute change."""
 
 
+@public_class
 class AdditiveNoise(ABC):
     """Symmetric integer noise, independent for each coordinate, added to answers on a public grid."""
 

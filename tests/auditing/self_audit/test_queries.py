@@ -75,6 +75,9 @@ def test_the_answers_of_a_mechanism_are_as_far_apart_as_its_sensitivity(name):
             assert sum(moved) == mechanism.sensitivity
         case dp.mechanisms.Gaussian():
             assert sum(step**2 for step in moved) == mechanism.squared_sensitivity
+        case dp.mechanisms.Staircase():
+            assert sum(map(bool, moved)) == mechanism.coordinates
+            assert max(moved) in (mechanism.step, 1)  # a shift of one crosses a stair too
 
 
 @over("case", EVERYTHING)

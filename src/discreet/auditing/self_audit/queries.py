@@ -34,7 +34,7 @@ from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.side_channels.audit import compare_calls
 from discreet.auditing.statistical import goodness_of_fit
 from discreet.auditing.statistical.audit import LAYER, audit
-from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace, Staircase
 from discreet.planner.queries.tables import AggregatePlan
 from discreet.query import frame
 from discreet.query.aggregates import Aggregation
@@ -374,6 +374,14 @@ MECHANISMS: Mapping[str, tuple[AdditiveNoise, Claim, list[int], list[int]]] = {
         [4, 0, 0, 0],
     ),
     "Laplace, all of four move by 1": (Laplace(sensitivity=4, epsilon=1), claims.claim(epsilon=1), [0] * 4, [1] * 4),
+    "Staircase, moved by a whole step of 5": (Staircase(sensitivity=5, epsilon=1), claims.claim(epsilon=1), [0], [5]),
+    "Staircase, moved by 1 of a step of 5": (Staircase(sensitivity=5, epsilon=1), claims.claim(epsilon=1), [0], [1]),
+    "Staircase, both of two move by 3": (
+        Staircase(sensitivity=3, coordinates=2, epsilon=1),
+        claims.claim(epsilon=1),
+        [0, 0],
+        [3, 3],
+    ),
     "Gaussian, rho 0.5": (Gaussian(sensitivity=1, rho=0.5), claims.claim(rho=0.5), [0], [1]),
     "Gaussian, rho 0.01": (Gaussian(sensitivity=1, rho=0.01), claims.claim(rho=0.01), [0], [1]),
     "Gaussian, rho 8": (Gaussian(sensitivity=1, rho=8), claims.claim(rho=8), [0], [1]),

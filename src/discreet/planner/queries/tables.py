@@ -4,6 +4,7 @@ private = analyze(plan, catalog, budget, epsilon=...)
 """
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.accounting.filters import Budget
@@ -11,6 +12,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import ParameterError
 from discreet.exact import Number
+from discreet.mechanisms import Staircase
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
@@ -25,6 +27,8 @@ from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import MARGIN
 
 LONGEST_NAME = 200
+CONFIDENCE = Fraction(19, 20)
+"""The confidence at which margins of two kinds of noise are compared."""
 
 __all__ = ["AggregatePlan", "MechanismName", "Sensitivity", "analyze", "sensitivity"]
 
@@ -53,7 +57,7 @@ def analyze(
     errors = [error for made in recipes for error in made.errors]
     spent, basis, noises = budget_shares.narrowest(spendings, bases, shares, errors)
     question = pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), basis.asked)
-    return AggregatePlan(
+    plan = AggregatePlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
@@ -67,6 +71,27 @@ def analyze(
         slice=scope.table.part,
         labels=query.grouping.labels,
     )
+    return plan if mechanism is not None else _narrower(plan)
+
+
+def _narrower(plan: AggregatePlan) -> AggregatePlan:
+    """The plan with staircase noise of the same cost, where no margin is larger and one is worth the change."""
+    may_gain = any(each.sensitivity.linf > 1 and each.mechanism.amount > each.sensitivity.l0 for each in plan.noised)
+    if not plan.spending.is_pure or not may_gain:
+        return plan
+    reason = f"{plan.spending.reason}, and this noise has the narrowest confidence intervals at that cost"
+    noised = tuple(
+        replace(each, mechanism=Staircase.calibrated(each.sensitivity, each.mechanism.amount)) for each in plan.noised
+    )
+    spent = replace(plan.spending, noise=Staircase, reason=reason)
+    other = replace(plan, noised=noised, spending=spent, replaces=plan)
+    pairs = [
+        (there.margin(CONFIDENCE), here.margin(CONFIDENCE))
+        for made in plan.recipes
+        for there, here in zip(other.read(made), plan.read(made), strict=True)
+    ]
+    is_worth_it = any(there <= budget_shares.WORTHWHILE * here for there, here in pairs if here)
+    return other if is_worth_it and all(there <= here for there, here in pairs) else plan
 
 
 def refuse_ambiguous_names(query: logical.Aggregate) -> None:
