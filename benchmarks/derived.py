@@ -57,7 +57,7 @@ def main() -> None:
             least = np.quantile([abs(found[name].value - exact) for found in made], 0.95)
             print(f"{name:28} {exact:12,.2f} ± {width:10,.2f}   held {inside / len(made):6.1%}   needed {least:10,.2f}")
         if given.pictures:
-            errors = session.errors(QUERY, epsilons=[0.1, 0.2, 0.5, 1, 2], sizes=SIZES)
+            errors = session.expected_errors(QUERY, epsilons=[0.1, 0.2, 0.5, 1, 2], sizes=SIZES)
             errors.plot().savefig(Path(given.pictures) / "numbers-errors.svg", metadata={"Date": None})
 
 

@@ -189,14 +189,15 @@ def answers_here(session: dp.Session, sampled: Sampled, chunks: int) -> list[Fra
 def answers_in_the_sandbox(session: Watched, sampled: Sampled, chunks: int) -> list[Fraction]:
     """The same by a real release, which must agree."""
     start = time.perf_counter()
-    release = session.sample(
-        PEOPLE,
-        sampled.function,
-        columns=[sampled.column],
-        chunks=chunks,
-        bounds=sampled.bounds,
+    release = session.release(
+        PEOPLE.apply(
+            sampled.function,
+            columns=[sampled.column],
+            blocks=chunks,
+            bounds=sampled.bounds,
+            limits=dp.sandbox.Limits(constant_time=False, seconds=5),
+        ),
         epsilon=1,
-        limits=dp.sandbox.Limits(constant_time=False, seconds=5),
     )
     taken = time.perf_counter() - start
     print(f"sandbox: {sampled.words}, {chunks:,} chunks: {release.value} ± {release.margin}, {taken:.1f} s", flush=True)

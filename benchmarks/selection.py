@@ -139,7 +139,7 @@ def measure_sides(home: Path, given: argparse.Namespace) -> None:
 def watched(session: dp.Session, name: str, questions: list[Query]) -> tuple[str, float, int]:
     """What a watch cost in the ledger, and the seconds that its questions took, the first left out."""
     before = session.remaining(name).epsilon
-    with session.watch(name, threshold=10**9, epsilon=0.1, monotone=True) as watch:
+    with session.above_threshold(name, threshold=10**9, epsilon=0.1, monotone=True) as watch:
         watch.ask(questions[0])
         start = time.perf_counter()
         for question in questions[1:]:

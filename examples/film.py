@@ -30,7 +30,7 @@ def best_films(ratings: pa.Table, films: list[str], *, epsilon: float, top: int 
         rows = dp.table("ratings")
         judged = rows.derive(points=rows.stars - 3 if likes else rows.stars)
         stars = dp.sum("points", bounds=(-3, 2) if likes else (0, 5))
-        return session.select(films, dp.score(judged, by="film", of=stars), epsilon=epsilon, top=top)
+        return session.release(judged.choose(films, score=dp.score(by="film", of=stars), top=top), epsilon=epsilon)
 
 
 def invented_ratings(people: int, films: list[str], *, seed: int) -> pa.Table:

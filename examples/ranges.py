@@ -55,7 +55,7 @@ def worth_answering(
     """The first so many ranges [start, end) that hold about the threshold or more, with their counts."""
     counts: dict[Range, int | Fraction] = {}
     listed, rows = list(ranges), dp.table(table)
-    with session.watch(
+    with session.above_threshold(
         table, threshold=threshold, epsilon=epsilon, answers=answers, monotone=True, with_answers=True
     ) as watch:
         for start, end in listed:

@@ -125,7 +125,7 @@ def selected(candidates: Any, score: Any, **price: Any) -> Ask:
 
 
 def smoothed(query: Any, **price: Any) -> Ask:
-    return lambda session: session.smooth(query, **price)
+    return lambda session: session.release(query, **price, method=dp.SmoothSensitivity())
 
 
 def every_aggregate(table: Any) -> Any:
@@ -219,24 +219,28 @@ QUESTIONS: dict[str, Ask] = {
     "a smooth median, gaussian": smoothed(GAUSSIAN_MEDIAN, rho=0.1),
     "a smooth median with a delta": smoothed(GAUSSIAN_MEDIAN, epsilon=1, noise="laplace", delta=1e-8),
     "smooth quartiles": smoothed(PURE.agg(width=dp.interquartile_range("age")), epsilon=1),
-    "a proposed bound": lambda session: session.propose(GAUSSIAN_MEDIAN, bound=5, delta=1e-8, epsilon=2),
-    "sample and aggregate": lambda session: session.sample(PURE, FUNCTION, **SAMPLED),
-    "sample and aggregate, median": lambda session: session.sample(
-        PURE.where(PURE.age > 20), FUNCTION, aggregate="median", default=30, grid=1, **SAMPLED
+    "a proposed bound": lambda session: session.release(
+        GAUSSIAN_MEDIAN, epsilon=2, method=dp.ProposedBound(bound=5, delta=1e-8)
     ),
-    "sample and aggregate, own bounds": lambda session: session.sample(
-        MIXED, FUNCTION, aggregate="mean with bounds of its own", **SAMPLED
+    "sample and aggregate": lambda session: session.release(PURE.apply(FUNCTION), **SAMPLED),
+    "sample and aggregate, median": lambda session: session.release(
+        PURE.where(PURE.age > 20).apply(FUNCTION, aggregate="median", default=30, grid=1), **SAMPLED
+    ),
+    "sample and aggregate, own bounds": lambda session: session.release(
+        MIXED.apply(FUNCTION, aggregate="mean with bounds of its own"), **SAMPLED
     ),
 }
 
 
 def watched(session: dp.Session) -> Any:
-    with session.watch("pure", threshold=90, epsilon=1, answers=2, sensitivity=2, monotone=True, gap=True) as watch:
+    with session.above_threshold(
+        "pure", threshold=90, epsilon=1, answers=2, sensitivity=2, monotone=True, gap=True
+    ) as watch:
         watch.ask(COUNT)
 
 
 def streamed(session: dp.Session) -> Any:
-    with session.stream(PURE, "age", edges=range(0, 101, 20), total=200, threshold=90, epsilon=1) as stream:
+    with session.online_ranges(PURE, "age", edges=range(0, 101, 20), total=200, threshold=90, epsilon=1) as stream:
         stream.ask(20, 60)
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.query.histograms import bins
     from discreet.query.joins import largest, smallest
     from discreet.query.keys import discover
+    from discreet.query.methods import ProposedBound, SmoothSensitivity
     from discreet.query.scores import score
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
@@ -58,12 +59,14 @@ _HOMES = {
     "Failure": "errors",
     "Guarantee": "release.guarantee",
     "LedgerError": "errors",
+    "ProposedBound": "query.methods",
     "Receipt": "ledger",
     "Refusal": "errors",
     "Release": "release.release",
     "SQLiteLedger": "ledger",
     "Session": "session.session",
     "Slice": "catalog.time_slice",
+    "SmoothSensitivity": "query.methods",
     "auto_bounds": "query.aggregates",
     "bins": "query.histograms",
     "count": "query.aggregates",
@@ -108,12 +111,14 @@ __all__ = [
     "Failure",
     "Guarantee",
     "LedgerError",
+    "ProposedBound",
     "Receipt",
     "Refusal",
     "Release",
     "SQLiteLedger",
     "Session",
     "Slice",
+    "SmoothSensitivity",
     "__version__",
     "accounting",
     "attacks",

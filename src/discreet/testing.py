@@ -15,6 +15,7 @@ from discreet.errors import short_traceback
 from discreet.ledger import Ledger, SQLiteLedger
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 from discreet.session import session
+from discreet.session.pipeline import Pipeline
 
 __all__ = ["Session", "generator", "protect"]
 
@@ -25,20 +26,29 @@ class ForgottenLedger(SQLiteLedger):
     is_for_tests = True
 
 
+class ExactPipeline(Pipeline):
+    """A pipeline whose answers have no noise, with a ledger that is forgotten."""
+
+    is_private = False
+
+    @classmethod
+    def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
+        """A ledger in memory, whatever ledger is named."""
+        return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger(":memory:")
+
+    def randomize(self, plan: Any, exact: Any) -> Any:
+        """The exact answer."""
+        return plan.combined(exact)
+
+    def open_stream(self, mechanism: AboveThreshold) -> "ExactStream":
+        """The sparse vector technique without noise."""
+        return ExactStream(mechanism)
+
+
 class Session(session.Session):
     """A session that answers exactly and says so."""
 
-    _is_private = False
-
-    @classmethod
-    def _open_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
-        return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger(":memory:")
-
-    def _noisy(self, private: Any, exact: Any) -> Any:
-        return private.combined(exact)
-
-    def _stream(self, mechanism: AboveThreshold) -> "ExactStream":
-        return ExactStream(mechanism)
+    _pipeline_class = ExactPipeline
 
 
 class ExactStream:

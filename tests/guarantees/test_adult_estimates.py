@@ -164,7 +164,7 @@ def test_a_session_says_the_mean_age_within_the_law_of_its_noise(adult, facts, n
     asked, width = fitted(facts, MEAN, name, 1)
     for _ in range(samples(1)):
         with dp.protect(adult, privacy_unit=dp.ROW, budget=budget, ledger=":memory:") as session:
-            made = session.smooth(MEAN, epsilon=1, **words)
+            made = session.release(MEAN, epsilon=1, **words, method=dp.SmoothSensitivity())
         assert abs(made.value - TRUTH) <= within(asked, name, width, ALARM)
         assert made.margin is None
 
@@ -172,7 +172,7 @@ def test_a_session_says_the_mean_age_within_the_law_of_its_noise(adult, facts, n
 def test_a_session_says_the_median_age_exactly(adult):
     """At epsilon 1 any other answer has a chance below 1e-100."""
     with dp.protect(adult, privacy_unit=dp.ROW, budget=PURE, ledger=":memory:") as session:
-        assert session.smooth(MEDIAN, epsilon=1).value == 37
+        assert session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity()).value == 37
         assert session.remaining().epsilon == 9
 
 
@@ -183,9 +183,9 @@ def test_a_proposed_bound_of_a_hundredth_passes_and_one_below_the_truth_does_not
     far = distance(asked.reading.local(exact[MEAN]), asked.mechanism.bound)
     assert asked.mechanism.chance(far) == 1
     with dp.protect(adult, privacy_unit=dp.ROW, budget=RESERVED, ledger=":memory:") as session:
-        made = session.propose(MEAN, bound=0.01, epsilon=1, delta=DELTA / 10)
+        made = session.release(MEAN, epsilon=1, method=dp.ProposedBound(bound=0.01, delta=DELTA / 10))
         assert abs(made.value - TRUTH) <= 0.02 * math.log(1e13) + float(asked.mechanism.grid)
-        assert session.propose(MEAN, bound=0.0038, epsilon=1, delta=DELTA / 10).value is None
+        assert session.release(MEAN, epsilon=1, method=dp.ProposedBound(bound=0.0038, delta=DELTA / 10)).value is None
         assert session.remaining().epsilon == 8
 
 
@@ -200,8 +200,8 @@ def test_sample_and_aggregate_with_30_chunks_says_the_mean_age_within_the_law_of
     """
     limits = dp.sandbox.Limits(seconds=30, constant_time=False)
     with dp.protect(adult, privacy_unit=dp.ROW, budget=PURE, ledger=":memory:") as session:
-        made = session.sample(
-            ADULT, mean_age, columns=["Age"], chunks=30, bounds=BOUNDS, epsilon=10, default=0, limits=limits
+        made = session.release(
+            ADULT.apply(mean_age, columns=["Age"], blocks=30, bounds=BOUNDS, default=0, limits=limits), epsilon=10
         )
         assert session.remaining().epsilon == 0
     assert abs(made.value - TRUTH) <= 13.1

@@ -51,7 +51,7 @@ def test_a_session_on_the_census_chooses_married(adult, neighbours):
     with dp.protect(
         adult, privacy_unit=dp.ROW, neighbours=neighbours, budget=dp.Budget(epsilon=1), ledger=":memory:"
     ) as session:
-        chosen = session.select(STATUSES, dp.score(dp.table("adult"), by=COLUMN), epsilon=EPSILON)
+        chosen = session.release(dp.table("adult").choose(STATUSES, score=dp.score(by=COLUMN)), epsilon=EPSILON)
         assert chosen.value == "Married-civ-spouse"
         assert session.remaining().epsilon == Fraction(9, 10)
 

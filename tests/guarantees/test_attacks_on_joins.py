@@ -153,7 +153,7 @@ def test_a_watch_of_a_table_whose_unit_is_elsewhere_is_refused_before_it_is_char
     sources = {"stays": stays, "tests": tests.select(["stay"])}
     with dp.Session(catalog, sources=sources, ledger=dp.SQLiteLedger(":memory:")) as session:
         with pytest.raises(UnsupportedError, match="whose unit is in another table"):
-            session.watch("tests", threshold=5, epsilon=1)
+            session.above_threshold("tests", threshold=5, epsilon=1)
         assert float(session.remaining("tests")) == 10
 
 

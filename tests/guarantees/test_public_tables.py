@@ -83,25 +83,29 @@ def how_many_beds(table):
 
 
 def watched(session, threshold):
-    with session.watch(threshold=threshold, epsilon=1, sensitivity=90) as watch:
+    with session.above_threshold(threshold=threshold, epsilon=1, sensitivity=90) as watch:
         return watch.ask(BEDS).is_above
 
 
 def streamed(session):
-    with session.stream(JOINED, "beds", edges=[0, 20, 90], total=1, threshold=1, epsilon=1) as stream:
+    with session.online_ranges(JOINED, "beds", edges=[0, 20, 90], total=1, threshold=1, epsilon=1) as stream:
         return stream.ask(20, 90).value
 
 
 def sampled(session):
     words = {"columns": ["beds"], "chunks": 2, "bounds": (0, 9_000), "epsilon": 1, "limits": LIMITS}
-    return 2 * session.sample(JOINED, how_many_beds, **words).value
+    return 2 * session.release(JOINED.apply(how_many_beds), **words).value
 
 
 VERBS = {
     "release": lambda session: session.release(BEDS, epsilon=1).value("n"),
     "batch": lambda session: session.release([BEDS, JOINED.agg(n=dp.count())], epsilon=1)[0].value("n"),
-    "select": lambda session: 100 * session.select([10, 50], dp.score(JOINED, by="beds"), epsilon=1).value,
-    "smooth": lambda session: 100 * session.smooth(JOINED.agg(m=dp.median("beds")), epsilon=1).value,
+    "select": lambda session: (
+        100 * session.release(JOINED.choose([10, 50], score=dp.score(by="beds")), epsilon=1).value
+    ),
+    "smooth": lambda session: (
+        100 * session.release(JOINED.agg(m=dp.median("beds")), epsilon=1, method=dp.SmoothSensitivity()).value
+    ),
     "watch": lambda session: 5_000 if watched(session, 3_000) else 1_000,
     "stream": lambda session: 5_000 if streamed(session) > 50 else 1_000,
     "sample": sampled,
@@ -280,7 +284,7 @@ def test_a_plan_that_no_call_builds_is_refused_before_it_is_charged(name):
     words = {"keys": {"g": ["a", "b"]}, "bounds": {"x": (0, 50)}, "budget": dp.Budget(epsilon=1)}
     with dp.testing.protect(rows, name="t", privacy_unit="id", max_rows=5, **words) as session:
         query = Query(HANDMADE[name])
-        with session.watch(threshold=1, epsilon=0.1, sensitivity=9) as watch:
+        with session.above_threshold(threshold=1, epsilon=0.1, sensitivity=9) as watch:
             for verb in (session.release, session.explain, session.smooth, lambda query, **_: watch.ask(query)):
                 with pytest.raises(Refusal):
                     verb(query, epsilon=0.5)
@@ -288,7 +292,7 @@ def test_a_plan_that_no_call_builds_is_refused_before_it_is_charged(name):
             session.release([query, dp.table("t").agg(n=dp.count())], epsilon=0.5)
         table = Frame(logical.Where(TABLE, logical.Not("x")))
         with pytest.raises(Refusal):
-            session.stream(table, "x", edges=[0, 1], total=1, threshold=1, epsilon=0.5)
+            session.online_ranges(table, "x", edges=[0, 1], total=1, threshold=1, epsilon=0.5)
         with pytest.raises(Refusal):
-            session.select(["a"], dp.score(table, by="g"), epsilon=0.5)
+            session.release(table.choose(["a"], score=dp.score(by="g")), epsilon=0.5)
         assert float(session.remaining()) == pytest.approx(0.9)

@@ -338,7 +338,7 @@ def test_b4_every_number_of_a_release_has_a_margin_and_so_has_what_is_combined_o
 
 def test_b5_errors_by_group_across_epsilon_are_a_table_and_a_picture():
     with opened(WARDS, max_rows=1) as session:
-        errors = session.errors(BY_WARD, epsilons=[0.1, 0.5, 1], sizes=SIZES)
+        errors = session.expected_errors(BY_WARD, epsilons=[0.1, 0.5, 1], sizes=SIZES)
         assert session.remaining().epsilon == 1
     assert errors.to_pandas()["epsilon 0.1"].tolist() == sorted(errors.to_pandas()["epsilon 0.1"])
     assert all(a > b for a, b in zip(errors.relative[0], errors.relative[2], strict=True))

@@ -25,19 +25,21 @@ def biggest(rows):
 
 
 def watched(session):
-    with session.watch(threshold=10**6, epsilon=0.1) as watch:
+    with session.above_threshold(threshold=10**6, epsilon=0.1) as watch:
         return watch.ask(T.group_by("w", max_rows_per_group=1).agg(n=dp.count()))
 
 
 MEAN = T.agg(m=dp.mean("x", bounds=(0, 9)))
 CALLS = {
-    "select": lambda s: s.select(["A", "B", "C"], dp.score(T, by="w"), epsilon=0.1),
-    "price": lambda s: s.select([1, 5, 9], dp.score(T, by="x", side="or above", times=[1, 5, 9]), epsilon=0.1),
+    "select": lambda s: s.release(T.choose(["A", "B", "C"], score=dp.score(by="w")), epsilon=0.1),
+    "price": lambda s: s.release(
+        T.choose([1, 5, 9], score=dp.score(by="x", side="or above", times=[1, 5, 9])), epsilon=0.1
+    ),
     "watch": watched,
     "mean": lambda s: s.smooth(MEAN, epsilon=0.1),
     "median": lambda s: s.smooth(T.agg(m=dp.median("x", bounds=(0, 9))), epsilon=0.1),
-    "proposed": lambda s: s.propose(MEAN, bound=5, epsilon=0.1, delta=1e-12),
-    "sample": lambda s: s.sample(T, biggest, columns=["x"], chunks=2, bounds=(0, 9), epsilon=0.1, limits=LIMITS),
+    "proposed": lambda s: s.release(MEAN, epsilon=0.1, method=dp.ProposedBound(bound=5, delta=1e-12)),
+    "sample": lambda s: s.release(T.apply(biggest, columns=["x"], blocks=2, bounds=(0, 9), limits=LIMITS), epsilon=0.1),
 }
 
 

@@ -342,7 +342,7 @@ class TestOthers:
 
         def stream(column="age", edges=(0, 10, 20), **changes):
             words = {"total": 100, "threshold": 5, "corrections": 3} | changes
-            return named(identity.stream(t._relation, column, edges, catalog(), PURE, HALF, **words))
+            return named(identity.online_ranges(t._relation, column, edges, catalog(), PURE, HALF, **words))
 
         watches = [watch(), watch(threshold=11), watch(answers=2), watch(monotone=True)]
         streams = [stream(), stream("cost"), stream(edges=(0, 10)), stream(total=9), stream(threshold=6)]

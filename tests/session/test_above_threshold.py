@@ -38,7 +38,7 @@ def charges(session):
 
 
 def test_nothing_is_charged_before_a_watch_is_opened_and_all_of_it_then(session):
-    watch = session.watch(threshold=30, epsilon=0.5)
+    watch = session.above_threshold(threshold=30, epsilon=0.5)
     assert float(session.remaining()) == 2
     with watch:
         assert float(session.remaining()) == 1.5
@@ -57,7 +57,7 @@ def test_a_hundred_thousand_questions_cost_what_ten_do():
     rows = pa.table({"id": ["a", "b"], "x": [1, 2]})
     with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=2)) as session:
         for count in (10, many):
-            with session.watch(threshold=10**6, epsilon=0.5) as watch:
+            with session.above_threshold(threshold=10**6, epsilon=0.5) as watch:
                 watch.ask(T.group_by("x", keys={"x": range(count)}).agg(n=dp.count()))
                 assert watch.asked == count
         assert len({entry.cost for entry in charges(session)}) == 1
@@ -65,7 +65,7 @@ def test_a_hundred_thousand_questions_cost_what_ten_do():
 
 
 def test_a_watch_ends_after_so_many_answers_above(exact):
-    with exact.watch(threshold=10, epsilon=1, answers=2) as watch:
+    with exact.above_threshold(threshold=10, epsilon=1, answers=2) as watch:
         assert not watch.ask(T.where(T.x == 9).agg(n=dp.count()))
         assert watch.ask(COUNT)
         assert watch.left == 1
@@ -77,26 +77,26 @@ def test_a_watch_ends_after_so_many_answers_above(exact):
 
 def test_groups_are_questions_in_the_order_of_their_keys_and_the_rest_is_unanswered(exact):
     few = T.where(T.x != 2).group_by("x").agg(n=dp.count())
-    with exact.watch(threshold=10, epsilon=1, answers=3) as watch:
+    with exact.above_threshold(threshold=10, epsilon=1, answers=3) as watch:
         told = watch.ask(few)
     assert [(key, bool(reply)) for key, reply in told.items()] == [(0, True), (1, True), (2, False), (3, True)]
 
 
 def test_answers_and_gaps_come_with_an_answer_above(exact):
-    with exact.watch(threshold=50, epsilon=1, with_answers=True, gap=True) as watch:
+    with exact.above_threshold(threshold=50, epsilon=1, with_answers=True, gap=True) as watch:
         told = watch.ask(COUNT)
     assert (told.is_above, told.answer, told.gap) == (True, 60, 10)
 
 
 def test_how_wrong_answers_may_be_is_known_before_it_opens(session):
-    watch = session.watch(threshold=50, epsilon=1, with_answers=True)
+    watch = session.above_threshold(threshold=50, epsilon=1, with_answers=True)
     assert watch.accuracy(1_000) > watch.accuracy(10) > 0
     assert watch.margin() > 0
     assert float(session.remaining()) == 2
 
 
 def test_a_question_is_checked_for_free_before_the_watch_is_opened(session):
-    watch = session.watch(T, threshold=50, epsilon=1)
+    watch = session.above_threshold(T, threshold=50, epsilon=1)
     with pytest.raises(UnboundedError):
         watch.check(T.agg(s=dp.sum("y", bounds=(0, 15), grid=1)))
     watch.check(COUNT)
@@ -104,13 +104,13 @@ def test_a_question_is_checked_for_free_before_the_watch_is_opened(session):
 
 
 def test_a_watch_of_a_testing_session_says_that_it_is_not_private(exact, session):
-    assert repr(exact.watch(threshold=50, epsilon=1)).startswith("NOT PRIVATE watch of 't'")
-    assert repr(session.watch(threshold=50, epsilon=1)).startswith("watch of 't'")
+    assert repr(exact.above_threshold(threshold=50, epsilon=1)).startswith("NOT PRIVATE watch of 't'")
+    assert repr(session.above_threshold(threshold=50, epsilon=1)).startswith("watch of 't'")
 
 
 def test_sums_are_held_against_the_threshold_on_the_grid_of_the_watch(exact):
     total = T.agg(s=dp.sum("y", bounds=(0, 15), grid=Fraction(1, 4)))
-    with exact.watch(threshold=442.5, epsilon=1, sensitivity=15, grid=0.25, gap=True) as watch:
+    with exact.above_threshold(threshold=442.5, epsilon=1, sensitivity=15, grid=0.25, gap=True) as watch:
         assert watch.ask(total).gap == 0
 
 
@@ -127,7 +127,7 @@ def test_sums_are_held_against_the_threshold_on_the_grid_of_the_watch(exact):
     ids=["sensitivity", "grid", "monotone", "mean", "two outputs", "text"],
 )
 def test_a_question_beyond_what_was_declared_is_refused_and_the_watch_goes_on(session, words, query, error):
-    with session.watch(threshold=10**6, epsilon=0.5, **words) as watch:
+    with session.above_threshold(threshold=10**6, epsilon=0.5, **words) as watch:
         with pytest.raises(error):
             watch.ask(query)
         assert (watch.asked, watch.left) == (0, 1)
@@ -141,8 +141,11 @@ def test_another_table_is_refused():
     both = facts.model_copy(update={"tables": {"t": facts.tables["t"], "u": facts.tables["t"]}})
     with dp.Session(both, sources=catalog) as session:
         with pytest.raises(ParameterError, match="several"):
-            session.watch(threshold=1, epsilon=0.1)
-        with session.watch("t", threshold=10**6, epsilon=0.1) as watch, pytest.raises(UnsupportedError, match="'u'"):
+            session.above_threshold(threshold=1, epsilon=0.1)
+        with (
+            session.above_threshold("t", threshold=10**6, epsilon=0.1) as watch,
+            pytest.raises(UnsupportedError, match="'u'"),
+        ):
             watch.ask(dp.table("u").agg(n=dp.count()))
 
 
@@ -151,11 +154,11 @@ def test_monotone_is_refused_where_units_are_replaced():
         dp.protect(ROWS, budget=dp.Budget(epsilon=1), neighbours="replace_one", **WORDS) as session,
         pytest.raises(BudgetError, match="monotone"),
     ):
-        session.watch(threshold=1, epsilon=0.1, monotone=True)
+        session.above_threshold(threshold=1, epsilon=0.1, monotone=True)
 
 
 def test_a_watch_that_is_not_open_reads_nothing(session):
-    watch = session.watch(threshold=1, epsilon=0.1)
+    watch = session.above_threshold(threshold=1, epsilon=0.1)
     with pytest.raises(BudgetError, match="not open"):
         watch.ask(COUNT)
     with watch:
@@ -167,14 +170,14 @@ def test_a_watch_that_is_not_open_reads_nothing(session):
 
 
 def test_a_watch_that_does_not_fit_is_refused_when_it_opens(session):
-    with pytest.raises(BudgetError), session.watch(threshold=1, epsilon=3):
+    with pytest.raises(BudgetError), session.above_threshold(threshold=1, epsilon=3):
         pass
     assert float(session.remaining()) == 2
 
 
 def test_a_failure_after_data_ends_the_watch_says_one_sentence_and_the_charge_stands(session, monkeypatch, caplog):
     engine = next(iter(session._engines.values()))
-    with session.watch(threshold=10**6, epsilon=0.5) as watch:
+    with session.above_threshold(threshold=10**6, epsilon=0.5) as watch:
         monkeypatch.setattr(engine, "run", lambda _: int("HIV+ alice"))
         with pytest.raises(Failure) as failed:
             watch.ask(COUNT)
@@ -189,7 +192,7 @@ def test_a_failure_after_data_ends_the_watch_says_one_sentence_and_the_charge_st
 
 
 def test_what_was_told_is_kept_and_nothing_else(exact):
-    with exact.watch(threshold=10, epsilon=1, answers=2) as watch:
+    with exact.above_threshold(threshold=10, epsilon=1, answers=2) as watch:
         watch.ask(T.group_by("x").agg(n=dp.count()))
     stored = json.loads(exact.ledger.stored("t", charges(exact)[0].question))
     assert stored == {"asked": 2, "above": [0, 1], "guarantee": watch.guarantee}
@@ -205,7 +208,7 @@ def test_threads_share_a_watch_and_no_answer_above_is_given_twice(session):
         except BudgetError:
             return
 
-    with session.watch(threshold=-(10**6), epsilon=0.5, answers=25) as watch:
+    with session.above_threshold(threshold=-(10**6), epsilon=0.5, answers=25) as watch:
         threads = [threading.Thread(target=ask) for _ in range(8)]
         for thread in threads:
             thread.start()
@@ -215,7 +218,7 @@ def test_threads_share_a_watch_and_no_answer_above_is_given_twice(session):
 
 
 def test_a_watch_is_not_pickled_and_belongs_to_its_process(session):
-    with session.watch(threshold=10**6, epsilon=0.5) as watch:
+    with session.above_threshold(threshold=10**6, epsilon=0.5) as watch:
         with pytest.raises(Exception, match=r"pickle|copy"):
             pickle.dumps(watch)
         child = os.fork()
@@ -230,11 +233,11 @@ def test_a_watch_is_not_pickled_and_belongs_to_its_process(session):
 
 def test_under_a_delta_a_watch_costs_half_the_square_of_its_epsilon_in_rho():
     with dp.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as session:
-        watch = session.watch(threshold=1, epsilon=0.5)
+        watch = session.above_threshold(threshold=1, epsilon=0.5)
         promise = session.ledger.budget("t")
         pure = watch._plan.mechanism.epsilon
         assert pure**2 / 2 <= promise.rho(0.5) < pure**2 / 2 * Fraction(1_000_001, 1_000_000)
-        whole = session.watch(threshold=1, epsilon=2)
+        whole = session.above_threshold(threshold=1, epsilon=2)
         assert float(whole._plan.mechanism.epsilon) == pytest.approx(2)
         with watch, dp.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as other:
             other.release(COUNT, epsilon=0.5)
@@ -260,7 +263,7 @@ def test_a_watch_dies_with_its_process_and_its_charge_stands():
     rows = pa.table({"id": ["a", "b"]})
     with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=2)) as session:
         assert float(session.remaining()) == 1.5
-        with session.watch(threshold=10**6, epsilon=0.5):
+        with session.above_threshold(threshold=10**6, epsilon=0.5):
             assert float(session.remaining()) == 1
 
 
@@ -272,7 +275,7 @@ def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stand
 
     before = threading.active_count()
     monkeypatch.setattr(session, "_stream", no_noise)
-    with pytest.raises(EntropyError), session.watch(threshold=30, epsilon=0.5):
+    with pytest.raises(EntropyError), session.above_threshold(threshold=30, epsilon=0.5):
         pass
     assert threading.active_count() == before
     assert float(session.remaining()) == 1.5

@@ -35,14 +35,14 @@ def session():
 @pytest.mark.parametrize("aggregate", ["mean", "median", "mean with bounds of its own"])
 def test_without_noise_the_answers_of_chunks_are_aggregated(aggregate):
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=1), **WORDS) as exact:
-        made = exact.sample(T, mean, epsilon=0.5, aggregate=aggregate, **ASKED)
+        made = exact.release(T.apply(mean, aggregate=aggregate), epsilon=0.5, **ASKED)
     assert 45 < made.value < 55
     assert not made.private
 
 
 def test_a_mean_of_chunks_has_the_margin_of_its_noise_and_its_receipt(session):
     """Noise of scale 100/(8 20) = 0.6: within 12 of 50 but for 1e-8."""
-    made = session.sample(T, mean, epsilon=20, **ASKED)
+    made = session.release(T.apply(mean), epsilon=20, **ASKED)
     assert made.name == "mean"
     assert made.value == pytest.approx(50, abs=13)
     assert 0 < made.margin < 3
@@ -52,14 +52,14 @@ def test_a_mean_of_chunks_has_the_margin_of_its_noise_and_its_receipt(session):
 
 def test_a_function_that_fails_everywhere_gives_its_default_and_no_word_of_why(session, caplog, capfd):
     """The default is 70 in all 8 chunks; noise of scale 1.25 stays within 20 of it but for 1e-6."""
-    made = session.sample(T, raising, epsilon=10, default=70, **ASKED)
+    made = session.release(T.apply(raising, default=70), epsilon=10, **ASKED)
     assert made.value == pytest.approx(70, abs=20)
     assert "ValueError" not in caplog.text + "".join(capfd.readouterr())
 
 
 def test_two_functions_are_two_questions(session):
-    session.sample(T, mean, epsilon=1, **ASKED)
-    assert not session.sample(T, raising, epsilon=1, **ASKED).repeated
+    session.release(T.apply(mean), epsilon=1, **ASKED)
+    assert not session.release(T.apply(raising), epsilon=1, **ASKED).repeated
     assert float(session.remaining()) == 18
 
 
@@ -77,7 +77,7 @@ def test_two_functions_are_two_questions(session):
 )
 def test_what_cannot_be_sampled_is_refused_before_anything_is_charged(session, words):
     with pytest.raises(Refusal):
-        session.sample(T, mean, epsilon=1, **ASKED | words)
+        session.release(T.apply(mean), epsilon=1, **ASKED | words)
     assert float(session.remaining()) == 20
 
 
@@ -90,13 +90,13 @@ def test_the_owner_allows_modules_when_the_session_is_opened_and_no_question_can
     budget = dp.Budget(epsilon=1)
     with dp.protect(ROWS, budget=budget, ledger=":memory:", **WORDS) as session:
         with pytest.raises(ParameterError, match="needs the module 'csv'") as refusal:
-            session.sample(T, counted, epsilon=1, **ASKED)
+            session.release(T.apply(counted), epsilon=1, **ASKED)
         assert 'dp.protect(..., modules=("csv",))' in refusal.value.instead
         with pytest.raises(TypeError, match="modules"):
-            session.sample(T, counted, epsilon=1, modules=("csv",), **ASKED)
+            session.release(T.apply(counted), epsilon=1, modules=("csv",), **ASKED)
         assert float(session.remaining()) == 1
     with dp.testing.protect(ROWS, budget=budget, modules=("csv",), **WORDS) as exact:
-        assert exact.sample(T, counted, epsilon=1, **ASKED).value == 51
+        assert exact.release(T.apply(counted), epsilon=1, **ASKED).value == 51
     with pytest.raises(ParameterError, match="modules="):
         dp.testing.protect(ROWS, budget=budget, modules=("venv.__main__",), **WORDS)
 
@@ -104,19 +104,19 @@ def test_the_owner_allows_modules_when_the_session_is_opened_and_no_question_can
 def test_a_text_is_a_function_with_the_name_of_its_def_and_one_that_is_broken_is_not_charged(session):
     text = "def half(table):\n    import numpy as np\n    return np.mean(table['x'].to_numpy()) / 2"
     with pytest.raises(ParameterError, match="SyntaxError"):
-        session.sample(T, text + ")", epsilon=1, **ASKED)
+        session.release(T.apply(text + ")"), epsilon=1, **ASKED)
     assert float(session.remaining()) == 20
-    made = session.sample(T, text, epsilon=20, **ASKED)
+    made = session.release(T.apply(text), epsilon=20, **ASKED)
     assert made.name == "half"
     assert made.value == pytest.approx(25, abs=13)
-    assert session.sample(T, text, epsilon=20, **ASKED).repeated
+    assert session.release(T.apply(text), epsilon=20, **ASKED).repeated
 
 
 def test_a_table_and_a_function_are_asked_for(session):
     with pytest.raises(ParameterError):
-        session.sample("t", mean, epsilon=1, **ASKED)
+        session.release("t".apply(mean), epsilon=1, **ASKED)
     with pytest.raises(Refusal):
-        session.sample(T, "mean", epsilon=1, **ASKED)
+        session.release(T.apply("mean"), epsilon=1, **ASKED)
 
 
 def test_other_limits_are_another_question_and_sqlite_files_are_sampled_too(tmp_path):
@@ -125,8 +125,8 @@ def test_other_limits_are_another_question_and_sqlite_files_are_sampled_too(tmp_
         made.execute("CREATE TABLE t (id INTEGER, x INTEGER)")
         made.executemany("INSERT INTO t VALUES (?, ?)", [(i, 50) for i in range(40)])
     with dp.testing.protect(path, table="t", budget=dp.Budget(epsilon=1), **WORDS) as exact:
-        assert exact.sample(T, mean, epsilon=0.1, **ASKED).value == 50
-        other = exact.sample(T, mean, epsilon=0.1, **ASKED | {"limits": Limits(seconds=6, constant_time=False)})
+        assert exact.release(T.apply(mean), epsilon=0.1, **ASKED).value == 50
+        other = exact.release(T.apply(mean), epsilon=0.1, **ASKED | {"limits": Limits(seconds=6, constant_time=False)})
         assert not other.repeated
 
 

@@ -146,16 +146,18 @@ def test_bounds_that_are_found_and_what_is_asked_within_them_are_drawn_as_charge
 @RELATIONS
 def test_a_selection_is_drawn_with_the_rate_that_is_charged(draws, neighbours, sides):
     with opened(neighbours, RESERVED) as session:
-        session.select(["A", "B", "C"], dp.score(T, by="ward"), epsilon=8)
+        session.release(T.choose(["A", "B", "C"], score=dp.score(by="ward")), epsilon=8)
         pure = charged(session)
         (flipped,) = draws.calls
         draws.forget()
     with opened(neighbours, RESERVED) as session:
-        session.select(["A", "B", "C"], dp.score(T, by="ward"), epsilon=1, top=2)
+        session.release(T.choose(["A", "B", "C"], score=dp.score(by="ward"), top=2), epsilon=1)
         (repeated, _) = leaves(charged(session))
         (peeled,) = draws.calls
         draws.forget()
-        session.select(dp.discover(delta=1e-8), dp.score(T, by="drug", of=dp.count_units()), epsilon=1, top=2)
+        session.release(
+            T.choose(dp.discover(delta=1e-8), score=dp.score(by="drug", of=dp.count_units()), top=2), epsilon=1
+        )
         *choices, own = leaves(charged(session))
         (found,) = draws.calls
     assert pure == events.PureEvent(flipped.rate * 2 * sides)
@@ -170,7 +172,7 @@ def test_a_selection_is_drawn_with_the_rate_that_is_charged(draws, neighbours, s
 @NEIGHBOURS
 def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, neighbours):
     with opened(neighbours) as session:
-        with session.watch(threshold=100, epsilon=1, sensitivity=2, answers=2, with_answers=True) as watch:
+        with session.above_threshold(threshold=100, epsilon=1, sensitivity=2, answers=2, with_answers=True) as watch:
             replies = watch.ask(T.group_by("ward").agg(n=dp.count()))
         watched = charged(session)
         threshold, comparison, *answers = draws.calls
@@ -178,7 +180,7 @@ def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, nei
         assert [reply.answer for reply in replies.values()] == [200 + noise for noise in draws.returned[-2:]]
         draws.forget()
         words = {"edges": [0, 5, 11], "total": 600, "threshold": 100, "corrections": 1}
-        with session.stream(T, "cost", epsilon=1, **words) as stream:
+        with session.online_ranges(T, "cost", epsilon=1, **words) as stream:
             stream.ask(0, 5)
             stream.ask(0, 11)
         streamed = charged(session)
@@ -197,11 +199,11 @@ def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, nei
 def test_noise_that_fits_is_drawn_as_charged(draws, neighbours):
     asked = T.agg(m=dp.median("cost"))
     with opened(neighbours, RESERVED) as session:
-        session.smooth(asked, epsilon=1, noise="laplace", delta=1e-9)
+        session.release(asked, epsilon=1, method=dp.SmoothSensitivity(noise="laplace", delta=1e-9))
         smooth = charged(session)
         (fitted,) = draws.calls
         draws.forget()
-        session.propose(asked, bound=2, epsilon=1, delta=1e-9)
+        session.release(asked, epsilon=1, method=dp.ProposedBound(bound=2, delta=1e-9))
         test, answer = leaves(charged(session))
         tested, proposed = draws.calls
     made = dp.mechanisms.smooth.Smooth(noise="laplace", epsilon=smooth.epsilon, delta=smooth.delta)
@@ -222,7 +224,7 @@ def first_cost(chunk):
 def test_answers_of_chunks_are_drawn_as_charged(draws):
     """A replaced unit changes two of them. Processes take seconds, so the other relation is tried in analysis alone."""
     with opened("replace_one") as session:
-        session.sample(T, first_cost, columns=["cost"], chunks=4, bounds=(0, 10), grid=1, epsilon=1)
+        session.release(T.apply(first_cost, columns=["cost"], blocks=4, bounds=(0, 10), grid=1), epsilon=1)
         event = charged(session)
     assert event == events.DiscreteLaplaceEvent(Fraction(20), Fraction(20))
     assert draws.calls == record.additive(event, [1])

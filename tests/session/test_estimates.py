@@ -42,13 +42,16 @@ def reserved():
 )
 def test_without_noise_they_are_exact(query, expected):
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=1), **WORDS) as exact:
-        made = exact.smooth(query, epsilon=0.5)
+        made = exact.release(query, epsilon=0.5, method=dp.SmoothSensitivity())
     assert made.value == pytest.approx(expected, abs=0.01)
     assert not made.private
 
 
 def test_a_number_is_charged_once_has_no_margin_and_a_repeat_is_free(session):
-    first, again = session.smooth(MEDIAN, epsilon=1), session.smooth(MEDIAN, epsilon=1)
+    first, again = (
+        session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity()),
+        session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity()),
+    )
     assert (first.value, first.margin) == (again.value, None)
     assert (first.repeated, again.repeated) == (False, True)
     assert float(session.remaining()) == 9
@@ -57,7 +60,7 @@ def test_a_number_is_charged_once_has_no_margin_and_a_repeat_is_free(session):
 
 
 def test_nothing_about_the_size_of_the_noise_is_stored_or_shown(session):
-    made = session.smooth(MEDIAN, epsilon=1)
+    made = session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity())
     about = {"schema", "library", "private", "dataset", "name", "confidence", "made", "guarantee", "receipt"}
     assert set(made.to_json()) == about | {"value", "margin"}
     assert made.to_json()["margin"] is None
@@ -86,17 +89,17 @@ def test_laplace_noise_takes_its_delta_from_what_was_reserved(reserved):
 
 def test_a_pure_promise_takes_no_noise_with_a_delta(session):
     with pytest.raises(BudgetError):
-        session.smooth(MEAN, epsilon=0.5, noise="laplace", delta=1e-9)
+        session.release(MEAN, epsilon=0.5, method=dp.SmoothSensitivity(noise="laplace", delta=1e-9))
     with pytest.raises(BudgetError):
-        session.smooth(MEAN, epsilon=0.5, noise="laplace_log_normal")
+        session.release(MEAN, epsilon=0.5, method=dp.SmoothSensitivity(noise="laplace_log_normal"))
 
 
 def test_a_proposed_bound_has_a_public_margin_and_costs_the_same_where_the_test_fails(reserved):
     """A bound of 5 is 1,900 units away and the threshold 40 or so: passing fails in fewer than 1e-100 of runs."""
-    made = reserved.propose(MEAN, bound=5, epsilon=1, delta=1e-10)
+    made = reserved.release(MEAN, epsilon=1, method=dp.ProposedBound(bound=5, delta=1e-10))
     assert made.margin > 0
     before = float(reserved.remaining())
-    too_small = reserved.propose(MEAN, bound=0.001, epsilon=1, delta=1e-10, fresh=True)
+    too_small = reserved.release(MEAN, epsilon=1, fresh=True, method=dp.ProposedBound(bound=0.001, delta=1e-10))
     assert too_small.value is None
     assert "nothing" in str(too_small)
     assert too_small.margin is None
@@ -116,12 +119,12 @@ def test_a_proposed_bound_has_a_public_margin_and_costs_the_same_where_the_test_
 )
 def test_what_has_no_noise_that_fits_is_refused(session, query, error):
     with pytest.raises(error):
-        session.smooth(query, epsilon=1)
+        session.release(query, epsilon=1, method=dp.SmoothSensitivity())
 
 
 def test_a_default_grid_is_as_coarse_as_the_bounds_are_wide():
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=1), **WORDS) as exact:
-        made = exact.smooth(T.agg(m=dp.median("age", bounds=(0, 10**6))), epsilon=0.5)
+        made = exact.release(T.agg(m=dp.median("age", bounds=(0, 10**6))), epsilon=0.5, method=dp.SmoothSensitivity())
     assert made.value == 0
 
 
@@ -133,4 +136,4 @@ def test_a_distance_between_quartiles_in_a_release_is_refused_with_the_call_that
 
 def test_the_same_median_may_be_released_with_a_margin_or_have_noise_that_fits(session):
     assert session.release(MEDIAN, epsilon=1).outputs[0].margin_of == "ranks"
-    assert session.smooth(MEDIAN, epsilon=1).margin is None
+    assert session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity()).margin is None

@@ -25,7 +25,7 @@ def charges(session):
 
 def test_all_ranges_together_are_one_charge_at_the_opening_and_answers_are_told_to_the_ledger():
     with protected() as session:
-        opened = session.stream(T, "age", corrections=3, **WORDS)
+        opened = session.online_ranges(T, "age", corrections=3, **WORDS)
         assert float(session.remaining()) == 2
         with opened as stream:
             assert float(session.remaining()) == 1
@@ -41,7 +41,7 @@ def test_all_ranges_together_are_one_charge_at_the_opening_and_answers_are_told_
 
 
 def test_without_noise_answers_are_right_to_the_threshold_and_corrections_are_few():
-    with protected(dp.testing.protect) as session, session.stream(T, "age", corrections=9, **WORDS) as stream:
+    with protected(dp.testing.protect) as session, session.online_ranges(T, "age", corrections=9, **WORDS) as stream:
         for start in range(0, 100, 10):
             for end in range(start + 10, 110, 10):
                 truth = sum(start <= age < end for age in AGES)
@@ -51,7 +51,7 @@ def test_without_noise_answers_are_right_to_the_threshold_and_corrections_are_fe
 
 
 def test_a_stream_ends_with_its_last_correction():
-    with protected(dp.testing.protect) as session, session.stream(T, "age", corrections=1, **WORDS) as stream:
+    with protected(dp.testing.protect) as session, session.online_ranges(T, "age", corrections=1, **WORDS) as stream:
         assert stream.ask(0, 50).corrected
         with pytest.raises(BudgetError):
             stream.ask(0, 60)
@@ -69,13 +69,13 @@ def test_a_stream_ends_with_its_last_correction():
 )
 def test_what_cannot_be_is_refused_before_anything_is_charged(words, error):
     with protected() as session:
-        with pytest.raises(error), session.stream(T, "age", **WORDS | words):
+        with pytest.raises(error), session.online_ranges(T, "age", **WORDS | words):
             pass
         assert float(session.remaining()) == 2
 
 
 def test_a_range_between_other_values_than_the_edges_is_refused_and_the_stream_goes_on():
-    with protected() as session, session.stream(T, "age", **WORDS) as stream:
+    with protected() as session, session.online_ranges(T, "age", **WORDS) as stream:
         for start, end in ((5, 50), (0, 55), (50, 50), (60, 50), ("a", 50)):
             with pytest.raises(ParameterError):
                 stream.ask(start, end)
@@ -84,14 +84,14 @@ def test_a_range_between_other_values_than_the_edges_is_refused_and_the_stream_g
 
 def test_rows_without_a_cap_are_refused():
     with protected(max_rows=None) as session, pytest.raises(UnboundedError):
-        session.stream(T, "age", **WORDS)
+        session.online_ranges(T, "age", **WORDS)
 
 
 def test_a_failure_while_rows_are_counted_says_one_sentence_and_the_charge_stands(monkeypatch, caplog):
     with protected() as session:
         engine = next(iter(session._engines.values()))
         monkeypatch.setattr(engine, "run", lambda _: int("HIV+ alice"))
-        with pytest.raises(Failure) as failed, session.stream(T, "age", **WORDS):
+        with pytest.raises(Failure) as failed, session.online_ranges(T, "age", **WORDS):
             pass
         assert failed.value.__context__ is None
         assert "HIV" not in caplog.text
@@ -100,5 +100,5 @@ def test_a_failure_while_rows_are_counted_says_one_sentence_and_the_charge_stand
 
 
 def test_a_stream_is_not_copied():
-    with protected() as session, session.stream(T, "age", **WORDS) as stream, pytest.raises(UnsupportedError):
+    with protected() as session, session.online_ranges(T, "age", **WORDS) as stream, pytest.raises(UnsupportedError):
         stream.__reduce__()

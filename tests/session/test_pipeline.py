@@ -19,17 +19,17 @@ def how_many(table):
 
 
 def watched(session, **words):
-    with session.watch(threshold=10**6, epsilon=0.1) as watch:
+    with session.above_threshold(threshold=10**6, epsilon=0.1) as watch:
         return watch.ask(COUNT)
 
 
 VERBS = {
     "release": lambda s, **words: s.release(COUNT, epsilon=0.1, **words),
-    "select": lambda s, **words: s.select(range(5), dp.score(T, by="x"), epsilon=0.1, **words),
+    "select": lambda s, **words: s.release(T.choose(range(5), score=dp.score(by="x")), epsilon=0.1, **words),
     "watch": watched,
     "smooth": lambda s, **words: s.smooth(T.agg(m=dp.median("x", bounds=(0, 5))), epsilon=0.1, **words),
-    "sample": lambda s, **words: s.sample(
-        T, how_many, columns=["x"], chunks=2, bounds=(0, 50), epsilon=0.1, limits=LIMITS, **words
+    "sample": lambda s, **words: s.release(
+        T.apply(how_many, columns=["x"], blocks=2, bounds=(0, 50), limits=LIMITS), epsilon=0.1, **words
     ),
 }
 
@@ -171,13 +171,13 @@ def test_a_join_that_fails_after_its_charge_is_charged_to_all_tables_and_says_on
 
 def test_a_watch_is_charged_to_one_table_and_takes_no_question_that_reads_another(joined):
     with pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"):
-        joined.watch("notes", threshold=10, epsilon=0.125, sensitivity=2)
+        joined.above_threshold("notes", threshold=10, epsilon=0.125, sensitivity=2)
     with (
-        joined.watch("visits", threshold=10, epsilon=0.125, sensitivity=2) as watch,
+        joined.above_threshold("visits", threshold=10, epsilon=0.125, sensitivity=2) as watch,
         pytest.raises(dp.errors.UnsupportedError, match="charged to one dataset"),
     ):
         watch.ask(NOTES.join(VISITS, on="v").agg(n=dp.count()))
-    with joined.watch("visits", threshold=10**6, epsilon=0.125, sensitivity=2) as watch:
+    with joined.above_threshold("visits", threshold=10**6, epsilon=0.125, sensitivity=2) as watch:
         assert not watch.ask(VISITS.join(WARDS, on="w").agg(n=dp.count())).is_above
 
 
@@ -199,7 +199,7 @@ def test_a_table_that_has_a_promise_cannot_become_public(tmp_path):
 
 def test_a_chunk_holds_joined_rows_of_whole_units(joined):
     joined_rows = VISITS.join(WARDS, on="w")
-    estimate = joined.sample(
-        joined_rows, how_many, columns=["beds"], chunks=2, bounds=(0, 9), epsilon=0.125, limits=LIMITS
+    estimate = joined.release(
+        joined_rows.apply(how_many, columns=["beds"], blocks=2, bounds=(0, 9), limits=LIMITS), epsilon=0.125
     )
     assert estimate.dataset == "visits"

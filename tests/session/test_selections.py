@@ -59,7 +59,7 @@ def test_without_noise_the_best_candidate_is_chosen(exact, candidates, score, be
 
 
 def test_the_best_so_many_come_in_order(exact):
-    chosen = exact.select(["A", "B", "C"], dp.score(T, by="ward"), epsilon=0.1, top=2)
+    chosen = exact.release(T.choose(["A", "B", "C"], score=dp.score(by="ward"), top=2), epsilon=0.1)
     assert chosen.values == ("B", "C")
 
 
@@ -85,7 +85,7 @@ def test_a_far_better_candidate_is_all_but_sure(session):
         budget=dp.Budget(epsilon=2),
         **WORDS | {"name": "u", "max_rows": 1},
     ) as other:
-        assert other.select(["nobody", "B"], dp.score(dp.table("u"), by="ward"), epsilon=1).value == "B"
+        assert other.release(dp.table("u").choose(["nobody", "B"], score=dp.score(by="ward")), epsilon=1).value == "B"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_a_score_of_rows_needs_a_cap_and_one_of_units_does_not():
     words = {"name": "t", "privacy_unit": "id", "budget": dp.Budget(epsilon=1)}
     with dp.protect(ROWS, **words) as session:
         with pytest.raises(UnboundedError):
-            session.select(["A", "B"], dp.score(T, by="ward"), epsilon=0.1)
-        session.select(["A", "B"], dp.score(T, by="ward", of=dp.count_units()), epsilon=0.1)
+            session.release(T.choose(["A", "B"], score=dp.score(by="ward")), epsilon=0.1)
+        session.release(T.choose(["A", "B"], score=dp.score(by="ward", of=dp.count_units())), epsilon=0.1)
 
 
 def test_how_good_a_selection_would_be_is_free_and_what_it_says_later(session):

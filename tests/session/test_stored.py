@@ -95,8 +95,11 @@ def test_an_estimate_is_repeated_with_the_margin_that_was_stored(tmp_path):
     query = T.agg(x=dp.median("x"))
     asked = {"bound": 20, "delta": 1e-10, "epsilon": 1.5}
     with dp.protect(ROWS, budget=budget, ledger=tmp_path / "ledger.sqlite", **WORDS) as session:
-        first = session.propose(query, **asked)
-        again, wider = session.propose(query, **asked), session.propose(query, **asked, confidence=0.99)
+        first = session.release(query, **asked, method=dp.ProposedBound())
+        again, wider = (
+            session.release(query, **asked, method=dp.ProposedBound()),
+            session.release(query, confidence=0.99, **asked, method=dp.ProposedBound()),
+        )
     assert again == first
     assert wider.value == first.value
     assert wider.margin is None or wider.margin > first.margin

@@ -315,6 +315,8 @@ Relation = Table | Where | Derive | Join | PerUnit
 
 
 KeyRule = Choice["optimal", "laplace", "gaussian"]
+SmoothNoise = Choice["laplace", "pareto", "student_t", "laplace_log_normal"]
+BlockAggregate = Choice["mean", "median", "mean with bounds of its own"]
 
 
 @dataclass(frozen=True)

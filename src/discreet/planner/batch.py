@@ -10,20 +10,19 @@ other charges may follow: pairs add.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, TypeVar
 
 from discreet import accounting, events
 from discreet.accounting.filters import RHO_UNITS, Budget
-from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, probability, shown, units_down
 from discreet.mechanisms import Gaussian
-from discreet.plan import logical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.private_plan import PrivatePlan, TablePlan
-from discreet.planner.registry import planned
+from discreet.planner.budget.allocation import Spending
+from discreet.planner.budget.price import Price
+from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.zcdp import rho_of
 
 MOST_QUESTIONS = 1_000
@@ -36,13 +35,21 @@ _BY_RHO = "questions were fixed in advance, and rhos add"
 class BatchPlan(PrivatePlan):
     """Everything about a batch that is public: the plan of each question, and the one event that is charged."""
 
-    parts: tuple[TablePlan, ...]
+    parts: tuple[AnswerPlan, ...]
     charged: events.Event
 
     @property
     def event(self) -> events.Event:
         """The one event of the batch."""
         return self.charged
+
+    def randomize(self, exact: Sequence[Any]) -> list[Any]:
+        """Every exact answer with fresh noise."""
+        return [part.randomize(answer) for part, answer in zip(self.parts, exact, strict=True)]
+
+    def combined(self, exact: Sequence[Any]) -> list[Any]:
+        """The same without noise, for tests."""
+        return [part.combined(answer) for part, answer in zip(self.parts, exact, strict=True)]
 
     @property
     def pushdown(self) -> Pushdown:
@@ -55,79 +62,74 @@ class BatchPlan(PrivatePlan):
         return canonical(tuple(part.pushdown for part in self.parts))
 
 
+Part = TypeVar("Part")
+PlanOf = Callable[[Part, Budget, Price], AnswerPlan]
+
+
 def analyze_batch(
-    queries: Sequence[logical.Question],
-    catalog: Catalog,
-    budget: Budget,
-    *,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    delta: Number | None = None,
-    mechanism: MechanismName | None = None,
-    weights: Sequence[Number] | None = None,
+    questions: Sequence[Part], plan_of: PlanOf[Part], budget: Budget, price: Price, *, weights: Sequence[Number] | None
 ) -> BatchPlan:
-    """Divide a price over the questions of a batch by their weights, or refuse them; all are of one dataset."""
-    shares = _shares(queries, weights)
-    if delta is not None:
-        batch = _by_distributions(queries, catalog, shares, epsilon, rho, mechanism, probability(delta, "delta"))
+    """Divide a price over the questions of a batch by their weights, or refuse them; all are of one dataset.
+
+    Args:
+        questions: The questions, of any kind that is answered once.
+        plan_of: The plan of one question within a budget, for its share of the price.
+        budget: The budget of the dataset.
+        price: What the batch may spend; with a delta it is charged as one event of (epsilon, delta).
+        weights: How the price is divided. Default: evenly.
+    """
+    shares = _shares(questions, weights)
+    if price.delta is not None:
+        batch = _by_distributions(questions, plan_of, shares, price, probability(price.delta, "delta"))
     else:
-        spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-        parts = _parts(queries, catalog, budget, spent, shares)
+        spent = allocation.spending(budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
+        parts = _parts(questions, plan_of, budget, spent, shares)
         batch = _batch(parts, _together(parts), spent)
     _refuse_several_datasets(batch.parts)
     return batch
 
 
 def _parts(
-    queries: Sequence[logical.Question],
-    catalog: Catalog,
-    budget: Budget,
-    spent: Spending,
-    shares: Sequence[Fraction],
-) -> tuple[TablePlan, ...]:
+    questions: Sequence[Part], plan_of: PlanOf[Part], budget: Budget, spent: Spending, shares: Sequence[Fraction]
+) -> tuple[AnswerPlan, ...]:
     """Each question at its share of the amount."""
     reason = f"{spent.reason}{_ITS_SHARE}"
 
-    def part(query: logical.Question, share: Fraction) -> TablePlan:
-        amount: dict[str, Fraction] = {spent.noise.cost: spent.amount * share}
-        plan = planned(query, catalog, budget, mechanism=spent.noise.tag, **amount)
+    def part(question: Part, share: Fraction) -> AnswerPlan:
+        amount = {spent.noise.cost: spent.amount * share}
+        plan = plan_of(question, budget, Price(mechanism=spent.noise.tag, **amount))
         return replace(plan, spending=replace(plan.spending, reason=reason))
 
-    return tuple(map(part, queries, shares))
+    return tuple(map(part, questions, shares))
 
 
-def _batch(parts: tuple[TablePlan, ...], event: events.Event, spent: Spending) -> BatchPlan:
+def _batch(parts: tuple[AnswerPlan, ...], event: events.Event, spent: Spending) -> BatchPlan:
     first = parts[0]
     return BatchPlan(
         dataset=first.dataset, unit=first.unit, slice=first.slice, spending=spent, parts=parts, charged=event
     )
 
 
-def _together(parts: Sequence[TablePlan]) -> events.Event:
+def _together(parts: Sequence[AnswerPlan]) -> events.Event:
     return events.ComposedEvent(tuple(part.event for part in parts))
 
 
 def _by_distributions(
-    queries: Sequence[logical.Question],
-    catalog: Catalog,
-    shares: Sequence[Fraction],
-    epsilon: Number | None,
-    rho: Number | None,
-    mechanism: MechanismName | None,
-    delta: Fraction,
+    questions: Sequence[Part], plan_of: PlanOf[Part], shares: Sequence[Fraction], price: Price, delta: Fraction
 ) -> BatchPlan:
     """The batch with the least noise for which it is (epsilon, delta)-private, by its privacy-loss distribution."""
-    if epsilon is None or rho is not None or mechanism not in (None, Gaussian.tag) or not delta:
+    is_gaussian = price.mechanism in (None, Gaussian.tag)
+    if price.epsilon is None or price.rho is not None or not is_gaussian or not delta:
         raise ParameterError(
             "a batch with a delta of its own",
             because="it is charged as one event of (epsilon, delta), with Gaussian noise",
             instead="session.release([q1, q2], epsilon=1, delta=1e-10), under a promise with reserved_delta",
         )
-    asked = positive(epsilon, "epsilon")
+    asked = positive(price.epsilon, "epsilon")
     own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
 
-    def at(amount: Fraction) -> tuple[TablePlan, ...]:
-        return _parts(queries, catalog, own, Spending(Gaussian, amount, asked, delta, _BY_RHO), shares)
+    def at(amount: Fraction) -> tuple[AnswerPlan, ...]:
+        return _parts(questions, plan_of, own, Spending(Gaussian, amount, asked, delta, _BY_RHO), shares)
 
     why = f"questions were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
     parts = _largest(at, asked, delta)
@@ -137,11 +139,11 @@ def _by_distributions(
 
 
 def _largest(
-    at: Callable[[Fraction], tuple[TablePlan, ...]], epsilon: Fraction, delta: Fraction
-) -> tuple[TablePlan, ...]:
+    at: Callable[[Fraction], tuple[AnswerPlan, ...]], epsilon: Fraction, delta: Fraction
+) -> tuple[AnswerPlan, ...]:
     """The parts at about the largest rho that the distribution of all losses still allows; checked at that very rho."""
 
-    def fits(parts: tuple[TablePlan, ...]) -> bool:
+    def fits(parts: tuple[AnswerPlan, ...]) -> bool:
         return Fraction(accounting.pld.epsilon(_together(parts), delta)) <= epsilon
 
     sure = rho_of(epsilon, delta)
@@ -155,7 +157,7 @@ def _largest(
     return best
 
 
-def _shares(queries: Sequence[logical.Question], weights: Sequence[Number] | None) -> list[Fraction]:
+def _shares(queries: Sequence[Any], weights: Sequence[Number] | None) -> list[Fraction]:
     """What part of the price each question gets."""
     if not 0 < len(queries) <= MOST_QUESTIONS:
         raise ParameterError(
@@ -173,7 +175,7 @@ def _shares(queries: Sequence[logical.Question], weights: Sequence[Number] | Non
     return [weight / sum(asked) for weight in asked]
 
 
-def _refuse_several_datasets(parts: Sequence[TablePlan]) -> None:
+def _refuse_several_datasets(parts: Sequence[AnswerPlan]) -> None:
     names = list(dict.fromkeys(part.dataset for part in parts))
     if len(names) > 1:
         raise UnsupportedError(

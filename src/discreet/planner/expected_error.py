@@ -7,7 +7,7 @@ from typing import Any
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, rational, shown
 from discreet.planner.queries.aggregate import AggregatePlan
-from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, Expected, ExpectedErrors
 from discreet.release.release import Release
 from discreet.release.values.columns import Key
@@ -17,7 +17,7 @@ Sizes = Release | Mapping[Any, Number] | Number
 _COUNTS = ("count", "count of units", "count of values")
 
 
-def expected_errors(private: TablePlan, sizes: Sizes | None, confidence: Fraction) -> ExpectedErrors:
+def expected_errors(private: AnswerPlan, sizes: Sizes | None, confidence: Fraction) -> ExpectedErrors:
     """The expected relative error and the margin of every output in every group."""
     plan = _with_public_keys(private)
     keys = plan.keys(None)
@@ -37,7 +37,7 @@ def expected_errors(private: TablePlan, sizes: Sizes | None, confidence: Fractio
 
 
 def errors_by_group(
-    planned_at: Callable[[Fraction], TablePlan], epsilons: Sequence[Number], sizes: Sizes | None, output: str | None
+    planned_at: Callable[[Fraction], AnswerPlan], epsilons: Sequence[Number], sizes: Sizes | None, output: str | None
 ) -> ErrorsByEpsilon:
     """The expected relative error of one output in every group, at each epsilon."""
     prices = _prices(epsilons)
@@ -67,7 +67,7 @@ def _prices(epsilons: object) -> list[Fraction]:
     return prices
 
 
-def _with_public_keys(private: TablePlan) -> AggregatePlan:
+def _with_public_keys(private: AnswerPlan) -> AggregatePlan:
     if isinstance(private, AggregatePlan):
         return private
     raise UnsupportedError(

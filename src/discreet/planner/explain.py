@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
-from discreet.planner.queries.private_plan import PrivatePlan, TablePlan
+from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.release.explanation import BatchExplanation, Explanation
 
 _LARGEST_EPSILON = 100_000
@@ -17,7 +17,7 @@ _STEPS = 40
 
 
 def explained(
-    private: TablePlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
+    private: AnswerPlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
 ) -> Explanation:
     """The explanation of a plan against what is left of the promise; with public sizes, also group by group."""
     fits = budget.admits(spent + private.cost)
@@ -26,7 +26,7 @@ def explained(
         unit=str(private.unit),
         caps=_caps(private),
         outputs=private.explained(confidence),
-        groups=getattr(private, "groups", len(private.pushdown.keys.rows)),
+        groups=private.groups,
         columns_read=private.pushdown.columns_read,
         mechanism=f"{private.noise}, because {private.spending.reason}",
         cost=_price(private) + _of_each(private),
@@ -37,11 +37,11 @@ def explained(
         units=vars(private.cost),
         slice="" if private.slice is None else private.slice.statement(private.unit),
         expected=None if sizes is None else expected_errors(private, sizes, confidence),
-        found=getattr(private, "found", ""),
+        found=private.found,
     )
 
 
-def _of_each(private: TablePlan) -> str:
+def _of_each(private: AnswerPlan) -> str:
     """Whom the price is charged to, where there are several."""
     names = [repr(name) for name, _ in private.pushdown.scan.datasets]
     return f", of {', '.join(names[:-1])} and {names[-1]} each" if len(names) > 1 else ""
@@ -102,13 +102,13 @@ def _three_digits_up(value: Fraction) -> Fraction:
     return -(-value // step) * step
 
 
-def _caps(private: TablePlan) -> str:
+def _caps(private: AnswerPlan) -> str:
     if private.unit.is_row:
         return "every row, each its own unit"
     words = [
-        _words(private.caps.max_rows, "row", "in all"),
-        _words(private.caps.max_groups, "group", ""),
-        _words(private.caps.max_rows_per_group, "row", "in each group"),
+        _words(private.contribution_bounds.max_rows, "row", "in all"),
+        _words(private.contribution_bounds.max_groups, "group", ""),
+        _words(private.contribution_bounds.max_rows_per_group, "row", "in each group"),
     ]
     kept = ", ".join(word for word in words if word)
     return f"of {private.unit.label} at most {kept}" if kept else "every row"

@@ -151,4 +151,4 @@ def _smooth(plan: SmoothPlan) -> tuple[object, ...]:
         bound = plan.mechanism.bound
         made = f"Laplace noise on the scale of a proposed bound of {shown(bound)}, after a test"
         return made, plan.mechanism.grid, bound
-    return _MADE_BY[plan.noise or ""], plan.mechanism.grid, None
+    return _MADE_BY[plan.noise_name or ""], plan.mechanism.grid, None

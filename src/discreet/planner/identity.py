@@ -6,19 +6,20 @@ chooses is in it: no noise, no strategy, no default grid, no way to combine meas
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps
-from discreet.exact import Number, positive, rational, units_down, whole
-from discreet.mechanisms import additive_noise
+from discreet.exact import Number, positive, rational, whole
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
+from discreet.planner.budget.price import Price
 from discreet.planner.queries.ranges import reduced
+from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import pushed
@@ -40,33 +41,6 @@ _HALF = Fraction(1, 2)
 Parts = dict[str, object]
 
 
-@dataclass(frozen=True)
-class Price:
-    """The privacy parameters and the override of a call, as they were given."""
-
-    epsilon: Number | None = None
-    rho: Number | None = None
-    delta: Number | None = None
-    mechanism: str | None = None
-
-    def asked(self, budget: Budget, *, is_converted: bool = True) -> Parts:
-        """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.
-
-        A rho, an epsilon with noise of a pure cost, and a batch with a delta of its own mean the same under
-        every promise.
-        """
-        noise = None if self.mechanism is None else additive_noise(self.mechanism)
-        is_pure = noise is not None and noise.cost == "epsilon"
-        matters = is_converted and self.epsilon is not None and not is_pure
-        return {
-            "epsilon": _units(self.epsilon, "epsilon", EPSILON_UNITS),
-            "rho": _units(self.rho, "rho", RHO_UNITS),
-            "delta": None if self.delta is None else rational(self.delta, "delta"),
-            "mechanism": self.mechanism,
-            "converted at": budget.conversion_delta if matters else None,
-        }
-
-
 def table(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, known: Keys | None = None
 ) -> Question:
@@ -74,17 +48,14 @@ def table(
     return Question("table", _aggregate(query, catalog, known), price.asked(budget))
 
 
-def batch(
-    queries: Sequence[logical.Aggregate],
-    catalog: Catalog,
-    budget: Budget,
-    price: Price,
-    weights: Sequence[Number] | None,
-) -> Question:
-    """Several tables in their order, at one price that is divided by weights."""
-    given = [Fraction(1)] * len(queries) if weights is None else [positive(each, "weights") for each in weights]
-    shares = [weight / sum(given) for weight, _ in zip(given, queries, strict=True)]
-    parts: Parts = {"tables": [_aggregate(query, catalog) for query in queries], "shares": shares}
+def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: Sequence[Number] | None) -> Question:
+    """Several questions in their order, at one price that is divided by weights."""
+    given = [Fraction(1)] * len(questions) if weights is None else [positive(each, "weights") for each in weights]
+    shares = [weight / sum(given) for weight, _ in zip(given, questions, strict=True)]
+    if all(each.kind == "table" for each in questions):
+        parts: Parts = {"tables": [each.parts for each in questions], "shares": shares}
+    else:
+        parts = {"questions": [{"is": each.kind} | dict(each.parts) for each in questions], "shares": shares}
     return Question("batch", parts, price.asked(budget, is_converted=price.delta is None))
 
 
@@ -155,10 +126,10 @@ def sample(
     return Question("sample", {"columns": seen} | numbers | words | rows, price.asked(budget))
 
 
-def watch(name: str, catalog: Catalog, budget: Budget, price: Price, words: Mapping[str, Number | bool]) -> Question:
+def watch(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:
     """A threshold that any number of questions are held against."""
     facts = catalog.table(name)
-    asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in words.items()}
+    asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in vars(options).items()}
     parts: Parts = {"table": name, "version": facts.version, "unit": facts.unit}
     return Question("above threshold", parts | asked, price.asked(budget))
 
@@ -260,8 +231,3 @@ def _value(measure: logical.Bounded | logical.Limits, scope: Bound) -> tuple[Par
         case logical.Limits():
             parts |= {"search": measure.search}
     return parts, [term]
-
-
-def _units(amount: Number | None, name: str, units: int) -> Fraction | None:
-    """An amount as it is charged: down to a whole unit of the ledger."""
-    return None if amount is None else Fraction(units_down(positive(amount, name), units), units)

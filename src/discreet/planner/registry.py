@@ -1,5 +1,8 @@
 """Which analysis a question belongs to: the one list of kinds of questions."""
 
+from collections.abc import Callable
+from typing import Protocol
+
 from discreet.accounting.filters import Budget
 from discreet.calls import keyword_text
 from discreet.catalog.catalog import Catalog, ColumnType
@@ -19,6 +22,33 @@ from discreet.planner.queries.top_keys import TopKeysPlan, analyze_top_keys
 from discreet.planner.resolve.binding import bind
 
 
+class Analysis(Protocol):
+    """From a query to its private plan."""
+
+    def __call__(
+        self,
+        query: logical.Aggregate,
+        catalog: Catalog,
+        budget: Budget,
+        *,
+        epsilon: Number | None,
+        rho: Number | None,
+        mechanism: MechanismName | None,
+    ) -> TablePlan:
+        """The private plan, or a refusal."""
+
+
+TABLES: tuple[tuple[Callable[[logical.Aggregate], bool], Analysis], ...] = (
+    (lambda query: query.grouping.discovery is not None, analyze_discovery),
+    (asks_for_a_hierarchy, analyze_nested),
+    (asks_for_ranges, analyze_ranges),
+    (asks_for_quantiles, analyze_quantiles),
+    (asks_for_bounds, analyze_scouting),
+    (lambda _: True, analyze),
+)
+"""Every kind of query whose answer is a table, in the order in which they are tried."""
+
+
 def planned(
     query: logical.Question,
     catalog: Catalog,
@@ -31,17 +61,8 @@ def planned(
     """The private plan of a question, or its refusal; nothing here depends on the data."""
     if query.grouping.labels:
         _refuse_unordered(query, catalog)
-    if query.grouping.discovery is not None:
-        return analyze_discovery(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    if asks_for_a_hierarchy(query):
-        return analyze_nested(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    if asks_for_ranges(query):
-        return analyze_ranges(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    if asks_for_quantiles(query):
-        return analyze_quantiles(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    if asks_for_bounds(query):
-        return analyze_scouting(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    return analyze(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    analysis = next(analysis for asks_for_it, analysis in TABLES if asks_for_it(query))
+    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
 
 
 def _refuse_unordered(query: logical.Question, catalog: Catalog) -> None:

@@ -4,7 +4,7 @@ visits = dp.table("visits")
 query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000)))
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -33,8 +33,13 @@ from discreet.query.aggregates import (
     sum,  # noqa: A004 - dp.sum is the name that people type
     variance,
 )
+from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
 from discreet.query.joins import OfUnit
+from discreet.query.scores import Choice, Score
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "Aggregation",
@@ -268,6 +273,71 @@ class Frame:
         """Ask for named aggregates over all rows."""
         _refuse_unnamed(unnamed)
         return Query(logical.Aggregate(self._relation, _outputs(aggregations)))
+
+    @short_traceback
+    def choose(self, candidates: object, *, score: Score, top: int = 1) -> Choice:
+        """Private selection: ask for a candidate with a high score, at one cost however many candidates there are.
+
+        Args:
+            candidates: Public values, such as wards, prices or dates; `dp.discover(delta=1e-10)` where they are not
+                known (partition selection).
+            score: How candidates are scored; the engine computes all scores in one query.
+            top: How many candidates are chosen.
+
+        Returns:
+            A question for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If the score or the candidates are of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> fullest = dp.table("visits").choose(["A", "B", "C"], score=dp.score(by="ward"))
+        """
+        if not isinstance(score, Score):
+            raise ParameterError(
+                f"a score of type {type(score).__name__}",
+                because="candidates are chosen by a score that the engine computes",
+                instead='table.choose(["A", "B"], score=dp.score(by="ward"))',
+            )
+        return Choice(score.contest(self._relation, candidates), whole(top, "top"))
+
+    @short_traceback
+    def apply(
+        self,
+        function: Callable[["pa.Table"], object] | str,
+        *,
+        columns: Sequence[str],
+        blocks: int,
+        bounds: tuple[Number, Number],
+        aggregate: logical.BlockAggregate = "mean",
+        default: Number | None = None,
+        grid: Number | None = None,
+        limits: Any = None,
+    ) -> Application:
+        """Sample and aggregate: any function of a table, applied to disjoint blocks of rows in a sandbox.
+
+        Args:
+            function: Takes a `pyarrow.Table` with these columns and returns a number. As text, such as
+                "def answer(table): ...", it is compiled in the sandbox alone. It may use the modules that the owner
+                allowed when the session was opened. `dp.sandbox.rehearse` tries it.
+            columns: The columns that the function sees.
+            blocks: How many blocks. More blocks mean less noise, and each represents the table less well.
+            bounds: The answers of blocks are clipped to them.
+            aggregate: "mean", "median", or "mean with bounds of its own" for bounds that are far too wide.
+            default: The answer of a block that fails, hangs or takes too much. Default: the middle of the bounds.
+            grid: The grid of the answers. Default: fine enough for the bounds.
+            limits: A `dp.sandbox.Limits`: time and memory of each block, and seconds for the engine.
+
+        Returns:
+            A question for `session.explain` and `session.release`.
+
+        Example:
+            >>> import discreet as dp
+            >>> text = "def answer(table): return table.num_rows"
+            >>> rows = dp.table("visits").apply(text, columns=["age"], blocks=50, bounds=(0, 1_000))
+        """
+        return Application(self._relation, function, Blocks(columns, blocks, bounds, aggregate, default, grid), limits)
 
 
 @public_class

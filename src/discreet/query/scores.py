@@ -1,8 +1,9 @@
-"""Scores of candidates: what makes one better than another, said without data. A session selects by them.
+"""Private selection: scores of candidates, and the question which candidate has a high score.
 
 people = dp.table("people")
-session.select(["A", "B", "C"], dp.score(people, by="ward"), epsilon=0.1)                      # the fullest ward
-session.select(prices, dp.score(bids, by="bid", side="or above", times=prices), epsilon=1)      # price times buyers
+session.release(people.choose(["A", "B", "C"], score=dp.score(by="ward")), epsilon=0.1)           # the fullest ward
+highest = dp.score(by="bid", side="or above", times=prices)                                       # price times buyers
+session.release(dp.table("bids").choose(prices, score=highest), epsilon=1)
 """
 
 import itertools
@@ -19,19 +20,25 @@ from discreet.exact import Number, rational, whole
 from discreet.plan import logical
 from discreet.query import keys
 from discreet.query.aggregates import Aggregation, count
-from discreet.query.frame import Frame, relation_of
 
 Candidate = Value | float
 Factors = Callable[[Any], Number] | Iterable[Number]
 
-_EXAMPLE = 'dp.score(dp.table("visits"), by="ward")'
+_EXAMPLE = 'dp.score(by="ward")'
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The question which candidates have high scores; a session answers it by the exponential mechanism and its kin."""
+
+    plan: logical.Contest
+    top: int
 
 
 @dataclass(frozen=True)
 class Score:
-    """How candidates are scored; `session.select(candidates, score, epsilon=...)` picks one with a high score."""
+    """How candidates are scored; `Frame.choose(candidates, score=...)` asks for one with a high score."""
 
-    source: logical.Relation
     measure: logical.Measure
     by: str
     side: logical.Side
@@ -39,13 +46,13 @@ class Score:
     near: Fraction | None
     max_rows_per_group: int | None
 
-    def contest(self, candidates: object) -> logical.Contest:
-        """The question that a session is asked, for these candidates, or for those that are to be found."""
+    def contest(self, source: logical.Relation, candidates: object) -> logical.Contest:
+        """The question about these candidates, or about those that are to be found."""
         if isinstance(candidates, keys.Discover):
-            return self._found(candidates)
+            return self._found(source, candidates)
         listed = _listed(candidates)
         return logical.Contest(
-            source=self.source,
+            source=source,
             measure=self.measure,
             by=self.by,
             side=self.side,
@@ -55,11 +62,11 @@ class Score:
             max_rows_per_group=self.max_rows_per_group,
         )
 
-    def _found(self, wanted: keys.Discover) -> logical.Contest:
+    def _found(self, source: logical.Relation, wanted: keys.Discover) -> logical.Contest:
         discovery = logical.Discovery((self.by,), wanted.delta, wanted.rule, wanted.at_least, wanted.weight)
         factors = None if self.times is None else (Fraction(1),)
         rest = (self.side, (), factors, self.near, self.max_rows_per_group, discovery)
-        return logical.Contest(self.source, self.measure, self.by, *rest)
+        return logical.Contest(source, self.measure, self.by, *rest)
 
     def _factors(self, candidates: tuple[Candidate, ...]) -> tuple[Fraction, ...] | None:
         if self.times is None:
@@ -77,7 +84,6 @@ class Score:
 
 @short_traceback
 def score(
-    table: Frame,
     *,
     by: str,
     of: Aggregation | None = None,
@@ -88,18 +94,25 @@ def score(
 ) -> Score:
     """The score of each candidate: how many rows have it in a column, or another measure of them.
 
-    table   dp.table("visits"), with any where and derive
-    by      the column that is held against each candidate
-    of      what is measured of the rows: dp.count() unless said, dp.count_units(), dp.sum("cost", bounds=(0, 100))
-    side    "equal" to the candidate; "or above" it; or "below" it
-    times   a public factor for each candidate: times=lambda price: price
-    near    the score is minus its distance to this public number
-    max_rows_per_group   how many rows of one unit count for each candidate
+    Args:
+        by: The column that is compared with each candidate.
+        of: What is measured of the rows: `dp.count()`, `dp.count_units()` or `dp.sum("cost", bounds=(0, 100))`.
+            Default: `dp.count()`.
+        side: The rows that count for a candidate: "equal" to it, "or above" it, or "below" it.
+        times: A public factor for each candidate, as a function of the candidate or as a list.
+        near: The score is minus its distance to this public number.
+        max_rows_per_group: How many rows of one unit count for each candidate.
+
+    Returns:
+        A score for `Frame.choose`.
+
+    Raises:
+        ParameterError: If an argument is of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").choose(["A", "B", "C"], score=dp.score(by="ward"))
     """
-    if not isinstance(table, Frame):
-        raise ParameterError(
-            f"a score of type {type(table).__name__}", because="scores are measured on a table", instead=_EXAMPLE
-        )
     if not isinstance(by, str):
         raise ParameterError(
             f"by= of type {type(by).__name__}",
@@ -125,7 +138,6 @@ def score(
             f"of= of type {type(of).__name__}", because="a score is an aggregate of rows", instead="of=dp.count()"
         )
     return Score(
-        source=relation_of(table),
         measure=measured.measure,
         by=by,
         side=side,
@@ -141,7 +153,7 @@ def _listed(candidates: object) -> tuple[Candidate, ...]:
         raise ParameterError(
             f"candidates of type {type(candidates).__name__}",
             because="they are a list of public values, in the order wanted",
-            instead='session.select(["A", "B", "C"], score, epsilon=0.1)',
+            instead='table.choose(["A", "B", "C"], score=dp.score(by="ward"))',
         )
     listed = tuple(itertools.islice(candidates, logical.MOST_KEYS + 1))  # type: ignore[call-overload]
     return listed if set(map(type, listed)) <= {int, str} else tuple(map(python_value, listed))  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """An open watch: which of many questions are above a threshold, charged as a whole before the first is read.
 
-with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch:
+with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as watch:
     for ward in wards:
         if watch.ask(visits.where(visits.ward == ward).agg(n=dp.count())):
             print(ward)
@@ -11,46 +11,27 @@ cannot be gone on with, and what it cost stays spent.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.mechanisms.threshold import Above, Below
 from discreet.plan.fingerprint import Question
 from discreet.planner.queries.sparse_vector import WatchedPlan, WatchPlan, analyze_watched
 from discreet.query.frame import Query
 from discreet.session.arguments import asked_query
-from discreet.session.interactive import Opening
+from discreet.session.interactive import Interactive
+from discreet.session.streams import Reply, Scalar, Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from discreet.session.pipeline import Gate
-
-Reply = Above | Below
-Scalar = int | Fraction
-
-
-class Stream(Protocol):
-    """What holds answers against a threshold."""
-
-    @property
-    def left(self) -> int:
-        """How many more may be above."""
-
-    def ask_many(self, values: "Sequence[Scalar]") -> list[Reply]:
-        """Whether each is above, until the last that may be."""
-
-    def close(self) -> None:
-        """Forget the noise."""
+    from discreet.session.pipeline import Pipeline
 
 
 @public_class
-class Watch(Opening):
-    """A threshold that questions are held against; `with session.watch(...) as watch`. Threads may share it."""
+class SparseVector(Interactive):
+    """An open sparse vector: `with session.above_threshold(...) as vector`. Threads may share it."""
 
-    def __init__(self, gate: "Gate", asked: WatchPlan, question: Question) -> None:
-        super().__init__(gate, asked, question)
+    def __init__(self, pipeline: "Pipeline", asked: WatchPlan, question: Question) -> None:
+        super().__init__(pipeline, asked, question)
         self._plan = asked
         self._asked = 0
         self._above: list[int] = []
@@ -76,7 +57,7 @@ class Watch(Opening):
     @short_traceback
     def check(self, query: Query) -> None:
         """Refuse now what `ask` would refuse; free, and before the watch is opened too."""
-        self._gate._prepared(self._analyzed(query))  # noqa: SLF001
+        self._pipeline.prepare(self._analyzed(query))
 
     @short_traceback
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
@@ -94,11 +75,11 @@ class Watch(Opening):
     def __repr__(self) -> str:
         state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
         said = f"{self._asked:,} asked, {len(self._above):,} above, {self.left:,} left"
-        stamp = "" if self._gate._is_private else "NOT PRIVATE "  # noqa: SLF001
+        stamp = "" if self._pipeline.is_private else "NOT PRIVATE "
         return f"{stamp}watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
     def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
-        return self._gate._stream(self._plan.mechanism)  # noqa: SLF001
+        return self._pipeline.open_stream(self._plan.mechanism)
 
     def _analyzed(self, query: object) -> WatchedPlan:
         if not isinstance(query, Query):
@@ -107,7 +88,7 @@ class Watch(Opening):
                 because="a watch is asked aggregates",
                 instead='watch.ask(dp.table("visits").agg(n=dp.count()))',
             )
-        return analyze_watched(asked_query(query).plan, self._gate._catalog, self._plan)  # noqa: SLF001
+        return analyze_watched(asked_query(query).plan, self._pipeline.catalog, self._plan)
 
     def _still_open(self) -> Stream:
         if self._stream is None:
@@ -117,10 +98,10 @@ class Watch(Opening):
 
     def _replies(self, asked: WatchedPlan, stream: Stream) -> list[Reply]:
         """Read and compare."""
-        prepared = self._gate._prepared(asked)  # noqa: SLF001
+        prepared = self._pipeline.prepare(asked)
 
         def compared() -> list[Reply]:
-            (steps,) = self._gate._exact(asked.dataset, prepared)  # noqa: SLF001
+            (steps,) = self._pipeline.exact(asked.dataset, prepared)
             return stream.ask_many([step * asked.grid for step in steps])
 
         replies = self._read(compared)

@@ -1,19 +1,23 @@
 """What verbs of a session are given, refused before anything else where it is something else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeGuard, get_args
+from typing import Any, get_args
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, probability
 from discreet.plan import logical
 from discreet.planner.resolve.validation import validated
+from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query, relation_of
-from discreet.query.scores import Score
+from discreet.query.methods import Method
+from discreet.query.scores import Choice
+from discreet.sandbox import blocks, transport
 
 
 def asked_query(query: object) -> Query:
-    """A question whose plan is valid, or the refusal of what is none."""
+    """A query whose plan is valid, or the refusal of what is none."""
     if isinstance(query, Query):
         return Query(_of_kind(query.plan, logical.Aggregate))
     if isinstance(query, list | tuple):
@@ -29,14 +33,16 @@ def asked_query(query: object) -> Query:
     )
 
 
-def is_batch(query: object, *, weights: object, delta: object) -> TypeGuard[Sequence[Query]]:
-    """Whether several questions are asked at once; what only they have is refused beside one."""
+def asked_question(query: object, modules: Sequence[str], *, weights: object, delta: object, method: object) -> Any:
+    """A question that is answered once, or a tuple of them for a batch, valid and with functions packed."""
+    if method is not None:
+        return _by_method(query, method)
     if isinstance(query, Sequence) and not isinstance(query, str):
         if not query:
             raise ParameterError(
                 "a batch of nothing", because="it has questions", instead="release([query], epsilon=1)"
             )
-        return True
+        return tuple(_one(each, modules) for each in query)
     for name, value in (("weights", weights), ("delta", delta)):
         if value is not None:
             raise ParameterError(
@@ -44,7 +50,35 @@ def is_batch(query: object, *, weights: object, delta: object) -> TypeGuard[Sequ
                 because="a batch of several has it",
                 instead=f"session.release([query, another], {name}=..., epsilon=1)",
             )
-    return False
+    return _one(query, modules)
+
+
+def checked_fresh(fresh: object) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(fresh, bool):
+        raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
+
+
+def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
+    """One question, valid; a function is packed into bytes, so that it is the same from here on."""
+    match query:
+        case Choice(plan, top):
+            return Choice(_of_kind(plan, logical.Contest), top)
+        case Application(source, function):
+            blocks.checked(query.limits)
+            relation = _of_kind(source, *get_args(logical.Relation))
+            return replace(query, source=relation, function=transport.packed(function, modules))
+    return asked_query(query)
+
+
+def _by_method(query: object, method: object) -> Query:
+    if not isinstance(method, Method):
+        raise ParameterError(
+            f"method={method!r}",
+            because="a method is an object with its parameters",
+            instead="method=dp.SmoothSensitivity(), or method=dp.ProposedBound(bound=1, delta=1e-10)",
+        )
+    return asked_query(query)
 
 
 def framed(table: object) -> logical.Relation:
@@ -55,19 +89,7 @@ def framed(table: object) -> logical.Relation:
     raise ParameterError(
         f"a table of type {type(table).__name__}",
         because="the rows are named by a table of the catalog, with conditions on it",
-        instead='session.sample(dp.table("visits"), function, ...)',
-    )
-
-
-def contest_of(score: object, candidates: object) -> logical.Contest:
-    """The question of a score and its candidates, if it is valid, or the refusal of what is none."""
-    if isinstance(score, Score):
-        contest: logical.Contest = _of_kind(score.contest(candidates), logical.Contest)
-        return contest
-    raise ParameterError(
-        f"a score of type {type(score).__name__}",
-        because="candidates are chosen by a score that the engine computes",
-        instead='session.select(["A", "B"], dp.score(dp.table("visits"), by="ward"), epsilon=0.1)',
+        instead='session.online_ranges(dp.table("visits"), "age", ...)',
     )
 
 

@@ -1,58 +1,177 @@
-"""What an estimate leaves in the ledger, and how it is read back."""
+"""One number about a whole table: by a method whose noise follows the data, or by a function of blocks of rows."""
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.engines import PreparedChunks, Workspace
+from discreet.events import Event
 from discreet.ledger import Receipt
-from discreet.planner.queries.sample_and_aggregate import SampledPlan
-from discreet.planner.queries.smooth_sensitivity import SmoothPlan
+from discreet.plan import logical
+from discreet.plan.fingerprint import Question
+from discreet.planner import identity
+from discreet.planner.queries.sample_and_aggregate import Drawn, SampledPlan, analyze_sample
+from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_fitted
+from discreet.query.applications import Application
+from discreet.query.methods import ProposedBound, SmoothSensitivity
 from discreet.release.estimate import Estimate, Figure
-from discreet.session.stored import is_charged_for, planned_otherwise
+from discreet.sandbox import Sandbox, blocks, transport
+from discreet.session.kind import Kind, Request
+from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
-Estimated = SmoothPlan | SampledPlan
+if TYPE_CHECKING:
+    from discreet.session.pipeline import Pipeline
+
+Estimated = TypeVar("Estimated", SmoothPlan, SampledPlan)
 
 
-def body(
-    asked: Estimated,
-    value: Fraction | None,
-    receipt: Receipt,
-    confidence: Fraction,
-    *,
-    is_private: bool,
-    made: str | None = None,
+class Sampling(NamedTuple):
+    """Blocks that were bound, and the sandbox that will see them."""
+
+    chunks: PreparedChunks
+    box: Sandbox
+
+
+class _Estimates(Kind[Estimated]):
+    """What all estimates share: how they are restored."""
+
+    def restore(
+        self, data: dict[str, Any], plan: Estimated, event: Event, confidence: Fraction, *, repeated: bool
+    ) -> Estimate:
+        """The stored estimate, with its margin at the confidence asked for."""
+        stored = replace(Estimate.from_json(data), repeated=repeated)
+        if stored.confidence == confidence or stored.value is None:
+            return replace(stored, confidence=confidence)
+        if not is_charged_for(stored.receipt, event) or not stored.made.startswith(plan.made):
+            raise planned_otherwise(confidence)
+        return replace(stored, margin=_margin(plan, confidence), confidence=confidence)
+
+
+class SmoothEstimates(_Estimates[SmoothPlan]):
+    """Smooth sensitivity and propose-test-release."""
+
+    plans = (SmoothPlan,)
+
+    def accepts(self, request: Request) -> bool:
+        """A query with a method."""
+        return request.method is not None
+
+    def source(self, request: Request) -> logical.Relation:
+        """The rows of the query."""
+        relation: logical.Relation = request.question.plan.source
+        return relation
+
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SmoothPlan:
+        """With the parameters of the method."""
+        price = request.price
+        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "delta": price.delta}
+        return analyze_fitted(request.question.plan, catalog, budget, **_parameters(request), **cost)
+
+    def identity(self, request: Request, plan: SmoothPlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
+        """The query, the method and the cost."""
+        return identity.estimate(request.question.plan, catalog, budget, request.price, **_parameters(request))
+
+    def body(self, plan: SmoothPlan, noisy: Fraction | None, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+        """The estimate."""
+        return _body(plan, noisy, plan.made, receipt, is_private=is_private)
+
+
+class Applications(_Estimates[SampledPlan]):
+    """Sample and aggregate."""
+
+    plans = (SampledPlan,)
+
+    def accepts(self, request: Request) -> bool:
+        """A function of blocks."""
+        return isinstance(request.question, Application)
+
+    def source(self, request: Request) -> logical.Relation:
+        """The rows that are divided into blocks."""
+        relation: logical.Relation = request.question.source
+        return relation
+
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SampledPlan:
+        """The function enters by the digest of its bytes."""
+        price, words = request.price, _words(request.question)
+        return analyze_sample(request.question.source, catalog, budget, **words, epsilon=price.epsilon, rho=price.rho)
+
+    def identity(self, request: Request, plan: SampledPlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
+        """The function, the blocks and the cost."""
+        words = _words(request.question)
+        return identity.sample(request.question.source, catalog, budget, request.price, **words)
+
+    @contextmanager
+    def prepared(self, request: Request, plan: SampledPlan, pipeline: "Pipeline") -> Iterator[Sampling]:
+        """The blocks, and a sandbox that refuses a function which it cannot run."""
+        bound = pipeline.prepare_blocks(plan)
+        with Sandbox(_packed(request.question), limits=blocks.checked(request.question.limits)) as box:
+            yield Sampling(bound, box)
+
+    def run(self, plan: SampledPlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
+        """What the function says of each block; the rows go to its processes, and nowhere else."""
+        found = pipeline.engine(plan.dataset).chunks(prepared.chunks)
+        with closing(Workspace()) as room:
+            answers: list[Fraction] = prepared.box.outputs(found, default=plan.default, directory=room.path)
+        return answers
+
+    def body(self, plan: SampledPlan, noisy: Drawn, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+        """The estimate, with what was released about how it was made."""
+        return _body(plan, noisy.value, noisy.made, receipt, is_private=is_private)
+
+
+def _parameters(request: Request) -> dict[str, Any]:
+    """The noise that was asked for, or the bound that was proposed."""
+    match request.method:
+        case SmoothSensitivity(noise=noise):
+            return {"noise": noise, "bound": None}
+        case ProposedBound(bound=bound):
+            return {"noise": None, "bound": bound}
+    raise TypeError(type(request.method).__name__)
+
+
+def _packed(question: Application) -> transport.Parcel:
+    """The function as bytes: the session packed it when it was asked."""
+    parcel: transport.Parcel = question.function
+    return parcel
+
+
+def _words(question: Application) -> dict[str, Any]:
+    packed, limits = _packed(question), blocks.checked(question.limits)
+    options = asdict(question.options)
+    return options | {
+        "chunks": options.pop("blocks"),
+        "function": (packed.name, packed.digest),
+        "runs": limits.written,
+    }
+
+
+def _body(
+    plan: SmoothPlan | SampledPlan, value: Fraction | None, made: str, receipt: Receipt, *, is_private: bool
 ) -> dict[str, Any]:
-    """The estimate as plain data; `made` where more was released about how."""
-    version = asked.pushdown.scan.version
+    version = plan.pushdown.scan.version
     return Estimate(
-        dataset=asked.dataset,
+        dataset=plan.dataset,
         version=version,
-        name=asked.name,
+        name=plan.name,
         value=None if value is None else _figure(value),
-        made=made or asked.made,
-        guarantee=asked.guarantee("this estimate from", version),
+        made=made,
+        guarantee=plan.guarantee("this estimate from", version),
         receipt=json.loads(receipt.to_json()),
-        margin=None if value is None else _margin(asked, confidence),
-        confidence=confidence,
+        margin=None if value is None else _margin(plan, CONFIDENCE),
+        confidence=CONFIDENCE,
         private=is_private,
         library=__version__,
     ).to_json()
 
 
-def restored(payload: bytes, asked: Estimated, confidence: Fraction, *, repeated: bool) -> Estimate:
-    """The stored estimate, with its margin at the confidence asked for."""
-    stored = replace(Estimate.from_json(json.loads(payload)), repeated=repeated)
-    if stored.confidence == confidence or stored.value is None:
-        return replace(stored, confidence=confidence)
-    if not is_charged_for(stored.receipt, asked.event) or not stored.made.startswith(asked.made):
-        raise planned_otherwise(confidence)
-    return replace(stored, margin=_margin(asked, confidence), confidence=confidence)
-
-
-def _margin(asked: Estimated, confidence: Fraction) -> Figure | None:
-    margin = asked.margin(confidence)
+def _margin(plan: SmoothPlan | SampledPlan, confidence: Fraction) -> Figure | None:
+    margin = plan.margin(confidence)
     return None if margin is None else _figure(margin)
 
 

@@ -19,7 +19,7 @@ from discreet.planner.queries.online_ranges import StreamPlan
 from discreet.planner.queries.sparse_vector import WatchPlan
 
 if TYPE_CHECKING:
-    from discreet.session.pipeline import Gate
+    from discreet.session.pipeline import Pipeline
 
 log = logging.getLogger("discreet")
 
@@ -27,14 +27,14 @@ Read = TypeVar("Read")
 
 
 @public_class
-class Opening(ABC):
+class Interactive(ABC):
     """Something that holds noise of its own while it is open. Threads may share it."""
 
     what = "watch"
-    example = "with session.watch(threshold=1_000, epsilon=0.5, answers=3) as watch: ..."
+    example = "with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as watch: ..."
 
-    def __init__(self, gate: "Gate", asked: WatchPlan | StreamPlan, question: Question) -> None:
-        self._gate, self._asked_for, self._question = gate, asked, question
+    def __init__(self, pipeline: "Pipeline", asked: WatchPlan | StreamPlan, question: Question) -> None:
+        self._pipeline, self._asked_for, self._question = pipeline, asked, question
         self._lock, self._stack = Lock(), ExitStack()
         self._turn: Turn | None = None
         self._stream: Any = None
@@ -55,9 +55,9 @@ class Opening(ABC):
         if self._turn is not None:
             raise self._not_open(f"a {self.what} that was opened before")
         ready = self._ready()
-        self._turn = self._gate._opened(self._asked_for, self._question, ready)  # noqa: SLF001 - the gate's own verb
+        self._turn = self._pipeline.charge_interactive(self._asked_for, self._question, ready)
         try:
-            self._stack.enter_context(self._gate.ledger.holding(self._turn))
+            self._stack.enter_context(self._pipeline.ledger.holding(self._turn))
             self._stream = self._begin(ready)
         except BaseException as error:
             self._fail(type(error).__name__)
@@ -108,7 +108,7 @@ class Opening(ABC):
         turn = self._turn
         self._forget()
         if turn is not None:
-            self._gate._forfeit(turn, code)  # noqa: SLF001
+            self._pipeline.forfeit(turn, code)
             log.error("a %s failed after its charge: class %s, receipt %s", self.what, code, turn.receipt.id)
 
     def _end(self) -> None:
@@ -117,7 +117,7 @@ class Opening(ABC):
             return
         self._forget()
         try:
-            self._gate.ledger.answer(self._turn, json.dumps(self._told()).encode())
+            self._pipeline.ledger.answer(self._turn, json.dumps(self._told()).encode())
         except SupersededError:  # its lease ran out while the process slept: the charge stands, what was told is told
             log.warning("what a %s told could not be recorded, receipt %s", self.what, self._turn.receipt.id)
 

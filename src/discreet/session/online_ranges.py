@@ -1,6 +1,6 @@
 """An open stream of ranges: answered from a public histogram, which is corrected only where it is wrong.
 
-with session.stream(visits, "age", edges=range(0, 121), total=30_000, threshold=500, epsilon=1) as stream:
+with session.online_ranges(visits, "age", edges=range(0, 121), total=30_000, threshold=500, epsilon=1) as stream:
     print(stream.ask(21, 33))
 
 The rows of every bin are counted once, when it opens, after the charge; the counts stay in this process.
@@ -13,22 +13,22 @@ from discreet.engines import Prepared
 from discreet.errors import public_class, short_traceback
 from discreet.plan.fingerprint import Question
 from discreet.planner.queries.online_ranges import StreamPlan
-from discreet.session.interactive import Opening
+from discreet.session.interactive import Interactive
 from discreet.workloads.stream import OnlineStream, Told
 
 if TYPE_CHECKING:
-    from discreet.session.pipeline import Gate
+    from discreet.session.pipeline import Pipeline
 
 
 @public_class
-class Ranges(Opening):
-    """Ranges asked one after another, for one price; `with session.stream(...) as stream`. Threads may share it."""
+class OnlineRanges(Interactive):
+    """Open online ranges: `with session.online_ranges(...) as ranges`. Threads may share it."""
 
     what = "stream"
-    example = "with session.stream(...) as stream: ..."
+    example = "with session.online_ranges(...) as stream: ..."
 
-    def __init__(self, gate: "Gate", asked: StreamPlan, question: Question) -> None:
-        super().__init__(gate, asked, question)
+    def __init__(self, pipeline: "Pipeline", asked: StreamPlan, question: Question) -> None:
+        super().__init__(pipeline, asked, question)
         self._plan = asked
         self._answers: list[tuple[int, int, int, bool]] = []
 
@@ -59,19 +59,19 @@ class Ranges(Opening):
 
     def __repr__(self) -> str:
         state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
-        stamp = "" if self._gate._is_private else "NOT PRIVATE "  # noqa: SLF001
+        stamp = "" if self._pipeline.is_private else "NOT PRIVATE "
         said = f"{self.asked:,} asked, {self.left:,} corrections left"
         return f"{stamp}stream of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
     def _ready(self) -> Prepared:
-        return self._gate._prepared(self._plan)  # noqa: SLF001
+        return self._pipeline.prepare(self._plan)
 
     def _begin(self, ready: Prepared) -> OnlineStream:
         return self._read(lambda: self._opened(ready))
 
     def _opened(self, ready: Prepared) -> OnlineStream:
-        (counts,) = self._gate._exact(self._plan.dataset, ready)  # noqa: SLF001
-        return OnlineStream(self._plan.mechanism, counts, self._gate._stream(self._plan.mechanism.watch))  # noqa: SLF001
+        (counts,) = self._pipeline.exact(self._plan.dataset, ready)
+        return OnlineStream(self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.watch))
 
     def _told(self) -> Mapping[str, Any]:
         return {"answers": self._answers, "guarantee": self.guarantee}

@@ -1,7 +1,7 @@
-"""The one way to an answer: prepare without reading, charge durably, read, make it, store it, read it back.
+"""The pipeline: plan from public facts, charge durably, then read, add noise and store. The one way to an answer.
 
-Every verb of a session goes through here. What is asked is a value made by analysis from public facts: it names its
-dataset, what is pushed down to the engine, the event that is charged, and itself.
+`Pipeline.answer` is the whole path of a question that is answered once. Its kind (`discreet.session.kinds`) says how it
+is planned, prepared and run, and how its answer is stored and restored.
 """
 
 import json
@@ -9,139 +9,220 @@ import logging
 import os
 import sys
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, engines_of
-from discreet.errors import CatalogError, Failure, ParameterError, SourceError, public_class, short_traceback
-from discreet.events import Event
-from discreet.exact import whole
+from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.plan import logical
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
-from discreet.plan.physical import Pushdown, Scan
+from discreet.plan.physical import Scan
 from discreet.planner import format_0
 from discreet.planner.batch import BatchPlan
 from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.queries.sample_and_aggregate import SampledPlan
 from discreet.planner.queries.sparse_vector import WatchPlan
 from discreet.progress import shown_while
-from discreet.query.frame import Query
-from discreet.sandbox import Sandbox
-from discreet.sandbox.modules import allowed
 from discreet.session import draft_catalog
-from discreet.session.above_threshold import Stream
+from discreet.session.estimates import Sampling
+from discreet.session.kind import Kind, Request
+from discreet.session.kinds import kind_of
 from discreet.session.public_tables import refuse_protected_rows
+from discreet.session.streams import Stream
 
 log = logging.getLogger("discreet")
 
 OWNER = "owner"
 
 
-class Asked(Protocol):
-    """What analysis makes of a question, as far as the gate cares."""
+class Pipeline:
+    """The catalog, the engines and the ledger of a session; nothing leaves them but by a charge."""
 
-    @property
-    def dataset(self) -> str:
-        """The dataset that is charged."""
+    is_private = True
 
-    @property
-    def pushdown(self) -> Pushdown:
-        """What the engine is asked."""
-
-    @property
-    def event(self) -> Event:
-        """What an answer does, for the accountants."""
-
-
-class Sampling(NamedTuple):
-    """Chunks that were bound, and the sandbox that will see them."""
-
-    chunks: PreparedChunks
-    box: Sandbox
-
-
-@public_class
-class Gate(ABC):
-    """Tables with their engines and their ledger; nothing leaves but by a charge."""
-
-    _is_private = True
-
-    @short_traceback
     def __init__(
         self,
-        catalog: Catalog | str | Path,
+        catalog: Catalog,
+        sources: Mapping[str, Source],
+        given: Mapping[str, object],
+        ledger: Ledger,
         *,
-        sources: Mapping[str, object] | None = None,
-        ledger: str | Path | Ledger | None = None,
         analyst: str = OWNER,
         memory_limit: str | None = None,
         threads: int | None = None,
-        modules: Sequence[str] = (),
     ) -> None:
-        self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
-        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
-        self.analyst = analyst
-        self._modules = allowed(modules)
-        given = dict(sources or {})
-        opened = {
-            name: draft_catalog.opened_source(name, table, given, beside)
-            for name, table in self._catalog.tables.items()
-        }
-        self.ledger = self._open_ledger(ledger)
-        refuse_protected_rows(self._catalog, opened, given, self.ledger)
-        workers = None if threads is None else whole(threads, "threads")
-        self._engines = engines_of(opened, memory_limit=memory_limit, threads=workers)
+        self.catalog, self.ledger, self.analyst = catalog, ledger, analyst
+        refuse_protected_rows(catalog, sources, given, ledger)
+        self.engines = engines_of(sources, memory_limit=memory_limit, threads=threads)
+        self.registrations: dict[str, int] = {}
         self._process = os.getpid()
-        self._registrations: dict[str, int] = {}
-        self._end = weakref.finalize(self, _ended, self._engines, self._process)
+        self._end = weakref.finalize(self, _ended, self.engines, self._process)
         try:
-            for name, table in self._catalog.tables.items():
-                self._admit(name, table) if table.public else self._register(name, table, opened[name])
+            for name, table in catalog.tables.items():
+                self._admit(name, table) if table.public else self._register(name, table, sources[name])
             self._warn_of_exposures()
         except BaseException:
             self.close()
             raise
 
-    @property
-    def catalog(self) -> Catalog:
-        """A copy of the public facts: what was registered does not change under an open session."""
-        return self._catalog.model_copy(deep=True)
+    @classmethod
+    def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
+        """The ledger that a session is given, by its location, or the one at home."""
+        return _opened_ledger(ledger)
 
     def close(self) -> None:
-        """Give back the engine; prepared tables and spill files are deleted."""
+        """Give back the engines; prepared tables and spill files are deleted."""
         self._end()
 
-    def __enter__(self) -> Self:
-        return self
+    def answer(
+        self, request: Request, confidence: Fraction, *, fresh: bool = False, idempotency_key: str | None = None
+    ) -> Any:
+        """The answer to a question: plan it, prepare it without reading, charge, read, add noise, store, restore.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Args:
+            request: The question and its privacy parameters.
+            confidence: The confidence of margins.
+            fresh: Whether to charge and answer anew where the same question was answered before.
+            idempotency_key: A key of the caller's for a retry, which is charged once.
+        """
+        kind, plan, budget = self.plan(request)
+        question = kind.identity(request, plan, self.catalog, budget)
+        with kind.prepared(request, plan, self) as prepared:
+            reservation = self.charge(plan, prepared, question, idempotency_key, fresh=fresh)
+            while reservation.payload is None:
+                try:
+                    payload = self._payload(kind, plan, prepared, reservation)
+                    break
+                except SupersededError:  # another process took the charge over: its answer is the answer
+                    reservation = self.charge(plan, prepared, question, idempotency_key, fresh=False)
+            else:
+                payload = reservation.payload
+        repeated = reservation.payload is not None
+        return kind.restore(json.loads(payload), plan, plan.event, confidence, repeated=repeated)
 
-    @classmethod
-    def _open_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
-        if ledger is None:
-            path = home() / "ledger.sqlite"
-            print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
-            return SQLiteLedger(path)
-        if getattr(ledger, "is_for_tests", False):
-            raise ParameterError(
-                "the ledger of a testing session",
-                because="it holds exact answers, which this session would hand out",
-                instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
+    def plan(self, request: Request) -> tuple[Kind[Any], Any, Budget]:
+        """The kind of a question, its private plan from public facts alone, and the budget that it is planned under."""
+        kind = kind_of(request)
+        budget = self.ledger.budget(self.table_name(bottom(kind.source(request))))
+        return kind, kind.plan(request, self.catalog, budget), budget
+
+    def prepare(self, plan: Any) -> Prepared:
+        """The engine's query, bound against declared types; no row is read."""
+        return self.engine(plan.dataset).prepare(plan.pushdown)
+
+    def prepare_blocks(self, plan: SampledPlan) -> PreparedChunks:
+        """The engine's query for blocks of rows; no row is read."""
+        return self.engine(plan.dataset).prepare_chunks(plan.pushdown, plan.columns, plan.chunks)
+
+    def charge(
+        self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
+    ) -> Turn:
+        """Charge every dataset that the answer rests on, or none; or find the stored answer to the same question."""
+        self._refuse_gone()
+        read, states = datasets(plan), states_of(prepared)
+        context = self.context(*(name for name, _ in read), states=states)
+        known_by = Fingerprints(fingerprint(question, context), (format_0.fingerprint(plan, context),))  # type: ignore[arg-type]
+        return self.ledger.charge_together(
+            [
+                Part(name=name, version=version, event=plan.event, registration=self.registrations[name])
+                for name, version in read
+            ],
+            analyst=self.analyst,
+            question=known_by.current,
+            former=known_by.former,
+            request=idempotency_key,
+            description=_description(plan, states),
+            fresh=fresh,
+        )
+
+    def exact(self, name: str, prepared: Prepared) -> Any:
+        """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
+        engine = self.engines[name]
+        return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
+
+    def randomize(self, plan: Any, exact: Any) -> Any:
+        """The one place where noise meets exact answers."""
+        return plan.randomize(exact)
+
+    def open_stream(self, mechanism: AboveThreshold) -> Stream:
+        """The state of the sparse vector technique, with noise of its own."""
+        return mechanism.open()
+
+    def _payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Turn) -> bytes:
+        """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
+        with self.ledger.holding(reservation):
+            payload = self._made(kind, plan, prepared, reservation)
+            return self.ledger.answer(reservation, payload)
+
+    def _made(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Turn) -> bytes:
+        """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
+        try:
+            noisy = self.randomize(plan, kind.run(plan, prepared, self))
+            body = kind.body(plan, noisy, _own_receipt(plan, reservation), is_private=self.is_private)
+            return json.dumps(body, ensure_ascii=False).encode()
+        except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
+            code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
+        known = reservation.receipt.id
+        self.forfeit(reservation, code)
+        if is_interrupt:
+            raise KeyboardInterrupt(f"stopped; its charge stands, receipt {known}")
+        log.error("a query failed after its charge: class %s, receipt %s", code, known)
+        raise Failure
+
+    def charge_interactive(self, plan: WatchPlan | StreamPlan, question: Question, prepared: Prepared | None) -> Turn:
+        """Charge an interactive mechanism as a whole; every opening is a charge of its own."""
+        self._refuse_gone()
+        states = states_of(prepared)
+        return self.ledger.charge(
+            plan.dataset,
+            version=plan.version,
+            analyst=self.analyst,
+            event=plan.event,
+            question=fingerprint(question, self.context(plan.dataset, states=states)),
+            description=_beside_public(plan.description, states),
+            registration=self.registrations[plan.dataset],
+            fresh=True,
+        )
+
+    def forfeit(self, reservation: Turn, code: str) -> None:
+        """Record that a charge has no answer."""
+        try:
+            self.ledger.forfeit(reservation, code)
+        except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
+            log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
+
+    def context(self, *names: str, states: States = ()) -> Context:
+        """What two askings must share, beside the question, for the answer of one to be that of the other."""
+        registered = tuple((name, self.registrations[name]) for name in names)
+        return Context(registered, self.is_private, states)
+
+    def fits_others(self, plan: PrivatePlan, cost: Cost) -> bool:
+        """Whether the other tables that an answer would be charged to have room for it, and the analyst's quotas."""
+        names = [name for name, _ in datasets(plan)]
+        others = [name for name in names if name != plan.dataset]
+        fits = all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
+        return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
+
+    def engine(self, name: str) -> Engine:
+        """The engine of a dataset, or a refusal where it is gone."""
+        self._refuse_gone()
+        return self.engines[name]
+
+    def _refuse_gone(self) -> None:
+        if not self._end.alive or self._process != os.getpid():
+            raise SourceError(
+                "a session whose engine is gone",
+                because="it was closed, or it was opened before a fork and belongs to the parent process",
+                instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
             )
-        if ledger == ":memory:":
-            log.warning("the budget is kept in memory, and is forgotten when this session ends")
-        return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
     def _admit(self, name: str, table: Table) -> None:
         """Take in a public table: it has no promise, unless somebody made one before."""
@@ -151,7 +232,7 @@ class Gate(ABC):
                 because="the ledger keeps a promise to protect the rows of a table of that name",
                 instead=f"the table {name!r} without public: true, with its privacy_unit and budget as registered",
             )
-        self._engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
+        self.engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
 
     def _register(self, name: str, table: Table, source: Source) -> None:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
@@ -159,10 +240,10 @@ class Gate(ABC):
         if known is None or not known.is_charged:
             left_out = source.unreadable if source.is_inferred else {}  # refused where a question reads them
             columns = {column: fact.type for column, fact in table.columns.items() if column not in left_out}
-            self._engines[name].require(name, columns)
+            self.engines[name].require(name, columns)
         kept = self.ledger.register(draft_catalog.dataset_of(name, table, source.identity))
-        self._registrations[name] = kept.sequence
-        self._engines[name].adopt(name, kept.hash_key)
+        self.registrations[name] = kept.sequence
+        self.engines[name].adopt(name, kept.hash_key)
         for column, reason in source.unreadable.items() if not source.is_inferred else ():
             log.warning("column %r of %r is left out: %s", column, name, reason)
         if source.identity != "memory":
@@ -173,149 +254,28 @@ class Gate(ABC):
         """Tell the log of whoever opens a session for an analyst where exact row counts can be seen beside it."""
         if self.analyst == OWNER:
             return
-        for engine in dict.fromkeys(self._engines.values()):
+        for engine in dict.fromkeys(self.engines.values()):
             for place in engine.exposures():
                 log.warning(
                     "exact row counts of every query are in %s: keep them from analysts, or turn them off", place
                 )
 
-    def _context(self, *names: str, states: States = ()) -> Context:
-        """What two askings must share, beside the question, for the answer of one to be that of the other."""
-        registered = tuple((name, self._registrations[name]) for name in names)
-        return Context(registered, self._is_private, states)
-
-    def _budget_of(self, relation: logical.Relation) -> Budget:
-        """The promise of the table at the bottom of a chain, read once from the ledger."""
-        return self.ledger.budget(self._the_table(bottom(relation)))
-
-    def _asked(
-        self, asked: Asked, question: Question, request: str | None, *, fresh: bool, prepared: Any = None
-    ) -> tuple[bytes, bool]:
-        """Prepare, then charge and answer: the stored bytes, and whether they were there before."""
-        if not isinstance(fresh, bool):
-            raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
-        ready = self._prepared(asked) if prepared is None else prepared
-        names = [name for name, _ in datasets(asked)]
-        context = self._context(*names, states=states_of(ready))
-        known_by = Fingerprints(fingerprint(question, context), (format_0.fingerprint(asked, context),))  # type: ignore[arg-type]
-        return self._answered(asked, ready, known_by, request, fresh=fresh)
-
-    def _fits_others(self, asked: Asked, cost: Cost) -> bool:
-        """Whether the other tables that an answer would be charged to have room for it, and the analyst's quotas."""
-        names = [name for name, _ in datasets(asked)]
-        others = [name for name in names if name != asked.dataset]
-        fits = all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
-        return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
-
-    def _prepared(self, private: Asked) -> Prepared:
-        self._refuse_gone()
-        return self._engines[private.dataset].prepare(private.pushdown)
-
-    def _prepared_chunks(self, asked: SampledPlan) -> PreparedChunks:
-        self._refuse_gone()
-        return self._engines[asked.dataset].prepare_chunks(asked.pushdown, asked.columns, asked.chunks)
-
-    def _refuse_gone(self) -> None:
-        if not self._end.alive or self._process != os.getpid():
-            raise SourceError(
-                "a session whose engine is gone",
-                because="it was closed, or it was opened before a fork and belongs to the parent process",
-                instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
-            )
-
-    def _answered(
-        self, private: Asked, prepared: Prepared | Sampling, question: Fingerprints, request: str | None, *, fresh: bool
-    ) -> tuple[bytes, bool]:
-        """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
-        while True:
-            turn = self.ledger.charge_together(
-                [
-                    Part(name=name, version=version, event=private.event, registration=self._registrations[name])
-                    for name, version in datasets(private)
-                ],
-                analyst=self.analyst,
-                question=question.current,
-                former=question.former,
-                request=request,
-                description=_description(private, states_of(prepared)),
-                fresh=fresh,
-            )
-            if turn.payload is not None:
-                return turn.payload, True
-            try:
-                return self._made_and_stored(private, prepared, question.current, turn), False
-            except SupersededError:
-                fresh = False
-
-    def _made_and_stored(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
-        """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
-        with self.ledger.holding(turn):
-            payload = self._payload(private, prepared, question, turn)
-            return self.ledger.answer(turn, payload)
-
-    def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
-        """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
-        try:
-            receipt = _own_receipt(private, turn)
-            return json.dumps(self._body(private, prepared, receipt), ensure_ascii=False).encode()
-        except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
-            code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
-        known = turn.receipt.id
-        self._forfeit(turn, code)
-        if is_interrupt:
-            raise KeyboardInterrupt(f"stopped; its charge stands, receipt {known}")
-        log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
-        raise Failure
-
-    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: Prepared | None) -> Turn:
-        """Charge a watch or a stream as a whole; every opening is a charge of its own."""
-        self._refuse_gone()
-        states = states_of(ready)
-        return self.ledger.charge(
-            asked.dataset,
-            version=asked.version,
-            analyst=self.analyst,
-            event=asked.event,
-            question=fingerprint(question, self._context(asked.dataset, states=states)),
-            description=_beside_public(asked.description, states),
-            registration=self._registrations[asked.dataset],
-            fresh=True,
-        )
-
-    def _stream(self, mechanism: AboveThreshold) -> Stream:
-        """The state of a watch, with noise of its own."""
-        return mechanism.open()
-
-    @abstractmethod
-    def _body(self, asked: Asked, prepared: Prepared | Sampling, receipt: Receipt) -> dict[str, Any]:
-        """The answer as plain data: what is stored, and read back."""
-
-    def _exact(self, name: str, prepared: Prepared) -> Any:
-        """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
-        engine = self._engines[name]
-        return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
-
-    def _forfeit(self, turn: Turn, code: str) -> None:
-        try:
-            self.ledger.forfeit(turn, code)
-        except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
-            log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
-
-    def _the_table(self, table: str | None) -> str:
+    def table_name(self, table: str | None) -> str:
+        """The protected table of that name; the only one, if none is named."""
         if table is None:
-            if len(self._catalog.protected) != 1:
+            if len(self.catalog.protected) != 1:
                 raise ParameterError(
                     "a table left open",
                     because="the session has several",
-                    instead=f'remaining("{next(iter(self._catalog.protected), "visits")}")',
+                    instead=f'remaining("{next(iter(self.catalog.protected), "visits")}")',
                 )
-            return next(iter(self._catalog.protected))
-        if self._catalog.table(table).public:
+            return next(iter(self.catalog.protected))
+        if self.catalog.table(table).public:
             raise ParameterError(
                 f"the public table {table!r}",
                 because="it protects nobody, so nothing is ever spent of it",
                 instead="a table that has a budget; a join begins with it: "
-                f'dp.table("{next(iter(self._catalog.protected), "visits")}").join(dp.table("{table}"), on=...)',
+                f'dp.table("{next(iter(self.catalog.protected), "visits")}").join(dp.table("{table}"), on=...)',
             )
         return table
 
@@ -327,12 +287,12 @@ def states_of(ready: Any) -> States:
             return rows.states
         case Prepared():
             return ready.states
-    return tuple(state for part in ready or () for state in part.states)
+    return tuple(state for part in ready or () for state in states_of(part))
 
 
-def _description(asked: Asked, states: States) -> str:
+def _description(plan: PrivatePlan, states: States) -> str:
     """What the ledger keeps of a question: all that the engine is asked, and of which public rows."""
-    described = asked.description if isinstance(asked, BatchPlan) else canonical(asked.pushdown)
+    described = plan.description if isinstance(plan, BatchPlan) else canonical(plan.pushdown)  # type: ignore[attr-defined]
     return _beside_public(described, states)
 
 
@@ -341,24 +301,19 @@ def _beside_public(described: str, states: States) -> str:
     return f'{{"asked":{described},"public":{canonical(states)}}}' if states else described
 
 
-def table_name(query: Query) -> str:
-    """The name of the table at the bottom of a query."""
-    return bottom(query.plan.source)
-
-
-def datasets(asked: Asked) -> tuple[tuple[str, int], ...]:
+def datasets(plan: PrivatePlan) -> tuple[tuple[str, int], ...]:
     """The protected tables that an answer rests on, each once with its version: all of them are charged, or none."""
-    return tuple(dict.fromkeys(each for scan in _scans(asked) for each in scan.datasets))
+    return tuple(dict.fromkeys(each for scan in _scans(plan) for each in scan.datasets))
 
 
-def _scans(asked: Asked) -> list[Scan]:
-    parts = asked.parts if isinstance(asked, BatchPlan) else (asked,)
-    return [part.pushdown.scan for part in parts]
+def _scans(plan: PrivatePlan) -> list[Scan]:
+    parts = plan.parts if isinstance(plan, BatchPlan) else (plan,)
+    return [part.pushdown.scan for part in parts]  # type: ignore[attr-defined]
 
 
-def _own_receipt(asked: Asked, turn: Turn) -> Receipt:
+def _own_receipt(plan: PrivatePlan, reservation: Turn) -> Receipt:
     """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
-    return next((receipt for receipt in turn.receipts if receipt.dataset == asked.dataset), turn.receipt)
+    return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
 
 
 def bottom(relation: logical.Relation) -> str:
@@ -366,6 +321,23 @@ def bottom(relation: logical.Relation) -> str:
     while not isinstance(relation, logical.Table):
         relation = relation.source
     return relation.name
+
+
+def _opened_ledger(ledger: str | Path | Ledger | None) -> Ledger:
+    """The ledger that a session is given, by its location, or the one at home; the ledger of a test is refused."""
+    if ledger is None:
+        path = home() / "ledger.sqlite"
+        print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
+        return SQLiteLedger(path)
+    if getattr(ledger, "is_for_tests", False):
+        raise ParameterError(
+            "the ledger of a testing session",
+            because="it holds exact answers, which this session would hand out",
+            instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
+        )
+    if ledger == ":memory:":
+        log.warning("the budget is kept in memory, and is forgotten when this session ends")
+    return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
 
 def _ended(engines: Mapping[str, Engine], process: int) -> None:

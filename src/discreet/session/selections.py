@@ -1,19 +1,24 @@
-"""What a selection leaves in the ledger, and how it is read back: places in a list of candidates, or keys found."""
+"""Private selection: places in a list of candidates, or keys that were found; how they are stored and restored."""
 
 import datetime as dt
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.catalog.catalog import ColumnType, Value
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog, ColumnType, Value
+from discreet.events import Event
 from discreet.ledger import Receipt
-from discreet.mechanisms.keys import TopKeys
-from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
-from discreet.planner.queries.selection import SelectionPlan
+from discreet.plan import logical
+from discreet.plan.fingerprint import Question
+from discreet.planner import identity
+from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
+from discreet.planner.registry import contested
+from discreet.query.scores import Choice
 from discreet.release.selection import Chosen
+from discreet.session.kind import Kind, Request
 from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
@@ -22,68 +27,85 @@ KEYS = "keys"
 
 Selected = SelectionPlan | TopKeysPlan
 
-_MECHANISMS: Mapping[type, str] = {
-    Exponential: "exponential",
-    PermuteAndFlip: "permute and flip",
-    TopK: "top k",
-    TopKeys: "top keys",
-}
-"""The names of mechanisms in stored selections; they stay, whatever the classes are called."""
+
+class Selections(Kind[Selected]):
+    """Which candidates have high scores."""
+
+    plans = (SelectionPlan, TopKeysPlan)
+
+    def accepts(self, request: Request) -> bool:
+        """A choice among candidates."""
+        return isinstance(request.question, Choice)
+
+    def source(self, request: Request) -> logical.Relation:
+        """The rows that are scored."""
+        relation: logical.Relation = request.question.plan.source
+        return relation
+
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Selected:
+        """By public candidates, or by keys that are found."""
+        choice, price = request.question, request.price
+        return contested(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
+
+    def identity(self, request: Request, plan: Selected, catalog: Catalog, budget: Budget) -> Question:
+        """Candidates, score and cost."""
+        choice: Choice = request.question
+        is_listed = isinstance(plan, SelectionPlan) and choice.plan.side == "equal"
+        known = plan.pushdown.keys if is_listed else None
+        return identity.selection(choice.plan, catalog, budget, request.price, choice.top, known)
+
+    def body(self, plan: Selected, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+        """The places of the chosen, or the keys that were found, and what the selection says of itself."""
+        plain = [value.isoformat() if isinstance(value, dt.date | dt.datetime) else value for value in noisy]
+        return {
+            PLACES if isinstance(plan, SelectionPlan) else KEYS: plain,
+            "mechanism": MECHANISM_NAMES[type(plan.mechanism)],
+            "within": str(plan.within(CONFIDENCE)),
+            "confidence": str(CONFIDENCE),
+            "guarantee": _guarantee(plan),
+            "receipt": json.loads(receipt.to_json()),
+            "private": is_private,
+            "library": __version__,
+        }
+
+    def restore(
+        self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
+    ) -> Chosen:
+        """The stored selection among the candidates of the question, which are public, or of keys that were found."""
+        chosen = Chosen(
+            dataset=plan.dataset,
+            version=plan.pushdown.scan.version,
+            values=_values(data, plan),
+            candidates=len(plan.contest.candidates) if isinstance(plan, SelectionPlan) else None,
+            within=_within(data, plan, event, confidence),
+            confidence=confidence,
+            guarantee=data.get("guarantee") or _guarantee(plan),
+            receipt=data["receipt"],
+            private=data["private"],
+            library=data["library"],
+        )
+        return replace(chosen, repeated=repeated)
 
 
-def body(asked: Selected, chosen: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
-    """What is stored: the places of the chosen, or the keys that were found, and what the selection says of itself."""
-    plain = [value.isoformat() if isinstance(value, dt.date | dt.datetime) else value for value in chosen]
-    return {
-        PLACES if isinstance(asked, SelectionPlan) else KEYS: plain,
-        "mechanism": _MECHANISMS[type(asked.mechanism)],
-        "within": str(asked.within(CONFIDENCE)),
-        "confidence": str(CONFIDENCE),
-        "guarantee": _guarantee(asked),
-        "receipt": json.loads(receipt.to_json()),
-        "private": is_private,
-        "library": __version__,
-    }
-
-
-def restored(payload: bytes, asked: Selected, confidence: Fraction, *, repeated: bool) -> Chosen:
-    """The stored selection among the candidates of the question, which are public, or of keys that were found."""
-    stored = json.loads(payload)
-    version = asked.pushdown.scan.version
-    chosen = Chosen(
-        dataset=asked.dataset,
-        version=version,
-        values=_values(stored, asked),
-        candidates=len(asked.contest.candidates) if isinstance(asked, SelectionPlan) else None,
-        within=_within(stored, asked, confidence),
-        confidence=confidence,
-        guarantee=stored.get("guarantee") or _guarantee(asked),
-        receipt=stored["receipt"],
-        private=stored["private"],
-        library=stored["library"],
-    )
-    return replace(chosen, repeated=repeated)
-
-
-def _within(stored: dict[str, Any], asked: Selected, confidence: Fraction) -> Fraction:
+def _within(stored: dict[str, Any], plan: Selected, event: Event, confidence: Fraction) -> Fraction:
     """How far below the best the first is, at most; 0.1.0 stored no such thing, and is found by its very plan."""
     if "within" not in stored:
-        return asked.within(confidence)
+        return plan.within(confidence)
     if Fraction(stored["confidence"]) == confidence:
         return Fraction(stored["within"])
-    is_alike = stored["mechanism"] == _MECHANISMS[type(asked.mechanism)]
-    if not is_alike or not is_charged_for(stored["receipt"], asked.event):
+    is_alike = stored["mechanism"] == MECHANISM_NAMES[type(plan.mechanism)]
+    if not is_alike or not is_charged_for(stored["receipt"], event):
         raise planned_otherwise(confidence)
-    return asked.within(confidence)
+    return plan.within(confidence)
 
 
-def _guarantee(asked: Selected) -> str:
-    return asked.guarantee("this selection from", asked.pushdown.scan.version)
+def _guarantee(plan: Selected) -> str:
+    return plan.guarantee("this selection from", plan.pushdown.scan.version)
 
 
-def _values(stored: dict[str, Any], asked: Selected) -> tuple[Value | float, ...]:
-    if isinstance(asked, SelectionPlan):
-        return tuple(asked.contest.candidates[place] for place in stored[PLACES])
-    kind = asked.pushdown.keys.columns[0].type
+def _values(stored: dict[str, Any], plan: Selected) -> tuple[Value | float, ...]:
+    if isinstance(plan, SelectionPlan):
+        return tuple(plan.contest.candidates[place] for place in stored[PLACES])
+    kind = plan.pushdown.keys.columns[0].type
     parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
     return tuple(parse(value) if parse and value is not None else value for value in stored[KEYS])

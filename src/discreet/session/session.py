@@ -1,4 +1,4 @@
-"""A session: explain a query for free, release its answer for a charge, see what remains of the budget.
+"""A session: explain a question for free, release its answer for a charge, see what remains of the budget.
 
 session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
 session.explain(query, epsilon=0.5)
@@ -6,48 +6,129 @@ session.release(query, epsilon=0.5)
 """
 
 import html
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
-
-import pyarrow as pa
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict, Unpack, overload
 
 from discreet.accounting.filters import Budget
-from discreet.catalog.catalog import Value
+from discreet.catalog.catalog import Catalog, Value
 from discreet.catalog.privacy_unit import Row
 from discreet.catalog.time_slice import Slice
 from discreet.engines import Statements, public_location, source_of
-from discreet.errors import short_traceback
-from discreet.exact import Number
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.exact import Number, positive, whole
 from discreet.ledger import Entry, Ledger
-from discreet.plan.fingerprint import Question
 from discreet.planner import identity
+from discreet.planner.budget.price import Price
+from discreet.planner.expected_error import Sizes, errors_by_group
+from discreet.planner.explain import explained, explained_batch, least_epsilon
 from discreet.planner.queries.online_ranges import analyze_stream
-from discreet.planner.queries.sample_and_aggregate import AggregateName, analyze_sample
-from discreet.planner.queries.selection import SelectionPlan
-from discreet.planner.queries.smooth_sensitivity import NoiseName, SmoothPlan, analyze_fitted
-from discreet.planner.queries.sparse_vector import analyze_watch
-from discreet.planner.registry import contested
+from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.sparse_vector import Threshold, analyze_watch
+from discreet.planner.queries.tables import MechanismName
 from discreet.query import hints
+from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query
-from discreet.query.scores import Score
+from discreet.query.methods import Method
+from discreet.query.scores import Choice
 from discreet.release.estimate import Estimate
+from discreet.release.expected_error import ErrorsByEpsilon
+from discreet.release.explanation import BatchExplanation, Explanation
+from discreet.release.release import Release
 from discreet.release.remaining import Remaining, limited
 from discreet.release.selection import Chosen
-from discreet.sandbox import Limits, Sandbox, blocks, transport
-from discreet.session import draft_catalog, estimates, selections
-from discreet.session.above_threshold import Watch
-from discreet.session.arguments import asked_query, confidence_of, contest_of, framed
-from discreet.session.online_ranges import Ranges
-from discreet.session.pipeline import OWNER, Sampling, bottom, table_name
-from discreet.session.releasing import Releasing
+from discreet.sandbox.modules import allowed
+from discreet.session import draft_catalog
+from discreet.session.above_threshold import SparseVector
+from discreet.session.arguments import asked_question, checked_fresh, confidence_of, framed
+from discreet.session.kind import Request
+from discreet.session.online_ranges import OnlineRanges
+from discreet.session.pipeline import OWNER, Pipeline, bottom
 from discreet.session.stored import CONFIDENCE
 
 __all__ = ["Session", "protect", "table_name"]
 
+Question = Query | Choice | Application
 
-class Session(Releasing):
-    """Tables under promises: explain, release, remaining. Usable from several threads at once."""
+
+class Spend(TypedDict, total=False):
+    """What a question may spend, and how sure its margins are."""
+
+    epsilon: Number | None
+    rho: Number | None
+    delta: Number | None
+    mechanism: MechanismName | None
+    weights: Sequence[Number] | None
+    confidence: Number
+
+
+class Planned(Spend, total=False):
+    """The same for an explanation: with public sizes of groups, it says how wrong each is expected to be."""
+
+    sizes: Sizes | None
+
+
+class Once(Spend, total=False):
+    """The same for an answer: whether it is new, and the key of a retry."""
+
+    fresh: bool
+    idempotency_key: str | None
+
+
+@public_class
+class Session:
+    """Tables under a privacy budget: explain, release, remaining. Usable from several threads at once."""
+
+    _pipeline_class = Pipeline
+
+    @short_traceback
+    def __init__(
+        self,
+        catalog: Catalog | str | Path,
+        *,
+        sources: Mapping[str, object] | None = None,
+        ledger: str | Path | Ledger | None = None,
+        analyst: str = OWNER,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+        modules: Sequence[str] = (),
+    ) -> None:
+        facts = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
+        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
+        self.analyst = analyst
+        self._modules = allowed(modules)
+        given = dict(sources or {})
+        opened = {name: draft_catalog.opened_source(name, t, given, beside) for name, t in facts.tables.items()}
+        self.ledger = self._pipeline_class.opened_ledger(ledger)
+        self._pipeline = self._pipeline_class(
+            facts,
+            opened,
+            given,
+            self.ledger,
+            analyst=analyst,
+            memory_limit=memory_limit,
+            threads=None if threads is None else whole(threads, "threads"),
+        )
+
+    @property
+    def catalog(self) -> Catalog:
+        """A copy of the public facts: what was registered does not change under an open session."""
+        return self._pipeline.catalog.model_copy(deep=True)
+
+    def close(self) -> None:
+        """Give back the engine; prepared tables and spill files are deleted."""
+        self._pipeline.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @classmethod
     @short_traceback
@@ -112,7 +193,7 @@ class Session(Releasing):
         ledger              where spending is remembered: a path, or a ledger; one at home otherwise
         analyst             who asks, for the history; an "owner" sees how far a long query is
         memory_limit, threads   what the engine may use
-        modules             what functions in session.sample may import beside numpy, pyarrow and parts of Python that
+        modules             what functions of `Frame.apply` may import beside numpy, pyarrow and parts of Python that
                             only compute: ("pandas", "scipy.stats"); these are imported outside the sandbox
         """
         known, part = draft_catalog.sliced(draft_catalog.name_of(source, name, table), slice)
@@ -135,7 +216,7 @@ class Session(Releasing):
             "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
         words = draft_catalog.Words(privacy_unit, budget, version, by_column, facts, part)
-        kept = cls._open_ledger(ledger)
+        kept = cls._pipeline_class.opened_ledger(ledger)
         return cls(
             draft_catalog.drafted(known, opened, words, kept),
             sources={known: opened},
@@ -146,53 +227,195 @@ class Session(Releasing):
             modules=modules,
         )
 
+    @overload
+    def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Planned]) -> Explanation: ...
+
+    @overload
+    def explain(self, query: Sequence[Question], **price: Unpack[Spend]) -> BatchExplanation: ...
+
     @short_traceback
-    def select(
+    def explain(
         self,
-        candidates: object,
-        score: Score,
+        query: Question | Sequence[Question],
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
-        top: int = 1,
+        delta: Number | None = None,
+        mechanism: MechanismName | None = None,
+        method: Method | None = None,
+        weights: Sequence[Number] | None = None,
         confidence: Number = CONFIDENCE,
-        fresh: bool = False,
-        request: str | None = None,
-    ) -> Chosen:
-        """Choose a candidate with a high score (or the `top` so many), for one price however many candidates there are.
+        sizes: Sizes | None = None,
+    ) -> Explanation | BatchExplanation:
+        """What a question would cost and how wrong it would be; free, because nothing is read.
 
-        candidates  public values, such as wards, prices or dates; dp.discover(delta=1e-10) where they are not known
-        score       dp.score(dp.table("visits"), by="ward"), computed by the engine for all of them in one query
+        Args:
+            query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
+            epsilon: What it may spend.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            delta: Of a batch: charge it as one event of (epsilon, delta).
+            mechanism: The additive noise: "laplace", "gaussian" or "staircase". Default: what the budget asks for.
+            method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
+            weights: Of a batch: how the cost is divided. Default: evenly.
+            confidence: How often margins hold. Default 0.95.
+            sizes: How large groups are, from public knowledge or an earlier release of counts: each group is then shown
+                with its expected relative error. `{"A": 500, "B": 40}`, or rows in all.
+
+        Returns:
+            An explanation to print; of a list, one of all of them.
+
+        Raises:
+            Refusal: If the question cannot be answered; nothing is spent.
         """
         level = confidence_of(confidence)
-        contest = contest_of(score, candidates)
-        budget = self._budget_of(contest.source)
-        asked = contested(contest, self._catalog, budget, epsilon=epsilon, rho=rho, top=top)
-        is_listed = isinstance(asked, SelectionPlan) and contest.side == "equal"
-        known = asked.pushdown.keys if is_listed else None
-        question = identity.selection(contest, self._catalog, budget, identity.Price(epsilon, rho), top, known)
-        payload, repeated = self._asked(asked, question, request, fresh=fresh)
-        return selections.restored(payload, asked, level, repeated=repeated)
+        request = self._request(query, Price(epsilon, rho, delta, mechanism), method, weights)
+        kind, plan, budget = self._pipeline.plan(request)
+        with kind.prepared(request, plan, self._pipeline):
+            spent = self.ledger.spent(plan.dataset)
+        if isinstance(request.question, tuple):
+            together = explained_batch(plan, budget, spent, level)
+            return replace(together, fits=together.fits and self._pipeline.fits_others(plan, plan.cost))
+        text = explained(plan, budget, spent, level, sizes)
+        return replace(text, fits=text.fits and self._pipeline.fits_others(plan, plan.cost))
+
+    @overload
+    def release(self, query: Query, **price: Unpack[Once]) -> Release: ...
+
+    @overload
+    def release(self, query: Query, *, method: Method, **price: Unpack[Once]) -> Estimate: ...
+
+    @overload
+    def release(self, query: Choice, **price: Unpack[Once]) -> Chosen: ...
+
+    @overload
+    def release(self, query: Application, **price: Unpack[Once]) -> Estimate: ...
+
+    @overload
+    def release(self, query: Sequence[Query], **price: Unpack[Once]) -> list[Release]: ...
+
+    @overload
+    def release(self, query: Sequence[Question], **price: Unpack[Once]) -> list[Any]: ...
 
     @short_traceback
-    def within(
+    def release(
         self,
-        candidates: object,
-        score: Score,
+        query: Question | Sequence[Question],
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
-        top: int = 1,
+        delta: Number | None = None,
+        mechanism: MechanismName | None = None,
+        method: Method | None = None,
+        weights: Sequence[Number] | None = None,
         confidence: Number = CONFIDENCE,
-    ) -> float:
-        """How far below the best score a selection would be, at most, with this probability; free."""
-        contest = contest_of(score, candidates)
-        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "top": top}
-        asked = contested(contest, self._catalog, self._budget_of(contest.source), **price)
-        return float(asked.within(confidence_of(confidence)))
+        fresh: bool = False,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`.
+
+        Args:
+            query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
+                once and answered in order.
+            epsilon: What it may spend.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            delta: Of a batch: it is charged as one event of (epsilon, delta), from the delta that the budget reserves,
+                with the least noise that meets this.
+            mechanism: The additive noise: "laplace", "gaussian" or "staircase". Default: what the budget asks for.
+            method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
+            weights: Of a batch: how the cost is divided over its questions. Default: evenly.
+            confidence: How often margins hold. Default 0.95.
+            fresh: Charge and answer anew, where the same question was answered before.
+            idempotency_key: A key of your own for a retry: whatever happened in between, it is charged once.
+
+        Returns:
+            A `Release` for a table, a `Chosen` for a choice, an `Estimate` for a method or a function; a list for a
+            batch.
+
+        Raises:
+            Refusal: If the question cannot be answered or does not fit the budget; nothing is spent.
+            Failure: If it fails after the charge.
+        """
+        level = confidence_of(confidence)
+        checked_fresh(fresh)
+        request = self._request(query, Price(epsilon, rho, delta, mechanism), method, weights)
+        return self._pipeline.answer(request, level, fresh=fresh, idempotency_key=idempotency_key)
 
     @short_traceback
-    def watch(
+    def expected_errors(
+        self,
+        query: Query,
+        *,
+        epsilons: Sequence[Number],
+        sizes: Sizes | None = None,
+        output: str | None = None,
+        mechanism: MechanismName | None = None,
+    ) -> ErrorsByEpsilon:
+        """The expected relative error of an output in every group, for several epsilons side by side; free.
+
+        Args:
+            query: A query of counts, sums and means by public keys.
+            epsilons: The epsilons to compare.
+            sizes: As for `explain`. Default: the declared rows, spread evenly.
+            output: The output. Default: the first.
+            mechanism: The additive noise, as for `release`.
+
+        Returns:
+            A table to print or plot.
+
+        Raises:
+            Refusal: If errors are not known in advance for such a query.
+        """
+
+        def plan_at(epsilon: Fraction) -> AnswerPlan:
+            return self._plan(query, Price(epsilon, mechanism=mechanism))
+
+        return errors_by_group(plan_at, epsilons, sizes, output)
+
+    @short_traceback
+    def epsilon_for(
+        self,
+        query: Question,
+        *,
+        margin: Number,
+        output: str | None = None,
+        mechanism: MechanismName | None = None,
+        method: Method | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> float:
+        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin.
+
+        Args:
+            query: A question.
+            margin: The largest margin of error.
+            output: The output that has to meet it. Default: all of them.
+            mechanism: The additive noise, as for `release`.
+            method: As for `release`.
+            confidence: How often the margin holds. Default 0.95.
+
+        Returns:
+            The epsilon, to three digits and rounded up.
+
+        Raises:
+            ParameterError: If the margin is not public in advance, or no epsilon reaches it.
+        """
+        level = confidence_of(confidence)
+        wanted = positive(margin, "margin")
+        names = [each.name for each in self._plan(query, Price(1, mechanism=mechanism), method).explained(level)]
+        if output is not None and output not in names:
+            raise ParameterError(
+                f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
+            )
+
+        def margin_at(epsilon: Fraction) -> Fraction | None:
+            outputs = self._plan(query, Price(epsilon, mechanism=mechanism), method).explained(level)
+            margins = [each.margin for each in outputs if output in (None, each.name)]
+            known = [found for found in margins if found is not None]
+            return max(known) if known and len(known) == len(margins) else None
+
+        return float(least_epsilon(margin_at, wanted))
+
+    @short_traceback
+    def above_threshold(
         self,
         table: str | Frame | None = None,
         *,
@@ -205,36 +428,38 @@ class Session(Releasing):
         with_answers: bool = False,
         gap: bool = False,
         grid: Number = 1,
-    ) -> Watch:
-        """Find which of any number of questions are above a threshold, for one price: `with session.watch(...) as w`.
+    ) -> SparseVector:
+        """Sparse vector technique: which of any number of queries are above a threshold, for one cost.
 
-        Opening charges for all of it, and it ends after so many answers above, however many questions are below.
+        Use it as `with session.above_threshold(...) as vector`. Opening charges for all of it. It ends after so many
+        answers above, however many queries are below.
 
-        table         the table that is watched (the only one, if there is one)
-        threshold     what answers are held against
-        answers       how many may be above before the watch ends
-        sensitivity   the most that one unit moves any answer; a question that it can move farther is refused
-        monotone      only counts, and sums of values of at least zero, are asked: less noise, under "add_remove"
-        with_answers  an answer above comes with its number, for a part of the price
-        gap           an answer above comes with how far above, which is free
-        grid          what answers are whole multiples of: that of the sums, where sums are asked
+        Args:
+            table: The table that is asked. Default: the only one.
+            threshold: What answers are compared with.
+            epsilon: What it may spend.
+            rho: The same in zero-concentrated differential privacy.
+            answers: How many may be above before it ends.
+            sensitivity: The most that one unit moves any answer; a query that it can move farther is refused.
+            monotone: Only counts, and sums of values of at least zero, are asked: less noise, under "add_remove".
+            with_answers: An answer above comes with its noisy number, for a part of the cost.
+            gap: An answer above comes with how far above, which is free.
+            grid: What answers are whole multiples of: that of the sums, where sums are asked.
+
+        Returns:
+            The open mechanism, to be asked by `ask`.
+
+        Raises:
+            Refusal: If the cost does not fit the budget.
         """
-        name = self._the_table(bottom(framed(table)) if isinstance(table, Frame) else table)
-        words: dict[str, Any] = {
-            "threshold": threshold,
-            "answers": answers,
-            "sensitivity": sensitivity,
-            "monotone": monotone,
-            "with_answers": with_answers,
-            "gap": gap,
-            "grid": grid,
-        }
-        budget = self.ledger.budget(name)
-        asked = analyze_watch(name, self._catalog, budget, words, epsilon=epsilon, rho=rho)
-        return Watch(self, asked, identity.watch(name, self._catalog, budget, identity.Price(epsilon, rho), words))
+        name = self._pipeline.table_name(bottom(framed(table)) if isinstance(table, Frame) else table)
+        options = Threshold(threshold, answers, sensitivity, monotone, with_answers, gap, grid)
+        budget, catalog, price = self.ledger.budget(name), self._pipeline.catalog, Price(epsilon, rho)
+        plan = analyze_watch(name, catalog, budget, options, epsilon=epsilon, rho=rho)
+        return SparseVector(self._pipeline, plan, identity.watch(name, catalog, budget, price, options))
 
     @short_traceback
-    def stream(
+    def online_ranges(
         self,
         table: Frame,
         column: str,
@@ -245,126 +470,43 @@ class Session(Releasing):
         corrections: int = 10,
         epsilon: Number | None = None,
         rho: Number | None = None,
-    ) -> Ranges:
-        """Any number of ranges of a column, asked one after another, for one price: `with session.stream(...) as s`.
+    ) -> OnlineRanges:
+        """Any number of ranges of a column, asked one after another, for one cost.
 
-        table        dp.table("visits"), with any where and derive
-        edges        public values that ranges may end at, smallest first
-        total        how many rows there are, roughly: a public number, or one that was released
-        threshold    how wrong an answer may be before it is corrected
-        corrections  how many there may be before the stream ends
+        Use it as `with session.online_ranges(...) as ranges`.
+
+        Args:
+            table: `dp.table("visits")`, with any where and derive.
+            column: The column.
+            edges: Public values that ranges may end at, smallest first.
+            total: How many rows there are, roughly: a public number, or one that was released.
+            threshold: How wrong an answer may be before it is corrected.
+            corrections: How many corrections there may be before it ends.
+            epsilon: What it may spend.
+            rho: The same in zero-concentrated differential privacy.
+
+        Returns:
+            The open mechanism, to be asked by `ask`.
+
+        Raises:
+            Refusal: If the cost does not fit the budget.
         """
-        source = framed(table)
-        words: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
-        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho}
-        budget, known = self._budget_of(source), tuple(edges)
-        asked = analyze_stream(source, column, known, self._catalog, budget, **words, **price)
-        paid = identity.Price(epsilon, rho)
-        return Ranges(self, asked, identity.stream(source, column, known, self._catalog, budget, paid, **words))
-
-    @short_traceback
-    def smooth(
-        self,
-        query: Query,
-        *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        delta: Number | None = None,
-        noise: NoiseName | None = None,
-        fresh: bool = False,
-        request: str | None = None,
-    ) -> Estimate:
-        """One mean, median or distance between quartiles, with noise that fits the data; its size is private.
-
-        noise  "pareto" (pure) or "laplace_log_normal" (rho) as the promise has no delta or one, unless you say;
-               "student_t" is pure too; "laplace" has a delta= of its own, which the promise must have reserved
-        """
-        valid = asked_query(query).plan
-        budget = self._budget_of(valid.source)
-        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        asked = analyze_fitted(valid, self._catalog, budget, noise=noise, **price)
-        question = identity.estimate(valid, self._catalog, budget, identity.Price(**price), noise=noise, bound=None)
-        return self._estimated(asked, question, CONFIDENCE, request, fresh=fresh)
-
-    @short_traceback
-    def propose(
-        self,
-        query: Query,
-        *,
-        bound: Number,
-        delta: Number,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        confidence: Number = CONFIDENCE,
-        fresh: bool = False,
-        request: str | None = None,
-    ) -> Estimate:
-        """The same with noise for a bound that you propose on what one unit moves; nothing where the data is too near.
-
-        Half of epsilon pays for the test, half for the number, and all of it is spent also where nothing comes back.
-        """
-        valid = asked_query(query).plan
-        budget = self._budget_of(valid.source)
-        price: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "delta": delta}
-        asked = analyze_fitted(valid, self._catalog, budget, bound=bound, **price)
-        question = identity.estimate(valid, self._catalog, budget, identity.Price(**price), noise=None, bound=bound)
-        return self._estimated(asked, question, confidence, request, fresh=fresh)
-
-    @short_traceback
-    def sample(
-        self,
-        table: Frame,
-        function: Callable[[pa.Table], object] | str,
-        *,
-        columns: Sequence[str],
-        chunks: int,
-        bounds: tuple[Number, Number],
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        aggregate: AggregateName = "mean",
-        default: Number | None = None,
-        grid: Number | None = None,
-        limits: Limits | None = None,
-        fresh: bool = False,
-        request: str | None = None,
-    ) -> Estimate:
-        """Any function of a table, made private: it is asked about many chunks, and the answers are aggregated.
-
-        table      dp.table("visits"), with any where and derive
-        function   takes a pyarrow.Table with these columns and returns a number; `sandbox.rehearse` tries it. As text,
-                   "def answer(table): ...", it is compiled and executed in the sandbox alone. It may use the modules
-                   that the owner allowed when the session was opened
-        chunks     how many: more have less noise, and each stands for the whole less well
-        bounds     answers are moved into them
-        aggregate  "mean", "median", or "mean with bounds of its own", for bounds that are far too wide
-        default    what a chunk counts as that fails, hangs or takes too much; the middle of the bounds
-        limits     time and memory of each chunk, and seconds for the engine; answers are there after
-                   limits.deadline(chunks) seconds, whatever the function does
-        """
-        packed, allowed = transport.packed(function, self._modules), blocks.checked(limits)
-        source = framed(table)
-        budget = self._budget_of(source)
-        words: dict[str, Any] = {
-            "columns": columns,
-            "chunks": chunks,
-            "bounds": bounds,
-            "aggregate": aggregate,
-            "default": default,
-            "grid": grid,
-        }
-        made: dict[str, Any] = {"function": (packed.name, packed.digest), "runs": allowed.written}
-        asked = analyze_sample(source, self._catalog, budget, **words, **made, epsilon=epsilon, rho=rho)
-        question = identity.sample(source, self._catalog, budget, identity.Price(epsilon, rho), **words, **made)
-        bound = self._prepared_chunks(asked)
-        with Sandbox(packed, limits=allowed) as opened:
-            payload, repeated = self._asked(asked, question, request, fresh=fresh, prepared=Sampling(bound, opened))
-        return estimates.restored(payload, asked, confidence_of(CONFIDENCE), repeated=repeated)
+        source, known = framed(table), tuple(edges)
+        options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
+        budget, catalog = self.ledger.budget(self._pipeline.table_name(bottom(source))), self._pipeline.catalog
+        plan = analyze_stream(source, column, known, catalog, budget, **options, epsilon=epsilon, rho=rho)
+        asked = identity.stream(source, column, known, catalog, budget, Price(epsilon, rho), **options)
+        return OnlineRanges(self._pipeline, plan, asked)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
         """What is left of the budget of a table (the only one, if there is one), and of the analyst's quota."""
-        name = self._the_table(table)
-        budget, spent, table_facts = self.ledger.budget(name), self.ledger.spent(name), self._catalog.table(name)
+        name = self._pipeline.table_name(table)
+        budget, spent, table_facts = (
+            self.ledger.budget(name),
+            self.ledger.spent(name),
+            self._pipeline.catalog.table(name),
+        )
         left = Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
         share = self.ledger.share(name, self.analyst)
         return limited(left, spent, self.analyst, share.quota, share.spent)
@@ -372,12 +514,15 @@ class Session(Releasing):
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:
         """Every charge so far, oldest first."""
-        return self.ledger.history(self._the_table(table))
+        return self.ledger.history(self._pipeline.table_name(table))
 
     def __str__(self) -> str:
-        stamp = "" if self._is_private else "NOT PRIVATE "
+        stamp = "" if self._pipeline.is_private else "NOT PRIVATE "
         return "\n".join(
-            [f"{stamp}session of {self.analyst!r}", *(f"  {self.remaining(n)}" for n in self._catalog.protected)]
+            [
+                f"{stamp}session of {self.analyst!r}",
+                *(f"  {self.remaining(n)}" for n in self._pipeline.catalog.protected),
+            ]
         )
 
     __repr__ = __str__
@@ -392,12 +537,25 @@ class Session(Releasing):
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def _estimated(
-        self, asked: SmoothPlan, question: Question, confidence: Number, request: str | None, *, fresh: bool
-    ) -> Estimate:
-        level = confidence_of(confidence)
-        payload, repeated = self._asked(asked, question, request, fresh=fresh)
-        return estimates.restored(payload, asked, level, repeated=repeated)
+    def _request(
+        self, query: object, price: Price, method: Method | None = None, weights: Sequence[Number] | None = None
+    ) -> Request:
+        """The request of a call, refused here where something is not what it should be."""
+        question = asked_question(query, self._modules, weights=weights, delta=price.delta, method=method)
+        shares = None if weights is None else tuple(weights)
+        delta = getattr(method, "delta", None) if method is not None else price.delta
+        return Request(question, replace(price, delta=delta), method, shares)
+
+    def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
+        """The private plan of one question at a price."""
+        _, plan, _ = self._pipeline.plan(self._request(query, price, method))
+        one: AnswerPlan = plan
+        return one
+
+
+def table_name(query: Query) -> str:
+    """The name of the table at the bottom of a query."""
+    return bottom(query.plan.source)
 
 
 protect = Session.protect

@@ -193,7 +193,7 @@ def test_a_hierarchy_is_refused_where_nothing_limits_the_rows_of_a_unit():
 def test_a_hierarchy_is_no_question_for_noise_that_fits():
     assert asks_for_a_hierarchy(NESTED.plan)
     with opened() as session, pytest.raises(UnsupportedError):
-        session.smooth(NESTED, epsilon=1)
+        session.release(NESTED, epsilon=1, method=dp.SmoothSensitivity())
 
 
 def test_areas_are_named_by_their_own_values_whatever_was_asked_before():

@@ -174,7 +174,7 @@ def test_ranges_are_refused_where_nothing_limits_the_rows_of_a_unit():
 def test_ranges_are_no_question_for_a_watch_or_for_noise_that_fits():
     assert asks_for_ranges(FEW.plan)
     with opened() as session, pytest.raises(UnsupportedError):
-        session.smooth(FEW, epsilon=1)
+        session.release(FEW, epsilon=1, method=dp.SmoothSensitivity())
 
 
 def test_strategies_are_told_in_words():

@@ -62,7 +62,7 @@ def test_the_rows_of_one_unit_are_those_that_its_caps_leave():
     with dp.testing.protect(rows, name="t", privacy_unit="id", max_rows=2, budget=dp.Budget(epsilon=2)) as session:
         asked = analyze_fitted(QUERIES["mean"].plan, session.catalog, session.ledger.budget("t"), epsilon=1)
         assert asked.reading.max_rows == 2
-        assert session.smooth(QUERIES["mean"], epsilon=1).value == pytest.approx(11 / 3)
+        assert session.release(QUERIES["mean"], epsilon=1, method=dp.SmoothSensitivity()).value == pytest.approx(11 / 3)
 
 
 def test_questions_that_differ_have_other_names():

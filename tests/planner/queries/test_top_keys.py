@@ -48,7 +48,9 @@ def test_the_most_used_of_keys_that_are_not_known_are_named_best_first():
 
 def test_fewer_are_named_where_fewer_stand_out():
     with protected() as session:
-        chosen = session.select(FOUND, dp.score(V.where(V.cost > 2), by="drug", of=dp.count_units()), top=5, epsilon=1)
+        chosen = session.release(
+            V.where(V.cost > 2).choose(FOUND, score=dp.score(by="drug", of=dp.count_units()), top=5), epsilon=1
+        )
         assert chosen.values == ()
         with pytest.raises(ParameterError, match="empty"):
             _ = chosen.value
@@ -57,7 +59,8 @@ def test_fewer_are_named_where_fewer_stand_out():
 def test_the_same_question_is_answered_from_the_ledger_with_keys_of_their_type():
     with protected() as session:
         first, again = (
-            session.select(FOUND, dp.score(V, by="day", max_rows_per_group=1), top=2, epsilon=4) for _ in "ab"
+            session.release(V.choose(FOUND, score=dp.score(by="day", max_rows_per_group=1), top=2), epsilon=4)
+            for _ in "ab"
         )
     assert first.values == again.values == (dt.date(2020, 2, 10), dt.date(2020, 1, 1))
     assert again.repeated
@@ -121,6 +124,6 @@ def test_scores_that_are_no_counts_are_refused(score, found):
 
 def test_rows_without_a_cap_and_a_promise_without_a_reserve_are_refused():
     with protected() as session, pytest.raises(UnboundedError):
-        session.select(FOUND, dp.score(V, by="drug"), epsilon=1)
+        session.release(V.choose(FOUND, score=dp.score(by="drug")), epsilon=1)
     with protected(budget=dp.Budget(epsilon=8)) as session, pytest.raises(BudgetError, match="reserved_delta"):
         session.select(FOUND, BY_UNITS, epsilon=1)

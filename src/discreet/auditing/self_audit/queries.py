@@ -93,7 +93,8 @@ class Case:
     def released(self, session: Session) -> Release:
         """A fresh release."""
         price: dict[str, Any] = {"epsilon": EPSILON} if self.mechanism == "laplace" else {"rho": RHO}
-        return session.release(self.query, mechanism=self.mechanism, fresh=True, **price)
+        release: Release = session.release(self.query, mechanism=self.mechanism, fresh=True, **price)
+        return release
 
 
 def cases(*, is_grouped: bool) -> list[list[Case]]:
@@ -173,20 +174,34 @@ def _quietly() -> Iterator[None]:
         log.setLevel(before)
 
 
-class Watched(testing.Session):
+class Recording(testing.ExactPipeline):
     """Real noise, drawn `times` over for one charge, beside the exact integers: so it is stamped NOT PRIVATE."""
 
     times = 1
-    exact: list[list[int]]
+    exact_steps: list[list[int]]
     drawn: list[list[int]]
 
-    def _noisy(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
-        self.exact = private.combined(exact)
-        self.drawn = self._redrawn(private, [list(column) * self.times for column in exact])
+    def randomize(self, plan: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
+        """The noisy integers, with all that was drawn and the exact ones kept for the audit."""
+        self.exact_steps = plan.combined(exact)
+        self.drawn = self.redrawn(plan, [list(column) * self.times for column in exact])
         return [column[: len(exact[0])] for column in self.drawn]
 
-    def _redrawn(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
-        return private.randomize(exact)
+    def redrawn(self, plan: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
+        """Fresh noise on every integer."""
+        return plan.randomize(exact)
+
+
+class Watched(testing.Session):
+    """A session that records the exact and the noisy integers of its last release."""
+
+    _pipeline_class = Recording
+
+    @property
+    def record(self) -> Recording:
+        """What was recorded."""
+        assert isinstance(self._pipeline, Recording)  # noqa: S101 - its class says so
+        return self._pipeline
 
 
 @dataclass(frozen=True)
@@ -233,8 +248,8 @@ class Answered:
         release = case.released(session)
         width = KEYS_OF_BLOCK if case.is_grouped else 1
         noises = [noise for measured in release.measured if (noise := measured.noise) for _ in range(width)]
-        noisy = [measured.steps for measured in release.measured] if session.times == 1 else session.drawn
-        return cls(_blocks(session.exact, width), _blocks(noisy, width), noises)
+        noisy = [measured.steps for measured in release.measured] if session.record.times == 1 else session.record.drawn
+        return cls(_blocks(session.record.exact_steps, width), _blocks(noisy, width), noises)
 
 
 def _blocks(columns: Sequence[Sequence[int]], width: int) -> Floats:
@@ -253,7 +268,7 @@ def answered(case: Case, sessions: tuple[Watched, Watched], times: int = 1) -> t
     """One release on each dataset; no leaning where the blocks of one table have not all the same exact answers."""
     made = []
     for session in sessions:
-        session.times = times
+        session.record.times = times
         made.append(Answered.by(session, case))
     one, other = made
     if any((each.exact != each.exact[0]).any() for each in made):

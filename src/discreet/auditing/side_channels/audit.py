@@ -191,7 +191,7 @@ def _books(session: Session) -> Calls:
 
 def _keep_the_same_rows(session: Session, orders: dict[str, int]) -> None:
     """The lemma is about one order of rows, and a ledger draws one for each dataset: all take that of the first."""
-    for name, engine in session._engines.items():  # noqa: SLF001 - no analyst may choose the order
+    for name, engine in session._pipeline.engines.items():  # noqa: SLF001 - no analyst may choose the order
         registration = session.ledger.registered(name)
         if registration is not None:
             engine.adopt(name, orders.setdefault(name, registration.hash_key))

@@ -74,13 +74,51 @@ class PrivatePlan(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablePlan(PrivatePlan):
-    """A question whose answer is a table: keys, then outputs with their margins.
+class AnswerPlan(PrivatePlan):
+    """A question that is answered once: what the engine is asked, and what becomes of its exact answer.
 
-    `noisy` is whatever `randomize` makes of an engine's integers; only the plan itself reads it.
+    `noisy` is whatever `randomize` makes of the exact answer; only the plan itself reads it.
     """
 
     pushdown: Pushdown
+
+    @property
+    @abstractmethod
+    def noise(self) -> str:
+        """The kind of noise, in words."""
+
+    @property
+    def contribution_bounds(self) -> Caps:
+        """What one unit may contribute."""
+        return self.pushdown.caps
+
+    @property
+    def groups(self) -> int:
+        """How many answers there are to each output."""
+        return len(self.pushdown.keys.rows)
+
+    @property
+    def found(self) -> str:
+        """How keys are found, in words, where they are not known."""
+        return ""
+
+    @abstractmethod
+    def randomize(self, exact: Any) -> Any:
+        """The exact answer with fresh noise."""
+
+    @abstractmethod
+    def combined(self, exact: Any) -> Any:
+        """The same without noise, for tests."""
+
+    @abstractmethod
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """Each output in words, with its margin where it is public in advance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TablePlan(AnswerPlan):
+    """A question whose answer is a table: keys, then outputs with their margins."""
+
     caps: Caps
 
     @property
@@ -89,17 +127,14 @@ class TablePlan(PrivatePlan):
         return self.spending.noise.name
 
     @property
+    def contribution_bounds(self) -> Caps:
+        """What one unit may contribute."""
+        return self.caps
+
+    @property
     @abstractmethod
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
-
-    @abstractmethod
-    def randomize(self, exact: Any) -> Any:
-        """The exact integers with fresh noise."""
-
-    @abstractmethod
-    def combined(self, exact: Any) -> Any:
-        """The same without noise, for tests."""
 
     @abstractmethod
     def keys(self, noisy: Any) -> tuple[Key, ...]:
@@ -116,10 +151,6 @@ class TablePlan(PrivatePlan):
     def stored(self, release: Release) -> Any:
         """What is noisy, as a stored release holds it."""
         return [measured.steps for measured in release.measured]
-
-    @abstractmethod
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
-        """Each output in words, with its margin where it is public in advance."""
 
 
 @dataclass(frozen=True, kw_only=True)

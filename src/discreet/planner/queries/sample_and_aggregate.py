@@ -7,7 +7,7 @@ function is. What is aggregated is clamped to public bounds, so that this is all
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from discreet import events
 from discreet.accounting.filters import Budget
@@ -18,14 +18,14 @@ from discreet.exact import Number, rational, shown, whole
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
 from discreet.plan import logical
 from discreet.plan.fingerprint import digest
-from discreet.plan.physical import CountRows, Keys, Pushdown, Term
+from discreet.plan.physical import CountRows, Keys, Term
 from discreet.planner.budget import allocation
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
+from discreet.release.explanation import ExplainedOutput
 
-AggregateName = Literal["mean", "median", "mean with bounds of its own"]
 Mechanism = ClippedMean | PrivateMedian | SelfBoundedMean
 
 _LEVEL = Fraction(19, 20)
@@ -39,10 +39,9 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledPlan(PrivatePlan):
+class SampledPlan(AnswerPlan):
     """Everything about a sample-and-aggregate release that is public before it runs."""
 
-    pushdown: Pushdown
     columns: Mapping[str, Term]
     chunks: int
     name: str
@@ -73,6 +72,16 @@ class SampledPlan(PrivatePlan):
             return Drawn(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
         return Drawn(sum(steps) * self.mechanism.steps.grid / len(steps), self.made)
 
+    @property
+    def noise(self) -> str:
+        """The mechanism, in words."""
+        return f"sample and aggregate by {self.chunks:,} blocks"
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """The number with the margin of its noise, where that is public in advance."""
+        note = "of the noise alone" if self.margin(confidence) is not None else "known once the release is made"
+        return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
+
     def margin(self, confidence: Fraction) -> Fraction | None:
         """How far the noise goes, where that is public in advance: not how well chunks stand for the whole."""
         return self.mechanism.margin(confidence) if isinstance(self.mechanism, ClippedMean) else None
@@ -88,7 +97,7 @@ def analyze_sample(
     bounds: tuple[Number, Number],
     function: tuple[str, str],
     runs: str = "",
-    aggregate: AggregateName = "mean",
+    aggregate: logical.BlockAggregate = "mean",
     default: Number | None = None,
     grid: Number | None = None,
     epsilon: Number | None = None,

@@ -8,7 +8,7 @@ at most `moved`; under add/remove, where no row counts below zero and no factor 
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,30 +18,38 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours, Unit
 from discreet.errors import KeysError, ParameterError, UnsupportedError
 from discreet.exact import Number, whole
+from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.plan import logical, physical
-from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
+from discreet.release.explanation import ExplainedOutput
 
 BIN = "side of the candidates"
 SCORE = "score"
+CHOICE = "choice"
+MECHANISM_NAMES: Mapping[type, str] = {
+    Exponential: "exponential",
+    PermuteAndFlip: "permute and flip",
+    TopK: "top k",
+    TopKeys: "top keys",
+}
+"""The names of mechanisms in stored selections; they stay, whatever the classes are called."""
 
 Mechanism = Exponential | PermuteAndFlip | TopK
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelectionPlan(PrivatePlan):
+class SelectionPlan(AnswerPlan):
     """Everything about a selection that is public: what is read, how it is scored, what it costs."""
 
-    pushdown: Pushdown
     contest: logical.Contest
     factors: tuple[int, ...] | int
     target: int | None
@@ -76,6 +84,15 @@ class SelectionPlan(PrivatePlan):
     def within(self, confidence: Fraction) -> Fraction:
         """How far below the best score the first of the chosen is, at most, with this probability: public."""
         return self.mechanism.utility(len(self.contest.candidates), 1 - confidence) / self.denominator
+
+    @property
+    def noise(self) -> str:
+        """The mechanism, in words."""
+        return MECHANISM_NAMES[type(self.mechanism)]
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """How far below the best score the first of the chosen is, at most."""
+        return (ExplainedOutput(CHOICE, "choice", self.noise, self.within(confidence), "below the best score"),)
 
     def _sides(self, steps: Sequence[int]) -> list[int]:
         """Sums over all rows on one side of each candidate; bin number j holds rows at or above j of the candidates."""

@@ -8,7 +8,6 @@ data like this, which stays private, and so does the size of the noise.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from discreet import events
 from discreet.accounting.filters import Budget
@@ -25,18 +24,17 @@ from discreet.mechanisms.smooth import (
     Steps,
 )
 from discreet.plan import logical, physical
-from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.grid_steps import STEP, few_steps
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.sensitivity import contribution_bounds
+from discreet.release.explanation import ExplainedOutput
 
-NoiseName = Literal["laplace", "pareto", "student_t", "laplace_log_normal"]
 Fitted = logical.Mean | logical.Median | logical.InterquartileRange
 
 SHARE_OF_A_MEAN = Fraction(1, 10)
@@ -90,14 +88,13 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmoothPlan(PrivatePlan):
-    """Everything about such a number that is public before it is drawn; a proposed bound has no `noise` to choose."""
+class SmoothPlan(AnswerPlan):
+    """Everything about such a number that is public before it is drawn; a proposed bound has no noise to choose."""
 
-    pushdown: Pushdown
     name: str
     reading: Reading
     mechanism: Smooth | ProposeTestRelease
-    noise: NoiseName | None
+    noise_name: logical.SmoothNoise | None
     made: str
 
     @property
@@ -120,6 +117,23 @@ class SmoothPlan(PrivatePlan):
             return None
         return Fraction(self.mechanism.margin(confidence))
 
+    @property
+    def noise(self) -> str:
+        """The kind of noise, in words."""
+        if self.noise_name is None:
+            return "Laplace noise, after a test"
+        return f"{self.noise_name.replace('_', ' ')} noise on the scale of the smooth sensitivity"
+
+    @property
+    def groups(self) -> int:
+        """One: the rows at each step are no groups."""
+        return 1
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """The number with its margin, where that is public."""
+        note = "" if isinstance(self.mechanism, ProposeTestRelease) else "not public: it follows the smooth sensitivity"
+        return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
+
     def _within(self, value: Fraction) -> Fraction:
         low, high = self.reading.range
         return min(high, max(low, value))
@@ -133,7 +147,7 @@ def analyze_fitted(
     epsilon: Number | None = None,
     rho: Number | None = None,
     delta: Number | None = None,
-    noise: NoiseName | None = None,
+    noise: logical.SmoothNoise | None = None,
     bound: Number | None = None,
 ) -> SmoothPlan:
     """Resolve and price a number with noise that fits, or refuse it; with `bound`, the one that is proposed."""
@@ -142,7 +156,7 @@ def analyze_fitted(
     reading, scope, public, measures = _read(measure, output.name, query, bare, catalog)
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
     grid = _fine(reading.range)
-    name: NoiseName | None = None
+    name: logical.SmoothNoise | None = None
     if bound is not None:
         own = positive(delta if delta is not None else 0, "delta")
         mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
@@ -164,7 +178,7 @@ def analyze_fitted(
         name=output.name,
         reading=reading,
         mechanism=mechanism,
-        noise=name,
+        noise_name=name,
         made=made,
         spending=spent,
         slice=scope.table.part,
@@ -186,7 +200,7 @@ def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:
         raise UnsupportedError(
             "several numbers with noise that fits the data",
             because="the noise of each follows its own smooth sensitivity, and each has a price of its own",
-            instead='one at a time: session.smooth(table.agg(middle=dp.median("age", bounds=(0, 120))), epsilon=1)',
+            instead="one at a time: session.release(query, epsilon=1, method=dp.SmoothSensitivity())",
         )
     (output,) = query.outputs
     if not isinstance(output.measure, Fitted):

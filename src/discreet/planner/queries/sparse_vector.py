@@ -28,7 +28,18 @@ from discreet.planner.resolve.relations import origin
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
 
-Words = dict[str, Number | bool]
+
+@dataclass(frozen=True)
+class Threshold:
+    """The options of the sparse vector technique, as they were given."""
+
+    threshold: Number
+    answers: int = 1
+    sensitivity: Number = 1
+    monotone: bool = False
+    with_answers: bool = False
+    gap: bool = False
+    grid: Number = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +78,14 @@ def analyze_watch(
     name: str,
     catalog: Catalog,
     budget: Budget,
-    words: Words,
+    options: Threshold,
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> WatchPlan:
     """Price a watch, or refuse it; its epsilon is pure, and costs half its square in rho."""
     table = catalog.table(name)
-    if words.get("monotone") and table.unit.neighbours is not Neighbours.ADD_REMOVE:
+    if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
         raise BudgetError(
             f"monotone=True for {name!r}",
             because="a unit that is replaced may raise one answer and lower another",
@@ -91,7 +102,7 @@ def analyze_watch(
         dataset=name,
         version=table.version,
         unit=table.unit,
-        mechanism=AboveThreshold(epsilon=pure, **words),  # type: ignore[arg-type]
+        mechanism=AboveThreshold(epsilon=pure, **vars(options)),
         spending=spent,
         slice=table.part,
     )
@@ -104,7 +115,7 @@ def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan
         raise UnsupportedError(
             f"a question to {scope.name!r} in a watch of {watch.dataset!r}",
             because="a watch is charged to one dataset",
-            instead=f'dp.table("{watch.dataset}"), or session.watch(table="{scope.name}", ...)',
+            instead=f'dp.table("{watch.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
         )
     if len(query.outputs) != 1:
         raise UnsupportedError(
@@ -152,13 +163,13 @@ def _refuse_undeclared(
         raise UnboundedError(
             f"{name!r} in a watch of sensitivity {shown(declared)}",
             because=f"one unit can move it by {shown(moved)}, and the watch was charged for less",
-            instead=f"session.watch(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
+            instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
         )
     if (grid / watch.mechanism.grid).denominator != 1:
         raise ParameterError(
             f"{name!r} on the grid {shown(grid)}, in a watch on the grid {shown(watch.mechanism.grid)}",
             because="its answers are not whole multiples of the grid of the watch",
-            instead=f"session.watch(grid={shown(grid)}, ...), or grid=... on the aggregate",
+            instead=f"session.above_threshold(grid={shown(grid)}, ...), or grid=... on the aggregate",
         )
     if watch.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
         raise UnboundedError(

@@ -17,22 +17,23 @@ from discreet.exact import Number, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.plan import logical, physical
-from discreet.plan.physical import CountRows, CountUnits, Found, Pushdown
+from discreet.plan.physical import CountRows, CountUnits, Found
 from discreet.planner.budget import allocation
 from discreet.planner.queries.partition_selection import MANY, refuse_unreserved
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.selection import CHOICE, MECHANISM_NAMES
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
+from discreet.release.explanation import ExplainedOutput
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopKeysPlan(PrivatePlan):
+class TopKeysPlan(AnswerPlan):
     """Everything about the choice of such keys that is public."""
 
-    pushdown: Pushdown
     by: str
     at_least: int
     mechanism: TopKeys
@@ -55,6 +56,15 @@ class TopKeysPlan(PrivatePlan):
     def scores(self, exact: Found) -> list[int]:
         """The exact scores, in the order of the keys; of units, those beyond what a key must have."""
         return [max(0, score - self.at_least + 1) for score in exact.columns[0]]
+
+    @property
+    def noise(self) -> str:
+        """The mechanism, in words."""
+        return MECHANISM_NAMES[type(self.mechanism)]
+
+    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+        """How far below the best score the first of the chosen is, at most."""
+        return (ExplainedOutput(CHOICE, "choice", self.noise, self.within(confidence), "below the best score"),)
 
     def within(self, confidence: Fraction) -> Fraction:
         """How far below the best score the first of the chosen is, at most, with this probability: public."""

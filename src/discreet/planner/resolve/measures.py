@@ -115,7 +115,7 @@ def _not_covered(kind: str, name: str) -> UnsupportedError:
     return UnsupportedError(
         f"{kind} {name!r} in a release",
         because="no noise of a size that is public covers it",
-        instead="session.smooth(query, epsilon=...)",
+        instead="session.release(query, epsilon=1, method=dp.SmoothSensitivity())",
     )
 
 

@@ -1,0 +1,97 @@
+"""Several questions that are fixed in advance, charged at once and answered in order."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.events import Event
+from discreet.ledger import Receipt
+from discreet.plan import logical
+from discreet.plan.fingerprint import Question
+from discreet.planner import identity
+from discreet.planner.batch import BatchPlan, analyze_batch
+from discreet.planner.budget.price import Price
+from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.session.kind import Kind, Request
+
+if TYPE_CHECKING:
+    from discreet.session.pipeline import Pipeline
+
+BATCH = "batch"
+
+
+class Batches(Kind[BatchPlan]):
+    """A tuple of questions of the other kinds."""
+
+    plans = (BatchPlan,)
+
+    def __init__(self, kinds: tuple[Kind[Any], ...]) -> None:
+        self._kinds = kinds
+
+    def accepts(self, request: Request) -> bool:
+        """Several questions."""
+        return isinstance(request.question, tuple)
+
+    def source(self, request: Request) -> logical.Relation:
+        """The rows of the first question; all are of one dataset."""
+        first = self.parts(request)[0]
+        return self._of(first).source(first)
+
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> BatchPlan:
+        """A price that is divided over the questions by their weights."""
+
+        def plan_of(part: Request, within: Budget, price: Price) -> AnswerPlan:
+            asked = replace(part, price=price)
+            plan: AnswerPlan = self._of(asked).plan(asked, catalog, within)
+            return plan
+
+        return analyze_batch(self.parts(request), plan_of, budget, request.price, weights=request.weights)
+
+    def identity(self, request: Request, plan: BatchPlan, catalog: Catalog, budget: Budget) -> Question:
+        """What was asked in each question, and the cost of all."""
+        parts = [
+            self._of(each).identity(each, part, catalog, budget)
+            for each, part in zip(self.parts(request), plan.parts, strict=True)
+        ]
+        return identity.batch(parts, budget, request.price, request.weights)
+
+    @contextmanager
+    def prepared(self, request: Request, plan: BatchPlan, pipeline: "Pipeline") -> Iterator[tuple[Any, ...]]:
+        """Every question in turn."""
+        with ExitStack() as stack:
+            pairs = zip(self.parts(request), plan.parts, strict=True)
+            yield tuple(stack.enter_context(self._of(each).prepared(each, part, pipeline)) for each, part in pairs)
+
+    def run(self, plan: BatchPlan, prepared: tuple[Any, ...], pipeline: "Pipeline") -> list[Any]:
+        """The exact answer of every question."""
+        return [self._for(part).run(part, ready, pipeline) for part, ready in zip(plan.parts, prepared, strict=True)]
+
+    def body(self, plan: BatchPlan, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+        """Every answer; each says what all of them reveal together."""
+        text = plan.guarantee(f"all {len(plan.parts):,} releases of one batch from", plan.pushdown.scan.version)
+        bodies = []
+        for place, (part, answer) in enumerate(zip(plan.parts, noisy, strict=True)):
+            body = self._for(part).body(part, answer, receipt, is_private=is_private)
+            bodies.append(body | {"guarantee": text} | ({"place": place} if place else {}))
+        return {BATCH: bodies}
+
+    def restore(
+        self, data: dict[str, Any], plan: BatchPlan, event: Event, confidence: Fraction, *, repeated: bool
+    ) -> list[Any]:
+        """The stored answers, in the order of the questions."""
+        stored = zip(data[BATCH], plan.parts, strict=True)
+        return [self._for(part).restore(body, part, event, confidence, repeated=repeated) for body, part in stored]
+
+    def parts(self, request: Request) -> list[Request]:
+        """A request for each question, without a price of its own."""
+        return [Request(question, Price()) for question in request.question]
+
+    def _of(self, request: Request) -> Kind[Any]:
+        return next(kind for kind in self._kinds if kind.accepts(request))
+
+    def _for(self, plan: AnswerPlan) -> Kind[Any]:
+        return next(kind for kind in self._kinds if isinstance(plan, kind.plans))

@@ -1,0 +1,17 @@
+"""Every kind of question that is answered once: the one list that the pipeline asks."""
+
+from typing import Any
+
+from discreet.session.batches import Batches
+from discreet.session.estimates import Applications, SmoothEstimates
+from discreet.session.kind import Kind, Request
+from discreet.session.selections import Selections
+from discreet.session.tables import Tables
+
+SINGLE: tuple[Kind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications())
+KINDS: tuple[Kind[Any], ...] = (*SINGLE, Batches(SINGLE))
+
+
+def kind_of(request: Request) -> Kind[Any]:
+    """The kind of a request."""
+    return next(kind for kind in KINDS if kind.accepts(request))

@@ -1,0 +1,87 @@
+"""Questions whose answer is a table: a release with keys, outputs, margins and the noisy integers behind them."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog
+from discreet.events import Event
+from discreet.ledger import Receipt
+from discreet.plan import logical
+from discreet.plan.fingerprint import Question
+from discreet.planner import identity
+from discreet.planner.queries.aggregate import AggregatePlan
+from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.registry import planned
+from discreet.query.frame import Query
+from discreet.release.release import Release
+from discreet.session.kind import Kind, Request
+from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
+from discreet.version import __version__
+
+
+class Tables(Kind[TablePlan]):
+    """Aggregates by groups, quantiles, ranges, hierarchies, and keys that are found."""
+
+    plans = (TablePlan,)
+
+    def accepts(self, request: Request) -> bool:
+        """A query without a method of its own."""
+        return isinstance(request.question, Query) and request.method is None
+
+    def source(self, request: Request) -> logical.Relation:
+        """The rows of the query."""
+        relation: logical.Relation = request.question.plan.source
+        return relation
+
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> TablePlan:
+        """By the first planner of the registry that the query asks for."""
+        price = request.price
+        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
+        return planned(request.question.plan, catalog, budget, **cost)
+
+    def identity(self, request: Request, plan: TablePlan, catalog: Catalog, budget: Budget) -> Question:
+        """Rows, outputs, groups and cost."""
+        known = plan.pushdown.keys if isinstance(plan, AggregatePlan) else None
+        return identity.table(request.question.plan, catalog, budget, request.price, known)
+
+    def body(self, plan: TablePlan, noisy: Any, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+        """The release."""
+        version = plan.pushdown.scan.version
+        release = Release(
+            dataset=plan.dataset,
+            version=version,
+            keys=plan.keys(noisy),
+            outputs=plan.outputs(noisy, CONFIDENCE),
+            measured=plan.measured(noisy),
+            confidence=CONFIDENCE,
+            guarantee=plan.guarantee("this release from", version),
+            unit=str(plan.unit),
+            columns_read=plan.pushdown.columns_read,
+            post_processing=plan.post_processing,
+            receipt=json.loads(receipt.to_json()),
+            private=is_private,
+            library=__version__,
+        )
+        return release.to_json()
+
+    def restore(
+        self, data: dict[str, Any], plan: TablePlan, event: Event, confidence: Fraction, *, repeated: bool
+    ) -> Release:
+        """The release as it was stored; at another confidence, only where its noise is the one that is planned now."""
+        release = replace(Release.from_json(data), repeated=repeated)
+        if release.confidence == confidence:
+            return release
+        if not is_charged_for(release.receipt, event) or not _is_read_alike(release, plan):
+            raise planned_otherwise(confidence)
+        return replace(release, outputs=plan.outputs(plan.stored(release), confidence), confidence=confidence)
+
+
+def _is_read_alike(release: Release, plan: TablePlan) -> bool:
+    """Whether the plan would have measured just what the release holds, with the same noise."""
+    try:
+        return plan.measured(plan.stored(release)) == release.measured
+    except (IndexError, KeyError, TypeError, ValueError):  # other columns than this plan has
+        return False
