@@ -11,8 +11,8 @@ TITLES = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "spark": "Spark", "sqlit
 HEAD = """# Engine support
 
 Behaviour that the contract tests (`tests/contracts`) check on every engine; all engines return the same integers.
-*never*: the engine cannot do it. *notyet*: planned. *notimpl*: not requested so far. This page is generated; do not edit
-it. After a change: `DISCREET_WRITE_GOLDEN=1 .venv/bin/python -m pytest tests/contracts/test_reference.py`.
+*never*: the engine cannot do it. *notyet*: planned. *notimpl*: not requested so far. This page is generated; do not
+edit it. After a change: `DISCREET_WRITE_GOLDEN=1 .venv/bin/python -m pytest tests/contracts/test_reference.py`.
 """
 
 
