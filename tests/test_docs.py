@@ -37,15 +37,17 @@ GUIDES = [
     for name in (
         "attacks.md",
         "audit.md",
-        "bounds.md",
-        "choosing.md",
-        "distributions.md",
-        "estimating.md",
+        "clipping-bounds.md",
+        "histograms.md",
         "joins.md",
         "numbers.md",
+        "partition-selection.md",
+        "private-selection.md",
         "quantiles.md",
         "ranges.md",
-        "unknown-keys.md",
+        "sample-and-aggregate.md",
+        "smooth-sensitivity.md",
+        "sparse-vector.md",
     )
 ]
 RUN = [*SESSIONS, *LEDGER, *GUIDES, DOCS / "reference" / "mechanisms-and-accounting.md"]
