@@ -34,7 +34,7 @@ from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.engines.sql import contribution_bounding
 from discreet.plan.physical import CountRows, CountUnits, CountValues, Pushdown, Read, SumSteps
 from discreet.planner.budget.measurement_basis import bases, terms
-from discreet.planner.queries.tables import PrivatePlan, Sensitivity, analyze, sensitivity
+from discreet.planner.queries.tables import AggregatePlan, Sensitivity, analyze, sensitivity
 from discreet.planner.sensitivity.contribution_bounds import spread
 from discreet.planner.sensitivity.sensitivity import Drawn, Offset
 from discreet.query import frame
@@ -97,7 +97,7 @@ class Case:
     query: frame.Query
     place: Callable[[int, int], Row] = field(default=lambda *_: {})
 
-    def private(self, how: str) -> PrivatePlan:
+    def private(self, how: str) -> AggregatePlan:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
@@ -275,7 +275,7 @@ def _apart(tables: np.ndarray) -> dict[str, list[int]]:
     }
 
 
-def _drawn(private: PrivatePlan) -> tuple[dict[Drawn, Sensitivity], Pushdown]:
+def _drawn(private: AggregatePlan) -> tuple[dict[Drawn, Sensitivity], Pushdown]:
     """Every measure and every combination that may get noise, with its rule, and a question that asks for all."""
     measures = tuple(dict.fromkeys(part.measure for made in private.recipes for part in made.parts))
     ways = bases(measures, private.caps, len(private.pushdown.keys.rows), private.unit.neighbours)

@@ -24,7 +24,7 @@ from discreet.catalog.privacy_unit import Neighbours
 from discreet.engines.sql import aggregates, contribution_bounding, joins
 from discreet.engines.sql.dialect import Dialect
 from discreet.plan.physical import CountRows, Joined, Pushdown
-from discreet.planner.queries.tables import PrivatePlan, analyze, sensitivity
+from discreet.planner.queries.tables import AggregatePlan, analyze, sensitivity
 from discreet.query.frame import Frame, Query
 from opened import ENGINES, Opener, opener
 
@@ -104,7 +104,7 @@ class Case:
     caps: Mapping[str, int] | None = None
     reaches: bool = True
 
-    def private(self, how: str, worlds: int | None = None) -> PrivatePlan:
+    def private(self, how: str, worlds: int | None = None) -> AggregatePlan:
         """The plan of the question; of all worlds of a stack, where there is one."""
         frame = self.frame([] if worlds is None else ["world"])
         keys = dict(self.keys or {}) if worlds is None else {"world": range(worlds), **(self.keys or {})}
@@ -232,7 +232,7 @@ def _stacked(pairs: Sequence[tuple[World, World]]) -> dict[str, pa.Table]:
     return tables | {"p": OPEN}
 
 
-def _asking(private: PrivatePlan) -> Pushdown:
+def _asking(private: AggregatePlan) -> Pushdown:
     """The question for every measure of the outputs as it is, whatever would get noise."""
     measures = dict.fromkeys(part.measure for made in private.recipes for part in made.parts)
     return replace(private.pushdown, measures=tuple(measures))

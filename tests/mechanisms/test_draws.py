@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 
 import draws as record
-from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PureEvent
+from discreet.mechanisms import Gaussian, Laplace, Staircase
 
 VALUES = [3, Fraction(-7), 12]
 
@@ -49,6 +49,27 @@ def test_gaussian_noise_is_drawn_with_the_variance_that_is_priced(draws, words, 
     assert draws.calls == record.additive(mechanism.event(), [len(VALUES)])
     assert [noise / mechanism.grid for noise in record.carried([noisy], [VALUES])] == draws.returned == [1, 2, 3]
     assert mechanism.rho == words["rho"]
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.draws("mechanisms.staircase.Staircase")
+@pytest.mark.parametrize(
+    ("words", "scale", "step"),
+    [
+        ({"sensitivity": 5, "epsilon": Fraction(1, 10)}, 10, 5),
+        ({"sensitivity": 6, "epsilon": 2, "coordinates": 4}, 2, 6),
+        ({"sensitivity": 6, "epsilon": 2, "grid": Fraction(1, 2)}, 0.5, 12),
+    ],
+)
+def test_staircase_noise_is_drawn_with_the_scale_and_the_step_that_are_priced(draws, words, scale, step):
+    noise = Staircase(**words)
+    noisy = noise.release(VALUES)
+    assert noise.event() == PureEvent(words.get("coordinates", 1) / Fraction(scale))
+    uniform, signs, stairs = draws.calls
+    assert stairs == record.Laplace(Fraction(scale), uniform.count)
+    assert (uniform.below, signs.below) == (step, 2)
+    expected = [noise.inner + (stair - 1) * step for stair in (1, 2, 3)]
+    assert [each / noise.grid for each in record.carried([noisy], [VALUES])] == expected
 
 
 @pytest.mark.parametrize("dimension", [1, 4])

@@ -152,6 +152,7 @@ RENAMED = (
     "Offset",
     "Reading",
     "PrivatePlan",
+    "AggregatePlan",
     "DiscoveryPlan",
     "NestedPlan",
     "RangePlan",

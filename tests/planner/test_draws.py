@@ -15,7 +15,7 @@ from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
 from discreet.plan.physical import Found
 from discreet.planner.batch import analyze_batch
 from discreet.planner.budget import allocation
-from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.hierarchy import NestedPlan
 from discreet.planner.queries.online_ranges import analyze_stream
 from discreet.planner.queries.quantile_methods import ByChoice, ByTree, Layout, by_choice, by_tree
@@ -97,7 +97,7 @@ AGGREGATES = {
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.aggregate.PrivatePlan")
+@pytest.mark.draws("planner.queries.aggregate.AggregatePlan")
 @RELATIONS
 @NOISES
 @pytest.mark.parametrize("is_grouped", [True, False])
@@ -105,7 +105,7 @@ AGGREGATES = {
 def test_every_integer_of_a_table_has_a_draw_of_its_own(draws, aggregate, is_grouped, mechanism, neighbours, sides):
     outputs, moved = AGGREGATES[aggregate]
     private = plan_of((T.group_by("ward") if is_grouped else T).agg(**outputs), neighbours, mechanism)
-    assert isinstance(private, PrivatePlan)
+    assert isinstance(private, AggregatePlan)
     groups = 3 if is_grouped else 1
     exact = [[1_000 * place + group for group in range(groups)] for place in range(len(private.pushdown.measures))]
     require_drawn(draws, private, exact, private.randomize(exact))

@@ -11,14 +11,14 @@ from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.planner.explain import explained, least_epsilon
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 
 PURE, MIXED = Budget(epsilon=2), Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 LEVEL = Fraction(19, 20)
 t = dp.table("t")
 
 
-def _plan(query, budget=MIXED, *, facts="max_rows: 3", unit="id", **price) -> PrivatePlan:
+def _plan(query, budget=MIXED, *, facts="max_rows: 3", unit="id", **price) -> AggregatePlan:
     catalog = Catalog.parse(f"""
         tables:
           t:

@@ -5,7 +5,7 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import TypeMismatchError
-from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.registry import planned
 
 COLUMNS = {"id": {"type": "text"}, "age": {"type": "integer", "bounds": [0, 120]}}
@@ -14,7 +14,7 @@ CATALOG = Catalog.model_validate({"tables": {"visits": {"columns": COLUMNS, "pri
 
 def test_counts_sums_and_means_are_private_plans():
     query = dp.table("visits").agg(n=dp.count(), total=dp.sum("age"), average=dp.mean("age"))
-    assert isinstance(planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1), PrivatePlan)
+    assert isinstance(planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1), AggregatePlan)
 
 
 @pytest.mark.parametrize("query", [dp.table("visits").histogram("id", bins=["a"])])

@@ -9,11 +9,11 @@ from typing import Any
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import ParameterError
 from discreet.exact import Number
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.query import frame
 from discreet.query.expression import Expr
 from discreet.query.frame import Query
-from discreet.release.release import Measured, Release
+from discreet.release.release import Release
 from discreet.session.session import Session
 
 
@@ -49,15 +49,14 @@ def asked(session: Session, query: Query, *, epsilon: Number, fresh: bool = Fals
 
 def deviation(release: Release) -> float:
     """The standard deviation of the noise on a release of counts, or of one sum."""
-    return noise_of(release.measured[0]) if release.private else 0.0
+    return noise_of(release).standard_deviation * float(release.measured[0].grid) if release.private else 0.0
 
 
-def noise_of(measured: Measured) -> float:
-    """The standard deviation of noise that was drawn, in the terms of the answer."""
-    steps = measured.scale
-    if measured.mechanism == "discrete Laplace":
-        steps = Laplace.with_scale(scale=measured.scale, sensitivity=1).standard_deviation
-    return steps * float(measured.grid)
+def noise_of(release: Release) -> AdditiveNoise:
+    """The noise on the first integers of a release of counts or sums, which is additive."""
+    noise = release.measured[0].noise
+    assert noise is not None  # noqa: S101 - counts and sums have additive noise
+    return noise
 
 
 def is_anybody_else(table: str, person: Mapping[str, Any]) -> Expr:

@@ -19,12 +19,13 @@ from scipy.special import ndtr
 
 from discreet import plots
 from discreet.attacks import pictures
-from discreet.attacks.answers import checked_session, neighbours_of
+from discreet.attacks.answers import checked_session, neighbours_of, noise_of
 from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent, steps_to_another_value
 from discreet.attacks.tables import Codes, as_arrow, classes, coded, listed, sizes
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
+from discreet.mechanisms import Gaussian
 from discreet.query import frame
 from discreet.release.release import Release
 from discreet.session.session import Session
@@ -290,11 +291,8 @@ def _likelier(release: Release) -> NDArray[np.float64]:
     counts = np.asarray(release[_COUNT], dtype=float)
     if not release.private:
         return counts * _CERTAIN
-    noise = release.measured[0]
-    ratios: NDArray[np.float64] = (counts - 0.5) / noise.scale**2
-    if noise.mechanism == "discrete Laplace":
-        ratios = (np.abs(counts) - np.abs(counts - 1)) / noise.scale
-    return ratios
+    noise = noise_of(release)
+    return np.array([noise.log_weight(int(count) - 1) - noise.log_weight(int(count)) for count in counts])
 
 
 def _bound(session: Session, table: str, price: float) -> float:
@@ -307,18 +305,15 @@ def _from_counts(release: Release) -> float:
     """How often the likelier of two values, by a count of each, is the true one of somebody who is alone."""
     if not release.private:
         return 1.0
-    noise = release.measured[0]
-    if noise.mechanism == "discrete Laplace":
-        return 1 / (1 + exp(-1 / noise.scale))
-    return float(ndtr(1 / (noise.scale * 2**0.5)))
+    noise = noise_of(release)
+    if isinstance(noise, Gaussian):
+        return float(ndtr(1 / (noise.sigma * 2**0.5)))
+    return 1 / (1 + exp(-1 / noise.width))
 
 
 def _deviation(release: Release) -> float:
     """The standard deviation of the noise in each count."""
-    if not release.private:
-        return 0.0
-    noise = release.measured[0]
-    return noise.scale * (2**0.5 if noise.mechanism == "discrete Laplace" else 1)
+    return noise_of(release).variance_bound ** 0.5 if release.private else 0.0
 
 
 def _prior(counts: NDArray[np.float64], deviation: float) -> NDArray[np.float64]:

@@ -262,7 +262,7 @@ def against_release(
         value_error=None if value is None else _value_error([v or 0 for v in release[value]], exact, sizes, places),
         epsilon=float(positive(epsilon, "epsilon")),
         is_private=release.private,
-        is_pure=all(noise.mechanism == "discrete Laplace" for noise in release.measured),
+        is_pure=all(part.noise is not None and part.noise.cost == "epsilon" for part in release.measured),
     )
 
 

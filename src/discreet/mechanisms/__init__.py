@@ -7,13 +7,14 @@
     count.margin()              # 30: the noise stays within it 95% of the time
     count.event()               # what an accountant prices
 
-A mechanism is a frozen value that keeps this contract: `event()` says what was done, precisely enough to account for
-it, and is true of the noise that `release` really adds; `pmf(y)` is the probability of y steps of noise, and draws fit
-it; `margin(confidence)` is public and says how far the noise goes; `release(value)` adds fresh noise to an exact
-answer, leaves it on the public grid, and shows the value in no message. A module's headings (Definition, Guarantee,
-Exactness, Not covered, References) say what is proved; the proof is at the same path under docs/proofs/.
+`Laplace`, `Gaussian` and `Staircase` are additive noise. Such a mechanism is a frozen value with the interface
+`AdditiveNoise`: `event()` says what was done, precisely enough to account for it, and is true of the noise that
+`release` adds; `pmf(y)` is the probability of y steps of noise, and draws fit it; `margin(confidence)` is public and
+is the half-width of a confidence interval; `release(value)` adds fresh noise to an exact answer, leaves it on the
+public grid, and shows the value in no message. A module's headings (Definition, Guarantee, Exactness, Not covered,
+References) say what is proved; the proof is at the same path under docs/proofs/.
 
-These add noise to numbers that a query has. Others have contracts of their own, stated by their families:
+Other mechanisms have contracts of their own, stated by their families:
 `selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
 (AboveThreshold: which of many answers are above one), `smooth` (noise that fits the data), `sampled` (any function,
 asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
@@ -21,48 +22,36 @@ asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a p
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
 
-from typing import Protocol, overload, runtime_checkable
-
-from discreet.events import Event
-from discreet.exact import Number
 from discreet.mechanisms import quantile, sampled, smooth
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.lattice import Scalar, Vector
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
+from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import AboveThreshold
 
 __all__ = [
+    "NOISES",
     "AboveThreshold",
+    "AdditiveNoise",
     "Exponential",
     "Gaussian",
     "Laplace",
-    "Mechanism",
     "NoisyMax",
     "PermuteAndFlip",
+    "Staircase",
     "TopK",
+    "additive_noise",
     "quantile",
     "sampled",
     "smooth",
 ]
 
 
-@runtime_checkable
-class Mechanism(Protocol):
-    """The contract of the family."""
+NOISES: tuple[type[AdditiveNoise], ...] = (Laplace, Gaussian, Staircase)
+"""Every additive noise: those that `mechanism=` may ask for, and those that a release may say it has."""
 
-    def event(self) -> Event:
-        """What a release does, for accountants."""
 
-    def pmf(self, y: int) -> float:
-        """The probability of exactly y grid steps of noise."""
-
-    def margin(self, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that the noise stays within, with at least this probability."""
-
-    @overload
-    def release(self, value: Scalar) -> Scalar: ...
-    @overload
-    def release(self, value: Vector) -> list[Scalar]: ...
-    def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
-        """The exact answer with fresh noise."""
+def additive_noise(name: str) -> type[AdditiveNoise] | None:
+    """The class of additive noise with this tag or published name, or None."""
+    return next((noise for noise in NOISES if name in (noise.tag, noise.name)), None)

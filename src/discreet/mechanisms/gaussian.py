@@ -32,15 +32,15 @@ References
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Self, overload
+from typing import Self
 
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events import DiscreteGaussianEvent
 from discreet.exact import Number, brief_up, double_up, positive, probability, rational, sqrt_double_up, whole
-from discreet.mechanisms import lattice
+from discreet.mechanisms import lattice, tails
+from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
-from discreet.mechanisms.lattice import Scalar, Vector
+from discreet.mechanisms.lattice import Scalar
 from discreet.samplers import discrete
 from discreet.zcdp import delta_of, rho_of
 
@@ -52,8 +52,17 @@ _LARGEST_ANALYTIC = 1e6
 
 @public_class
 @dataclass(frozen=True, init=False)
-class Gaussian:
+class Gaussian(AdditiveNoise):
     """Noise with P[y] proportional to exp(-y^2/(2 sigma^2)), y and sigma counted in grid steps."""
+
+    tag = "gaussian"
+    name = "discrete Gaussian"
+    norms = ("l0", "l2_squared")
+    cost = "rho"
+    power = 1
+    mean_over_deviation = math.sqrt(2 / math.pi)
+    width_name = "sigma"
+    bounds_sums = True
 
     squared_sensitivity: Fraction
     sigma: float
@@ -104,10 +113,49 @@ class Gaussian:
         rho = squared / spacing**2 / (2 * Fraction(double_up(exact)) ** 2)
         return cls(squared_sensitivity=squared, rho=rho, dimension=dimension, grid=spacing)
 
+    @classmethod
+    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+        """Calibrated by the L2 norm to a rho; the number of coordinates that move is kept for accountants."""
+        return cls(squared_sensitivity=sensitivity.l2_squared, rho=amount, dimension=sensitivity.l0)
+
+    @classmethod
+    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
+        """The noise of a release, by its sigma."""
+        return cls.with_sigma(sigma=width, squared_sensitivity=l2_squared)
+
+    @classmethod
+    def unit_variance(cls, sensitivity: Norms) -> Fraction:
+        """(L2)^2/2, that of continuous noise."""
+        return Fraction(sensitivity.l2_squared, 2)
+
+    @classmethod
+    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - of no use here
+        """By the sub-Gaussian tail."""
+        return tails.gaussian_margin(squares, outside)
+
     @property
     def rho(self) -> Fraction:
         """The rho of one release: exact, and at most the one asked for."""
         return self._squared_steps / (2 * Fraction(self.sigma) ** 2)
+
+    @property
+    def width(self) -> float:
+        """The sigma."""
+        return self.sigma
+
+    @property
+    def amount(self) -> Fraction:
+        """The rho."""
+        return self.rho
+
+    def covers(self, sensitivity: Norms) -> bool:
+        """Whether the L2 norm, and the coordinates that move, are at most those that it was calibrated by."""
+        return sensitivity.l2_squared <= self._squared_steps and sensitivity.l0 <= self.dimension
+
+    @property
+    def calibration(self) -> tuple[str, float]:
+        """The L2 sensitivity."""
+        return "L2", float(self._squared_steps) ** 0.5
 
     @property
     def variance(self) -> float:
@@ -118,9 +166,9 @@ class Gaussian:
         return steps * float(self.grid) ** 2
 
     @property
-    def standard_deviation(self) -> float:
-        """The standard deviation of the noise in the answer's own terms."""
-        return math.sqrt(self.variance)
+    def variance_bound(self) -> float:
+        """sigma^2."""
+        return self.sigma**2
 
     def event(self) -> DiscreteGaussianEvent:
         """What a release does: priced from the very double that is drawn."""
@@ -142,6 +190,10 @@ class Gaussian:
         """P[Y = y], y in grid steps."""
         return self._weight(y) / self._total()
 
+    def log_weight(self, y: int) -> float:
+        """-y^2/(2 sigma^2)."""
+        return -((y / self.sigma) ** 2) / 2
+
     def cdf(self, y: int) -> float:
         """P[Y <= y], y in grid steps."""
         return self._above(-y - 1) if y < 0 else 1 - self._above(y)
@@ -150,13 +202,9 @@ class Gaussian:
         """P[|Y| > t], t in grid steps."""
         return 1.0 if t < 0 else 2 * self._above(t)
 
-    def coverage(self, margin: Number) -> float:
-        """The probability that the noise stays within +/- margin, in the answer's own terms."""
-        return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
-
-    def margin(self, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that the noise stays within, with at least this probability."""
-        return self.simultaneous_margin(1, confidence)
+    def log_moment(self, s: float) -> float:
+        """A bound on the logarithm of E[e^(sY)]: discrete Gaussian noise is sub-Gaussian."""
+        return (s * self.sigma) ** 2 / 2
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that all of `count` independent draws stay within together."""
@@ -169,14 +217,9 @@ class Gaussian:
             short, enough = (middle, enough) if self.tail(middle) > outside else (short, middle)
         return lattice.value_of(enough, self.grid)
 
-    @overload
-    def release(self, value: Scalar) -> Scalar: ...
-    @overload
-    def release(self, value: Vector) -> list[Scalar]: ...
-    @short_traceback
-    def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
-        """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
-        return lattice.release(value, self.grid, partial(discrete.discrete_gaussian, self.sigma))
+    def draw(self, count: int) -> list[int]:
+        """Independent draws of the noise alone, in grid steps."""
+        return discrete.discrete_gaussian(self.sigma, count)
 
     @property
     def _squared_steps(self) -> Fraction:

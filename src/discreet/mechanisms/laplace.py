@@ -27,14 +27,14 @@ References
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Self, overload
+from typing import Self
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
-from discreet.exact import Number, double_up, exp_down, exp_up, log_up, positive, rational, whole
-from discreet.mechanisms import lattice
-from discreet.mechanisms.lattice import Scalar, Vector
+from discreet.exact import Number, double_up, exp_down, exp_up, log_up, positive, whole
+from discreet.mechanisms import lattice, tails
+from discreet.mechanisms.additive import AdditiveNoise, Norms
+from discreet.mechanisms.lattice import Scalar
 from discreet.samplers import discrete
 
 _FARTHEST = 2**80
@@ -42,8 +42,17 @@ _FARTHEST = 2**80
 
 @public_class
 @dataclass(frozen=True, init=False)
-class Laplace:
+class Laplace(AdditiveNoise):
     """Noise with P[y] proportional to exp(-|y|/scale), y counted in grid steps."""
+
+    tag = "laplace"
+    name = "discrete Laplace"
+    norms = ("l1",)
+    cost = "epsilon"
+    power = 2
+    mean_over_deviation = math.sqrt(1 / 2)
+    width_name = "scale"
+    bounds_sums = True
 
     sensitivity: Fraction
     scale: float
@@ -68,10 +77,49 @@ class Laplace:
         discrete.check_scale(exact, "scale", "Laplace.with_scale(scale=10.0, sensitivity=1)")
         return cls(sensitivity=sensitivity, epsilon=size / Fraction(double_up(exact)), grid=grid)
 
+    @classmethod
+    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+        """Calibrated by the L1 norm to an epsilon."""
+        return cls(sensitivity=sensitivity.l1, epsilon=amount)
+
+    @classmethod
+    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
+        """The noise of a release, by its scale."""
+        return cls.with_scale(scale=width, sensitivity=l1)
+
+    @classmethod
+    def unit_variance(cls, sensitivity: Norms) -> Fraction:
+        """2 (L1)^2, that of continuous noise."""
+        return Fraction(2 * sensitivity.l1**2)
+
+    @classmethod
+    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:
+        """By the moment generating function of Laplace noise."""
+        return tails.laplace_margin(squares, largest, outside)
+
     @property
     def epsilon(self) -> Fraction:
         """The epsilon of one release: exact, and at most the one asked for."""
         return self.sensitivity / self.grid / Fraction(self.scale)
+
+    @property
+    def width(self) -> float:
+        """The scale."""
+        return self.scale
+
+    @property
+    def amount(self) -> Fraction:
+        """The epsilon."""
+        return self.epsilon
+
+    def covers(self, sensitivity: Norms) -> bool:
+        """Whether the L1 norm is at most the one that it was calibrated by."""
+        return sensitivity.l1 <= self.sensitivity / self.grid
+
+    @property
+    def calibration(self) -> tuple[str, float]:
+        """The L1 sensitivity."""
+        return "L1", float(self.sensitivity / self.grid)
 
     @property
     def variance(self) -> float:
@@ -80,9 +128,9 @@ class Laplace:
         return 2 * math.exp(decay) / math.expm1(decay) ** 2 * float(self.grid) ** 2
 
     @property
-    def standard_deviation(self) -> float:
-        """The standard deviation of the noise in the answer's own terms."""
-        return math.sqrt(self.variance)
+    def variance_bound(self) -> float:
+        """2 scale^2."""
+        return 2 * self.scale**2
 
     def event(self) -> DiscreteLaplaceEvent:
         """What a release does: priced from the very double that is drawn."""
@@ -92,6 +140,10 @@ class Laplace:
         """P[Y = y], y in grid steps."""
         return math.tanh(0.5 / self.scale) * self._power(abs(y))
 
+    def log_weight(self, y: int) -> float:
+        """-|y|/scale."""
+        return -abs(y) / self.scale
+
     def cdf(self, y: int) -> float:
         """P[Y <= y], y in grid steps."""
         return self._power(-y) / self._one_plus_q() if y < 0 else 1 - self._power(y + 1) / self._one_plus_q()
@@ -100,13 +152,12 @@ class Laplace:
         """P[|Y| > t] = 2 q^(t+1)/(1+q), t in grid steps."""
         return 1.0 if t < 0 else 2 * self._power(t + 1) / self._one_plus_q()
 
-    def coverage(self, margin: Number) -> float:
-        """The probability that the noise stays within +/- margin, in the answer's own terms."""
-        return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
-
-    def margin(self, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that the noise stays within, with at least this probability."""
-        return self.simultaneous_margin(1, confidence)
+    def log_moment(self, s: float) -> float:
+        """The logarithm of E[e^(sY)], exact: (1-q)^2/((1 - q e^s)(1 - q e^-s)), infinite from s = 1/scale on."""
+        decay = 1 / self.scale
+        if abs(s) >= decay:
+            return math.inf
+        return 2 * math.log(-math.expm1(-decay)) - math.log(-math.expm1(s - decay)) - math.log(-math.expm1(-s - decay))
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that all of `count` independent draws stay within together."""
@@ -118,14 +169,9 @@ class Laplace:
             steps += 1
         return lattice.value_of(steps, self.grid)
 
-    @overload
-    def release(self, value: Scalar) -> Scalar: ...
-    @overload
-    def release(self, value: Vector) -> list[Scalar]: ...
-    @short_traceback
-    def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
-        """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
-        return lattice.release(value, self.grid, partial(discrete.discrete_laplace, self.scale))
+    def draw(self, count: int) -> list[int]:
+        """Independent draws of the noise alone, in grid steps."""
+        return discrete.discrete_laplace(self.scale, count)
 
     def _power(self, steps: int) -> float:
         return math.exp(-min(steps, _FARTHEST) / self.scale)

@@ -10,21 +10,19 @@ other charges may follow: pairs add.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from discreet import accounting, events
-from discreet.accounting.filters import RHO_UNITS, Budget, Cost, cost
+from discreet.accounting.filters import RHO_UNITS, Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, probability, shown, units_down
+from discreet.mechanisms import Gaussian
 from discreet.plan import logical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.private_plan import PrivatePlan, TablePlan
 from discreet.planner.registry import planned
 from discreet.zcdp import rho_of
 
@@ -34,39 +32,22 @@ _ITS_SHARE = "; this is its share of the batch's price"
 _BY_RHO = "questions were fixed in advance, and rhos add"
 
 
-@dataclass(frozen=True)
-class BatchPlan:
+@dataclass(frozen=True, kw_only=True)
+class BatchPlan(PrivatePlan):
     """Everything about a batch that is public: the plan of each question, and the one event that is charged."""
 
     parts: tuple[TablePlan, ...]
-    event: events.Event
-    spending: Spending
-    delta: Fraction
+    charged: events.Event
 
     @property
-    def dataset(self) -> str:
-        """The dataset that is charged."""
-        return self.parts[0].dataset
-
-    @property
-    def unit(self) -> Unit:
-        """Whom the promise protects."""
-        return self.parts[0].unit
-
-    @property
-    def slice(self) -> Slice | None:
-        """The part of a table that the promise is for, or None for a whole one."""
-        return self.parts[0].slice
+    def event(self) -> events.Event:
+        """The one event of the batch."""
+        return self.charged
 
     @property
     def pushdown(self) -> Pushdown:
         """What the engine is asked first."""
         return self.parts[0].pushdown
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
 
     @property
     def description(self) -> str:
@@ -92,9 +73,7 @@ def analyze_batch(
     else:
         spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
         parts = _parts(queries, catalog, budget, spent, shares)
-        own = budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)
-        event = _together(parts)
-        batch = BatchPlan(parts, event, spent, own + events.own_delta(event))
+        batch = _batch(parts, _together(parts), spent)
     _refuse_several_datasets(batch.parts)
     return batch
 
@@ -107,15 +86,21 @@ def _parts(
     shares: Sequence[Fraction],
 ) -> tuple[TablePlan, ...]:
     """Each question at its share of the amount."""
-    price = "epsilon" if spent.mechanism == "laplace" else "rho"
+    reason = f"{spent.reason}{_ITS_SHARE}"
 
     def part(query: logical.Question, share: Fraction) -> TablePlan:
-        amount: dict[str, Fraction] = {price: spent.amount * share}
-        made: Any = planned(query, catalog, budget, mechanism=spent.mechanism, **amount)
-        told: TablePlan = replace(made, spending=replace(made.spending, reason=f"{spent.reason}{_ITS_SHARE}"))
-        return told
+        amount: dict[str, Fraction] = {spent.noise.cost: spent.amount * share}
+        plan = planned(query, catalog, budget, mechanism=spent.noise.tag, **amount)
+        return replace(plan, spending=replace(plan.spending, reason=reason))
 
     return tuple(map(part, queries, shares))
+
+
+def _batch(parts: tuple[TablePlan, ...], event: events.Event, spent: Spending) -> BatchPlan:
+    first = parts[0]
+    return BatchPlan(
+        dataset=first.dataset, unit=first.unit, slice=first.slice, spending=spent, parts=parts, charged=event
+    )
 
 
 def _together(parts: Sequence[TablePlan]) -> events.Event:
@@ -132,7 +117,7 @@ def _by_distributions(
     delta: Fraction,
 ) -> BatchPlan:
     """The batch with the least noise for which it is (epsilon, delta)-private, by its privacy-loss distribution."""
-    if epsilon is None or rho is not None or mechanism == "laplace" or not delta:
+    if epsilon is None or rho is not None or mechanism not in (None, Gaussian.tag) or not delta:
         raise ParameterError(
             "a batch with a delta of its own",
             because="it is charged as one event of (epsilon, delta), with Gaussian noise",
@@ -142,12 +127,13 @@ def _by_distributions(
     own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
 
     def at(amount: Fraction) -> tuple[TablePlan, ...]:
-        return _parts(queries, catalog, own, Spending("gaussian", amount, asked, _BY_RHO), shares)
+        return _parts(queries, catalog, own, Spending(Gaussian, amount, asked, delta, _BY_RHO), shares)
 
     why = f"questions were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
     parts = _largest(at, asked, delta)
     amount = sum((part.spending.amount for part in parts), Fraction(0))
-    return BatchPlan(parts, events.ApproximateEvent(asked, delta), Spending("gaussian", amount, asked, why), delta)
+    spent = Spending(Gaussian, amount, asked, Fraction(0), why)  # the event has the delta
+    return _batch(parts, events.ApproximateEvent(asked, delta), spent)
 
 
 def _largest(

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, rational, shown
-from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, Expected, ExpectedErrors
 from discreet.release.release import Release
@@ -67,8 +67,8 @@ def _prices(epsilons: object) -> list[Fraction]:
     return prices
 
 
-def _with_public_keys(private: TablePlan) -> PrivatePlan:
-    if isinstance(private, PrivatePlan):
+def _with_public_keys(private: TablePlan) -> AggregatePlan:
+    if isinstance(private, AggregatePlan):
         return private
     raise UnsupportedError(
         "expected errors by group of this kind of question",
@@ -77,7 +77,7 @@ def _with_public_keys(private: TablePlan) -> PrivatePlan:
     )
 
 
-def _sizes(plan: PrivatePlan, keys: tuple[Key, ...], sizes: Sizes | None) -> list[Fraction]:
+def _sizes(plan: AggregatePlan, keys: tuple[Key, ...], sizes: Sizes | None) -> list[Fraction]:
     groups = len(plan.pushdown.keys.rows)
     if sizes is None:
         if plan.declared_rows is None:

@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
-from discreet.planner.queries.private_plan import Priced, TablePlan
+from discreet.planner.queries.private_plan import PrivatePlan, TablePlan
 from discreet.release.explanation import BatchExplanation, Explanation
 
 _LARGEST_EPSILON = 100_000
@@ -120,11 +120,11 @@ def _words(cap: int | None, noun: str, where: str) -> str:
     return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
 
 
-def _price(private: Priced) -> str:
-    rho = f" (rho {shown(private.spending.amount)})" if private.spending.mechanism == "gaussian" else ""
+def _price(private: PrivatePlan) -> str:
+    rho = "" if private.spending.is_pure else f" (rho {shown(private.spending.amount)})"
     return f"{_pair(private)}{rho}"
 
 
-def _pair(private: Priced) -> str:
+def _pair(private: PrivatePlan) -> str:
     beside = f" at delta {shown(private.delta)}" if private.delta else ""
     return f"epsilon {shown(private.spending.epsilon)}{beside}"

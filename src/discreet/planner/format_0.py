@@ -8,13 +8,12 @@ from collections.abc import Mapping
 
 from discreet import events
 from discreet.exact import shown
-from discreet.mechanisms import Laplace
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.mechanisms.smooth import ProposeTestRelease
 from discreet.plan.fingerprint import Context, Form, Forms, digest
 from discreet.planner.batch import BatchPlan
-from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.auto_bounds import ScoutPlan
 from discreet.planner.queries.hierarchy import NestedPlan
 from discreet.planner.queries.online_ranges import StreamPlan
@@ -58,7 +57,7 @@ _MADE_BY = {
 }
 
 Plan = (
-    PrivatePlan
+    AggregatePlan
     | DiscoveryPlan
     | NestedPlan
     | RangePlan
@@ -78,6 +77,8 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
     if isinstance(plan, BatchPlan):
         parts = [fingerprint(part, context) for part in plan.parts]  # type: ignore[arg-type]
         return digest(("batch", *parts, events.canonical(plan.event)))
+    if isinstance(plan, AggregatePlan) and plan.replaces is not None:
+        plan = plan.replaces
     around = _context(context)
     if isinstance(plan, DiscoveryPlan):
         answers = fingerprint(plan.answers, context)
@@ -99,7 +100,7 @@ def _context(context: Context) -> str:
 def _own(plan: object) -> tuple[object, ...]:
     """What a kind of plan adds to the dataset, the unit, the engine's question and the event."""
     match plan:
-        case PrivatePlan():
+        case AggregatePlan():
             drawn = tuple(noised.measure for noised in plan.noised)
             return plan.group_columns, plan.recipes, drawn, *((plan.labels,) if plan.labels else ())
         case NestedPlan():
@@ -140,8 +141,8 @@ def _way(plan: RankPlan) -> str:
     if isinstance(way, ByChoice):
         is_pure = isinstance(way.selections[0].event(), events.PureEvent)
         return "permute and flip by ranks" if is_pure else "the exponential mechanism by ranks"
-    kind = "discrete Laplace" if isinstance(way.noise.levels[0], Laplace) else "discrete Gaussian"
-    return f"{kind} noise on a tree of {way.tree.branching} branches"
+    assert way.noise.levels[0] is not None  # noqa: S101 - leaves are always measured
+    return f"{way.noise.levels[0].name} noise on a tree of {way.tree.branching} branches"
 
 
 def _smooth(plan: SmoothPlan) -> tuple[object, ...]:

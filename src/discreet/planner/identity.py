@@ -14,6 +14,7 @@ from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps
 from discreet.exact import Number, positive, rational, units_down, whole
+from discreet.mechanisms import additive_noise
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
@@ -51,10 +52,12 @@ class Price:
     def asked(self, budget: Budget, *, is_converted: bool = True) -> Parts:
         """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.
 
-        A rho, an epsilon that Laplace noise was asked for, and a batch with a delta of its own mean the same under
+        A rho, an epsilon with noise of a pure cost, and a batch with a delta of its own mean the same under
         every promise.
         """
-        matters = is_converted and self.epsilon is not None and self.mechanism != "laplace"
+        noise = None if self.mechanism is None else additive_noise(self.mechanism)
+        is_pure = noise is not None and noise.cost == "epsilon"
+        matters = is_converted and self.epsilon is not None and not is_pure
         return {
             "epsilon": _units(self.epsilon, "epsilon", EPSILON_UNITS),
             "rho": _units(self.rho, "rho", RHO_UNITS),

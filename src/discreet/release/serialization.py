@@ -105,7 +105,10 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         "keys": tuple(_key(key) for key in data["keys"]),
         "outputs": tuple(_output(output) for output in data["outputs"]),
         "measured": tuple(
-            Measured(**m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"])}) for m in data["measured"]
+            Measured(
+                **m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
+            )
+            for m in data["measured"]
         ),
         "confidence": Fraction(data["confidence"]),
         "place": int(data.get("place", 0)),

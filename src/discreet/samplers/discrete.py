@@ -29,6 +29,7 @@ from opendp.mod import OpenDPException, enable_features
 
 from discreet.errors import EntropyError, ParameterError
 from discreet.exact import positive, whole
+from discreet.samplers import categorical
 from discreet.samplers.entropy import random_bytes
 
 LEAST_SCALE = 2.0**-40
@@ -55,6 +56,25 @@ def discrete_gaussian(sigma: float, count: int) -> list[int]:
     """`count` independent draws with P[y] proportional to exp(-y^2/(2 sigma^2))."""
     exact = _double(sigma, "sigma")
     return _draws(make_gaussian(_INTEGERS, _L2, exact), whole(count, "count", least=0))
+
+
+def discrete_staircase(scale: float, step: int, inner: int, count: int) -> list[int]:
+    """`count` independent draws with P[y] proportional to e^(-s/scale), s = floor((|y| + step - inner)/step).
+
+    A discrete Laplace draw g that is not negative has P[g] proportional to e^(-g/scale). Stair g begins at
+    inner + (g - 1) step, or at zero for g = 0, and a uniform place in it is drawn; places beyond the inner width of the
+    first stair are rejected, and so is one of the two zeros that a random sign makes.
+    """
+    wanted, drawn = whole(count, "count", least=0), list[int]()
+    while len(drawn) < wanted:
+        tries = min(_DRAWS_PER_CALL, 4 * (wanted - len(drawn)) + _PROBE)
+        places, signs = categorical.uniform(step, tries).tolist(), categorical.uniform(2, tries).tolist()
+        for stair, place, sign in zip(discrete_laplace(scale, tries), places, signs, strict=True):
+            if stair < 0 or (stair == 0 and (place >= inner or (sign and not place))):
+                continue
+            magnitude = place if stair == 0 else inner + (stair - 1) * step + place
+            drawn.append(-magnitude if sign else magnitude)
+    return drawn[:wanted]
 
 
 def check_scale(scale: Fraction, name: str, example: str) -> None:

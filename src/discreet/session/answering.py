@@ -10,7 +10,7 @@ from discreet.engines import Workspace
 from discreet.events import Event
 from discreet.ledger import Receipt
 from discreet.planner.batch import BatchPlan
-from discreet.planner.queries.private_plan import TablePlan, guarantee
+from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.sample_and_aggregate import SampledPlan
 from discreet.planner.queries.selection import SelectionPlan
 from discreet.planner.queries.smooth_sensitivity import SmoothPlan
@@ -51,7 +51,7 @@ class Answering(Gate):
 
     def _batch(self, asked: BatchPlan, prepared: Any, receipt: Receipt) -> dict[str, Any]:
         """Every question of a batch in turn; each release says what all of them reveal together."""
-        said = guarantee(asked, f"all {len(asked.parts):,} releases of one batch from", asked.pushdown.scan.version)
+        said = asked.guarantee(f"all {len(asked.parts):,} releases of one batch from", asked.pushdown.scan.version)
         bodies = []
         for place, (part, ready) in enumerate(zip(asked.parts, prepared, strict=True)):
             noisy = self._noisy(part, self._exact(part.dataset, ready))
@@ -78,7 +78,7 @@ class Answering(Gate):
             outputs=private.outputs(noisy, CONFIDENCE),
             measured=private.measured(noisy),
             confidence=CONFIDENCE,
-            guarantee=guarantee(private, "this release from", version),
+            guarantee=private.guarantee("this release from", version),
             unit=str(private.unit),
             columns_read=private.pushdown.columns_read,
             post_processing=private.post_processing,

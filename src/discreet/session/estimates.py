@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.ledger import Receipt
-from discreet.planner.queries.private_plan import guarantee
 from discreet.planner.queries.sample_and_aggregate import SampledPlan
 from discreet.planner.queries.smooth_sensitivity import SmoothPlan
 from discreet.release.estimate import Estimate, Figure
@@ -33,7 +32,7 @@ def body(
         name=asked.name,
         value=None if value is None else _figure(value),
         made=made or asked.made,
-        guarantee=guarantee(asked, "this estimate from", version),
+        guarantee=asked.guarantee("this estimate from", version),
         receipt=json.loads(receipt.to_json()),
         margin=None if value is None else _margin(asked, confidence),
         confidence=confidence,

@@ -16,7 +16,6 @@ from discreet.errors import BudgetError, Failure, UnsupportedError, public_class
 from discreet.ledger import Receipt, SupersededError, Turn
 from discreet.plan.fingerprint import Question
 from discreet.planner.queries.online_ranges import StreamPlan
-from discreet.planner.queries.private_plan import guarantee
 from discreet.planner.queries.sparse_vector import WatchPlan
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Opening(ABC):
     def guarantee(self) -> str:
         """What all answers together reveal, in words."""
         rest = ", however many questions it is asked"
-        return guarantee(self._asked_for, f"this {self.what} of", self._asked_for.version, rest=rest)
+        return self._asked_for.guarantee(f"this {self.what} of", self._asked_for.version, rest=rest)
 
     @property
     def receipt(self) -> Receipt | None:

@@ -12,7 +12,7 @@ from discreet.planner.batch import analyze_batch
 from discreet.planner.expected_error import Sizes, errors_by_group
 from discreet.planner.explain import explained, explained_batch, least_epsilon
 from discreet.planner.queries.private_plan import TablePlan
-from discreet.planner.queries.tables import MechanismName, PrivatePlan
+from discreet.planner.queries.tables import AggregatePlan, MechanismName
 from discreet.planner.registry import planned
 from discreet.query.frame import Query
 from discreet.release.expected_error import ErrorsByEpsilon
@@ -133,7 +133,7 @@ class Releasing(Answering):
         asked = asked_query(query).plan
         budget = self._budget_of(asked.source)
         private = planned(asked, self._catalog, budget, **price)
-        known = private.pushdown.keys if isinstance(private, PrivatePlan) else None
+        known = private.pushdown.keys if isinstance(private, AggregatePlan) else None
         question = identity.table(asked, self._catalog, budget, identity.Price(**price), known)
         payload, repeated = self._asked(private, question, request, fresh=fresh)
         return restored(payload, private, level, repeated=repeated)

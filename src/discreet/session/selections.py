@@ -11,7 +11,6 @@ from discreet.catalog.catalog import ColumnType, Value
 from discreet.ledger import Receipt
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
-from discreet.planner.queries.private_plan import guarantee
 from discreet.planner.queries.selection import SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.release.selection import Chosen
@@ -79,7 +78,7 @@ def _within(stored: dict[str, Any], asked: Selected, confidence: Fraction) -> Fr
 
 
 def _guarantee(asked: Selected) -> str:
-    return guarantee(asked, "this selection from", asked.pushdown.scan.version)
+    return asked.guarantee("this selection from", asked.pushdown.scan.version)
 
 
 def _values(stored: dict[str, Any], asked: Selected) -> tuple[Value | float, ...]:

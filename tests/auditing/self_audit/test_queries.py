@@ -61,19 +61,23 @@ def test_every_aggregate_that_a_session_releases_is_among_the_cases():
     }
 
 
-def test_both_mechanisms_are_audited_as_scalars_and_as_vectors():
+def test_every_additive_noise_is_audited_as_scalars_and_as_vectors():
     kinds = {(type(mechanism), len(one) > 1) for mechanism, _, one, _ in MECHANISMS.values()}
-    assert kinds == {(m, v) for m in (dp.mechanisms.Laplace, dp.mechanisms.Gaussian) for v in (True, False)}
+    assert kinds == {(kind, is_vector) for kind in dp.mechanisms.NOISES for is_vector in (True, False)}
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_the_answers_of_a_mechanism_are_as_far_apart_as_its_sensitivity(name):
     mechanism, _, one, other = MECHANISMS[name]
     moved = [abs(a - b) for a, b in zip(one, other, strict=True)]
-    if isinstance(mechanism, dp.mechanisms.Laplace):
-        assert sum(moved) == mechanism.sensitivity
-    else:
-        assert sum(step**2 for step in moved) == mechanism.squared_sensitivity
+    match mechanism:
+        case dp.mechanisms.Laplace():
+            assert sum(moved) == mechanism.sensitivity
+        case dp.mechanisms.Gaussian():
+            assert sum(step**2 for step in moved) == mechanism.squared_sensitivity
+        case dp.mechanisms.Staircase():
+            assert sum(map(bool, moved)) == mechanism.coordinates
+            assert max(moved) in (mechanism.step, 1)  # a shift of one crosses a stair too
 
 
 @over("case", EVERYTHING)
@@ -91,19 +95,19 @@ def test_the_unit_of_a_block_moves_an_aggregate_by_all_of_its_sensitivity(aggreg
     case = Case(aggregate, neighbours, "laplace", is_grouped=True)
     with queries.both(case, 2) as sessions:
         leaning, _, _ = queries.answered(case, sessions)
-    assert np.sum(np.abs(leaning.one - leaning.other) / leaning.scales) == queries.EPSILON
+    assert np.sum(np.abs(leaning.one - leaning.other) / [noise.width for noise in leaning.noises]) == queries.EPSILON
 
 
 def test_the_leaning_of_laplace_noise_is_its_log_likelihood_ratio():
     mechanism = dp.mechanisms.Laplace(sensitivity=3, epsilon=1)
-    leaning = Leaning(np.array([0.0]), np.array([3.0]), np.array([mechanism.scale]), is_laplace=True)
+    leaning = Leaning(np.array([0.0]), np.array([3.0]), [mechanism])
     for y, ratio in leaning.beside(np.arange(-5.0, 9.0)[:, None]):
         assert ratio == pytest.approx(np.log(mechanism.pmf(int(y)) / mechanism.pmf(int(y) - 3)))
 
 
 def test_the_leaning_of_gaussian_noise_is_its_log_likelihood_ratio():
     mechanism = dp.mechanisms.Gaussian(sensitivity=3, rho=0.5)
-    leaning = Leaning(np.array([0.0]), np.array([3.0]), np.array([mechanism.sigma]), is_laplace=False)
+    leaning = Leaning(np.array([0.0]), np.array([3.0]), [mechanism])
     for y, ratio in leaning.beside(np.arange(-5.0, 9.0)[:, None]):
         assert ratio == pytest.approx(np.log(mechanism.pmf(int(y)) / mechanism.pmf(int(y) - 3)))
 
@@ -167,8 +171,8 @@ def test_what_is_audited_of_a_watched_session_has_the_noise_of_a_private_one(is_
     with queries.both(case, blocks) as sessions:
         leaning, noisy, _ = queries.answered(case, sessions, times)
     noise = (noisy - leaning.one).ravel()
-    mechanism = dp.mechanisms.Laplace(sensitivity=int(leaning.scales[0]), epsilon=1)
-    assert mechanism.scale == leaning.scales[0]
+    mechanism = dp.mechanisms.Laplace(sensitivity=int(leaning.noises[0].width), epsilon=1)
+    assert mechanism.scale == leaning.noises[0].width
     assert len(noise) == samples(4_000)
     assert binomtest(int(np.sum(noise == 0)), len(noise), float(mechanism.pmf(0))).pvalue > 1e-6
 

@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.planner.budget import shares
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 from former import former
 
 PURE, MIXED = Budget(epsilon=10), Budget(epsilon=10, delta=1e-9, reserved_delta=0)
@@ -33,7 +33,7 @@ CAPS = [
 ]
 
 
-def _plan(query, budget=MIXED, facts=CAPS[2], neighbours="add_remove", unit="id", **price) -> PrivatePlan:
+def _plan(query, budget=MIXED, facts=CAPS[2], neighbours="add_remove", unit="id", **price) -> AggregatePlan:
     lines = "\n            ".join(facts.strip("{}").split(", "))
     catalog = Catalog.parse(f"""
         tables:
@@ -51,13 +51,13 @@ def _plan(query, budget=MIXED, facts=CAPS[2], neighbours="add_remove", unit="id"
     return analyze(query.plan, catalog, budget, **(price or {"epsilon": 1}))
 
 
-def _plainly(query, *args, **options) -> PrivatePlan:
+def _plainly(query, *args, **options) -> AggregatePlan:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shares, "WORTHWHILE", Fraction(0))
         return _plan(query, *args, **options)
 
 
-def _deviations(private: PrivatePlan) -> list[float]:
+def _deviations(private: AggregatePlan) -> list[float]:
     """Of each output; of a mean at both ends of where it can lie."""
     found = []
     for made in private.recipes:
@@ -88,7 +88,7 @@ def test_a_single_output_has_the_noise_it_always_had(name, budget):
     assert _plan(query, budget) == _plainly(query, budget)
 
 
-def _median_errors(private: PrivatePlan) -> dict[str, float]:
+def _median_errors(private: AggregatePlan) -> dict[str, float]:
     return {m.name: 0.6745 * private.read(m)[0].deviation * float(m.grid) for m in private.recipes}
 
 
@@ -156,14 +156,14 @@ class TestTheNoiseOfAWholePromise:
 
     def test_one_count_gets_laplace_noise(self):
         private = _plan(self.COUNT, epsilon=10)
-        assert private.spending.mechanism == "laplace"
+        assert private.spending.noise.tag == "laplace"
         assert "whole promise" in private.spending.reason
         assert MIXED.admits(private.cost)
         assert not MIXED.admits(private.cost + _plan(self.COUNT, epsilon=0.001).cost)
 
     def test_many_answers_get_gaussian_noise(self):
         budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)
-        assert _plan(self.MANY, budget, epsilon=1).spending.mechanism == "gaussian"
+        assert _plan(self.MANY, budget, epsilon=1).spending.noise.tag == "gaussian"
 
     def test_laplace_noise_is_taken_only_where_no_output_is_wider(self):
         for names in itertools.combinations(OUTPUTS, 2):
@@ -176,4 +176,4 @@ class TestTheNoiseOfAWholePromise:
 
     @pytest.mark.parametrize("price", [{"epsilon": 9.999}, {"epsilon": 10, "mechanism": "gaussian"}, {"rho": 0.9}])
     def test_whoever_asks_for_less_or_for_gaussian_noise_gets_gaussian_noise(self, price):
-        assert _plan(self.COUNT, **price).spending.mechanism == "gaussian"
+        assert _plan(self.COUNT, **price).spending.noise.tag == "gaussian"

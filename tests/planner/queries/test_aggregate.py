@@ -16,7 +16,7 @@ from discreet.accounting.filters import Budget, cost
 from discreet.catalog.catalog import Catalog
 from discreet.plan.physical import CountRows, CountUnits
 from discreet.planner.queries.aggregate import _around, _nearest, _widest
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 from discreet.planner.resolve.measures import Recipe
 from former import former
 
@@ -50,7 +50,7 @@ def _catalog(version: int = 1, more: str = "") -> Catalog:
     return Catalog.parse(FACTS.format(version=version, more=more))
 
 
-def _plan(query=None, budget=MIXED, catalog=None, **price) -> PrivatePlan:
+def _plan(query=None, budget=MIXED, catalog=None, **price) -> AggregatePlan:
     asked = query or t.group_by("ward").agg(**EVERY)
     return analyze(asked.plan, catalog or _catalog(), budget, **(price or {"epsilon": 1}))
 

@@ -17,8 +17,8 @@ ONE = Caps(1, 1, 1)
 BOTH = list(Neighbours)
 
 
-def _spent(amount, kind="laplace") -> Spending:
-    return Spending(kind, Fraction(amount), Fraction(amount), "")
+def _spent(amount, kind=Laplace) -> Spending:
+    return Spending(kind, Fraction(amount), Fraction(amount), Fraction(0), "")
 
 
 def _bins(values) -> tuple[list[int], list[int]]:
@@ -43,7 +43,7 @@ def test_counts_of_all_groups_together_move_by_all_rows_of_a_unit(caps, neighbou
 def test_a_search_costs_what_it_may_spend(amount):
     pure = by_counts(SCALE, _spent(amount), ONE, 1, BOTH[0])
     assert cost(pure.event()).epsilon <= cost(events.PureEvent(Fraction(amount))).epsilon
-    gaussian = by_counts(SCALE, _spent(amount, "gaussian"), ONE, 1, BOTH[0])
+    gaussian = by_counts(SCALE, _spent(amount, Gaussian), ONE, 1, BOTH[0])
     assert isinstance(gaussian.mechanism, Gaussian)
     assert gaussian.mechanism.rho <= Fraction(amount)
     growth = by_growth(SCALE, Fraction(amount), ONE, 1, BOTH[0])
@@ -51,7 +51,7 @@ def test_a_search_costs_what_it_may_spend(amount):
     assert cost(growth.event()).epsilon <= cost(events.PureEvent(Fraction(amount))).epsilon
 
 
-@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("kind", [Laplace, Gaussian])
 def test_noise_on_empty_bins_is_above_the_first_threshold_as_seldom_as_is_said(kind):
     seeker = by_counts(SCALE, _spent("1/4", kind), ONE, 1, BOTH[0])
     sure, *near = seeker.thresholds

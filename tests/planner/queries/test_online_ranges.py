@@ -33,7 +33,7 @@ def test_noise_covers_all_rows_of_one_unit_in_any_bins(neighbours):
 def test_under_a_delta_its_epsilon_is_that_of_its_rho():
     asked = made(budget=dp.Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     spent = asked.spending
-    assert spent.mechanism == "gaussian"
+    assert spent.noise.tag == "gaussian"
     assert asked.mechanism.watch.epsilon**2 / 2 <= spent.amount
     assert asked.delta == Fraction(1, 10**9)
 

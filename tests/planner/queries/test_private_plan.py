@@ -7,7 +7,7 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.plan.physical import Keys, Pushdown, Read
-from discreet.planner.queries.private_plan import PublicKeys, guarantee
+from discreet.planner.queries.private_plan import PublicKeys
 from discreet.planner.queries.tables import analyze
 from discreet.release.release import Key
 
@@ -41,14 +41,14 @@ def test_a_column_with_labels_shows_those_and_others_show_their_keys(labels):
 def test_delta_is_said_where_the_noise_needs_one_and_only_there():
     pure, gaussian = private(dp.Budget(epsilon=2)), private(dp.Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     assert (pure.delta, gaussian.delta) == (0, Fraction(1, 10**9))
-    assert "delta" not in guarantee(pure, "this release from", 1)
-    assert "epsilon 1, delta 1e-09" in guarantee(gaussian, "this release from", 1)
+    assert "delta" not in pure.guarantee("this release from", 1)
+    assert "epsilon 1, delta 1e-09" in gaussian.guarantee("this release from", 1)
 
 
 def test_the_slice_that_a_promise_is_for_is_said():
     part = {"of": "all", "column": "day", "start": "2026-01-01", "end": "2026-02-01"}
     sliced = private(dp.Budget(epsilon=2), slice=part, columns=COLUMNS | {"day": {"type": "date"}})
-    said = guarantee(sliced, "this watch of", 3, rest=", for ever")
+    said = sliced.guarantee("this watch of", 3, rest=", for ever")
     assert "over this watch of 'visits', version 3, " in said
     assert "2026-01-01" in said
     assert said.endswith(", for ever")

@@ -9,15 +9,15 @@ import pytest
 
 from discreet.accounting.prices import total
 from discreet.catalog.privacy_unit import Caps, Neighbours
-from discreet.mechanisms import Gaussian
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import NoisyTree
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.quantile_methods import BRANCHINGS, ByChoice, ByTree, Layout, by_choice, by_tree
 from discreet.workloads.tree import Tree
 
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-PURE = Spending("laplace", Fraction(1), Fraction(1), "")
-RHO = Spending("gaussian", Fraction(1, 20), Fraction(1), "")
+PURE = Spending(Laplace, Fraction(1), Fraction(1), Fraction(0), "")
+RHO = Spending(Gaussian, Fraction(1, 20), Fraction(1), Fraction(1, 10**9), "")
 ONE_ROW = Caps(1, 1, 1)
 CAPS = Caps(5, 2, 3)
 

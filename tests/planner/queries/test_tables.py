@@ -15,13 +15,13 @@ from discreet.errors import KeysError, NameNotFoundError, ParameterError, Refusa
 from discreet.plan import physical
 from discreet.plan.physical import CountRows, MissingUnits, Read
 from discreet.planner.queries import tables
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 
 BUDGET = Budget(epsilon=2)
 t = dp.table("t")
 
 
-def _analyzed(query, *, facts="max_rows: 3", unit="id", **price) -> PrivatePlan:
+def _analyzed(query, *, facts="max_rows: 3", unit="id", **price) -> AggregatePlan:
     catalog = Catalog.parse(f"""
         tables:
           t:
@@ -177,5 +177,5 @@ def test_analysis_runs_where_no_engine_is_loaded():
 
 
 def test_the_family_says_what_it_gives():
-    assert set(tables.__all__) == {"MechanismName", "PrivatePlan", "Sensitivity", "analyze", "sensitivity"}
+    assert set(tables.__all__) == {"MechanismName", "AggregatePlan", "Sensitivity", "analyze", "sensitivity"}
     assert physical.Integers.__args__

@@ -7,7 +7,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, UnitError, UnsupportedError
 from discreet.plan.physical import Joined, PerUnit, Read, Rows
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 from discreet.planner.resolve.binding import bind
 from discreet.query.frame import Frame, relation_of
 
@@ -54,7 +54,7 @@ NAMES = ("patients", "visits", "measurements", "drugs", "letters", "wards", "swa
 PATIENTS, VISITS, MEASUREMENTS, DRUGS, LETTERS, WARDS, SWAPPED, PAIRS, RECENT = map(dp.table, NAMES)
 
 
-def private(frame: Frame) -> PrivatePlan:
+def private(frame: Frame) -> AggregatePlan:
     return analyze(frame.agg(n=dp.count()).plan, CATALOG, Budget(epsilon=1), epsilon=1)
 
 

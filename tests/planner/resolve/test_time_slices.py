@@ -11,7 +11,7 @@ from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.plan.physical import Apply, Constant, Read
 from discreet.planner.explain import explained
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, analyze
 from discreet.planner.resolve.time_slices import within
 from former import former
 from grids import over
@@ -36,7 +36,7 @@ def _catalog(kind="date", period="start: 2026-10-01, end: 2026-11-01", unit="id"
         """)
 
 
-def _analyzed(query, **facts) -> PrivatePlan:
+def _analyzed(query, **facts) -> AggregatePlan:
     return analyze(query.plan, _catalog(**facts), BUDGET, epsilon=1)
 
 

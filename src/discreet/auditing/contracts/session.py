@@ -36,7 +36,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import FAILURE, BudgetError, Failure, ParameterError, SourceError, short_traceback
 from discreet.exact import Number, positive
 from discreet.ledger import Entry, SQLiteLedger
-from discreet.planner.queries.tables import MechanismName, PrivatePlan, analyze
+from discreet.planner.queries.tables import AggregatePlan, MechanismName, analyze
 from discreet.query.frame import Query
 from discreet.release.release import Release
 from discreet.session.session import Session, table_name
@@ -152,7 +152,7 @@ class _Asked:
         return self.budget.epsilon * SHARE_OF_BUDGET if self.price is None else positive(self.price, "epsilon")
 
     @cached_property
-    def private(self) -> PrivatePlan:
+    def private(self) -> AggregatePlan:
         return analyze(
             self.query.plan, self.session.catalog, self.budget, epsilon=self.epsilon, mechanism=self.mechanism
         )

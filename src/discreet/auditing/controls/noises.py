@@ -18,7 +18,7 @@ from discreet.auditing.controls.control import (
     on_grid,
     random,
 )
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace, Staircase
 
 _LEAK = 0.01
 
@@ -47,8 +47,18 @@ def _gaussian_on_grid(mu: float) -> Callable[[float, int], Floats]:
     return lambda answer, count: on_grid(answer + random.normal(0, 1 / mu, count))
 
 
-def _released_by(mechanism: Laplace | Gaussian) -> Callable[[int, int], list[Any]]:
+def _released_by(mechanism: AdditiveNoise) -> Callable[[int, int], list[Any]]:
     return lambda answer, count: list(mechanism.release([answer] * count))
+
+
+def _pairs_released_by(mechanism: AdditiveNoise) -> Callable[[tuple[int, int], int], list[Any]]:
+    """Two numbers at once, each with noise of its own."""
+
+    def released(answers: tuple[int, int], count: int) -> list[Any]:
+        first, second = (mechanism.release([answer] * count) for answer in answers)
+        return list(zip(first, second, strict=True))
+
+    return released
 
 
 def _local(values: Sequence[float], count: int) -> Floats:
@@ -113,6 +123,17 @@ BROKEN = (
         claim=claim(epsilon=1),
         samples=2_000,
         why="the scale of the noise depends on the data: 8 on one side, 1 on the other",
+    ),
+    Control(
+        name="staircase noise calibrated by L1",
+        mechanism=_pairs_released_by(Staircase(sensitivity=2, epsilon=1, inner=1)),
+        claim=claim(epsilon=1),
+        samples=4_000,
+        why="both numbers cross a stair though each moves by half of the step, so the loss is that of epsilon 2",
+        one=(0, 0),
+        other=(1, 1),
+        repeats=_REPEATS,
+        needed=_NEEDED,
     ),
     Control(
         name="1.5 times the claimed epsilon",
@@ -195,6 +216,16 @@ RIGHT = (
         is_broken=False,
         one=0,
         other=1,
+    ),
+    Control(
+        name="discrete staircase noise on two numbers, calibrated by L0 and Linf",
+        mechanism=_pairs_released_by(Staircase(sensitivity=1, coordinates=2, epsilon=1)),
+        claim=claim(epsilon=1),
+        samples=10_000,
+        why="exact, and tight where both numbers cross a stair",
+        is_broken=False,
+        one=(0, 0),
+        other=(1, 1),
     ),
     Control(
         name="discrete Gaussian noise, claimed in rho",

@@ -34,8 +34,8 @@ from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.side_channels.audit import compare_calls
 from discreet.auditing.statistical import goodness_of_fit
 from discreet.auditing.statistical.audit import LAYER, audit
-from discreet.mechanisms import Gaussian, Laplace
-from discreet.planner.queries.tables import PrivatePlan
+from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace, Staircase
+from discreet.planner.queries.tables import AggregatePlan
 from discreet.query import frame
 from discreet.query.aggregates import Aggregation
 from discreet.query.frame import Query
@@ -180,12 +180,12 @@ class Watched(testing.Session):
     exact: list[list[int]]
     drawn: list[list[int]]
 
-    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+    def _noisy(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         self.exact = private.combined(exact)
         self.drawn = self._redrawn(private, [list(column) * self.times for column in exact])
         return [column[: len(exact[0])] for column in self.drawn]
 
-    def _redrawn(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
+    def _redrawn(self, private: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         return private.randomize(exact)
 
 
@@ -195,30 +195,28 @@ class Leaning:
 
     one: Floats
     other: Floats
-    scales: Floats
-    is_laplace: bool
+    noises: Sequence[AdditiveNoise]
 
     def beside(self, steps: Floats) -> Floats:
         """Noisy integers with their log-likelihood ratio as a last column."""
-        here, there = steps - self.one, steps - self.other
-        far = np.abs(there) - np.abs(here) if self.is_laplace else (there**2 - here**2) / (2 * self.scales)
-        return np.column_stack([steps, (far / self.scales).sum(axis=1)])
+        sides = zip((steps - self.one).T, (steps - self.other).T, self.noises, strict=True)
+        ratios = [_log_weights(here, noise) - _log_weights(there, noise) for here, there, noise in sides]
+        return np.column_stack([steps, np.sum(ratios, axis=0)])
 
     def fitted(self, one: Floats, other: Floats, alarm: float, name: str) -> Finding:
         """Whether noise follows its law: what stands on the exact integers, column by column, on both datasets."""
         columns = np.concatenate([one - self.one, other - self.other]).T
-        parts = [part_of(column, scale, self.is_laplace) for column, scale in zip(columns, self.scales, strict=True)]
+        parts = [
+            goodness_of_fit.part_of_noise(column, noise, noise.standard_deviation)
+            for column, noise in zip(columns, self.noises, strict=True)
+        ]
         return goodness_of_fit.check_parts(parts, alarm=alarm, name=name)
 
 
-def part_of(noise: Floats, scale: float, is_laplace: bool) -> goodness_of_fit.Part:
-    """Draws of discrete noise of one scale, or sigma, against its law."""
-    law = (
-        Laplace.with_scale(scale=scale, sensitivity=1)
-        if is_laplace
-        else Gaussian.with_sigma(sigma=scale, sensitivity=1)
-    )
-    return goodness_of_fit.part_of_noise(noise, law, scale)
+def _log_weights(steps: Floats, noise: AdditiveNoise) -> Floats:
+    """The logarithms of the probabilities of steps of noise, up to a constant."""
+    values, places = np.unique(steps, return_inverse=True)
+    return np.array([noise.log_weight(int(value)) for value in values])[places]
 
 
 @dataclass(frozen=True)
@@ -227,16 +225,16 @@ class Answered:
 
     exact: Floats
     noisy: Floats
-    scales: Floats
+    noises: Sequence[AdditiveNoise]
 
     @classmethod
     def by(cls, session: Watched, case: Case) -> "Answered":
         """The integers of a fresh release."""
         release = case.released(session)
         width = KEYS_OF_BLOCK if case.is_grouped else 1
-        scales = np.repeat([measured.scale for measured in release.measured], width)
+        noises = [noise for measured in release.measured if (noise := measured.noise) for _ in range(width)]
         noisy = [measured.steps for measured in release.measured] if session.times == 1 else session.drawn
-        return cls(_blocks(session.exact, width), _blocks(noisy, width), scales)
+        return cls(_blocks(session.exact, width), _blocks(noisy, width), noises)
 
 
 def _blocks(columns: Sequence[Sequence[int]], width: int) -> Floats:
@@ -260,7 +258,7 @@ def answered(case: Case, sessions: tuple[Watched, Watched], times: int = 1) -> t
     one, other = made
     if any((each.exact != each.exact[0]).any() for each in made):
         return None, one.noisy, other.noisy
-    return Leaning(one.exact[0], other.exact[0], one.scales, case.mechanism == "laplace"), one.noisy, other.noisy
+    return Leaning(one.exact[0], other.exact[0], one.noises), one.noisy, other.noisy
 
 
 def audited_keys(case: Case, sessions: tuple[Watched, Watched], alarm: float) -> list[Finding]:
@@ -364,7 +362,7 @@ def audited_at_once(
     )
 
 
-MECHANISMS: Mapping[str, tuple[Laplace | Gaussian, Claim, list[int], list[int]]] = {
+MECHANISMS: Mapping[str, tuple[AdditiveNoise, Claim, list[int], list[int]]] = {
     "Laplace, epsilon 1": (Laplace(sensitivity=1, epsilon=1), claims.claim(epsilon=1), [0], [1]),
     "Laplace, epsilon 0.1": (Laplace(sensitivity=1, epsilon=0.1), claims.claim(epsilon=0.1), [0], [1]),
     "Laplace, epsilon 4": (Laplace(sensitivity=1, epsilon=4), claims.claim(epsilon=4), [0], [1]),
@@ -376,6 +374,14 @@ MECHANISMS: Mapping[str, tuple[Laplace | Gaussian, Claim, list[int], list[int]]]
         [4, 0, 0, 0],
     ),
     "Laplace, all of four move by 1": (Laplace(sensitivity=4, epsilon=1), claims.claim(epsilon=1), [0] * 4, [1] * 4),
+    "Staircase, moved by a whole step of 5": (Staircase(sensitivity=5, epsilon=1), claims.claim(epsilon=1), [0], [5]),
+    "Staircase, moved by 1 of a step of 5": (Staircase(sensitivity=5, epsilon=1), claims.claim(epsilon=1), [0], [1]),
+    "Staircase, both of two move by 3": (
+        Staircase(sensitivity=3, coordinates=2, epsilon=1),
+        claims.claim(epsilon=1),
+        [0, 0],
+        [3, 3],
+    ),
     "Gaussian, rho 0.5": (Gaussian(sensitivity=1, rho=0.5), claims.claim(rho=0.5), [0], [1]),
     "Gaussian, rho 0.01": (Gaussian(sensitivity=1, rho=0.01), claims.claim(rho=0.01), [0], [1]),
     "Gaussian, rho 8": (Gaussian(sensitivity=1, rho=8), claims.claim(rho=8), [0], [1]),
@@ -398,9 +404,7 @@ MECHANISMS: Mapping[str, tuple[Laplace | Gaussian, Claim, list[int], list[int]]]
 def audited_mechanism(name: str, samples: int, alarm: float) -> Finding:
     """A mechanism by itself: many vectors of answers in one call, which draws for each entry on its own."""
     mechanism, promised, one, other = MECHANISMS[name]
-    is_laplace = isinstance(mechanism, Laplace)
-    scale = mechanism.scale if isinstance(mechanism, Laplace) else mechanism.sigma
     doubles = [np.array(each, dtype=float) for each in (one, other)]
-    leaning = Leaning(doubles[0], doubles[1], np.full(len(one), scale), is_laplace)
+    leaning = Leaning(doubles[0], doubles[1], [mechanism] * len(one))
     drawn = [np.array(mechanism.release(each * samples), dtype=float).reshape(samples, -1) for each in (one, other)]
     return audited_at_once(*map(leaning.beside, drawn), claim=promised, alarm=alarm, name=name)

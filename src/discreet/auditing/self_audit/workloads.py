@@ -29,11 +29,11 @@ from discreet.auditing.self_audit.queries import (
     Name,
     Neighbours,
     audited_at_once,
-    part_of,
 )
 from discreet.auditing.statistical import goodness_of_fit
 from discreet.catalog.catalog import Catalog
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, leaves
+from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace
 from discreet.planner.registry import planned
 from discreet.query import aggregates, frame
 from discreet.query.frame import Query
@@ -97,8 +97,8 @@ def _noises(made: Workload, drawn: Sequence[Sequence[Sequence[Counts]]]) -> list
             np.array([noisy[place] for noisy in each], float) - np.array(sums[place], float)
             for each, sums in zip(drawn, exact, strict=True)
         ]
-        is_laplace = isinstance(part, DiscreteLaplaceEvent)
-        found.append(part_of(np.concatenate(both), _width(part), is_laplace))
+        noise = _noise(part)
+        found.append(goodness_of_fit.part_of_noise(np.concatenate(both), noise, noise.standard_deviation))
     return found
 
 
@@ -111,8 +111,7 @@ def ratios(made: Workload, drawn: Sequence[Sequence[Counts]]) -> Floats:
     columns = zip(_parts(made), *(made.plan.combined([each]) for each in (made.one, made.other)), strict=True)
     found = []
     for place, (part, one, other) in enumerate(columns):
-        is_laplace = isinstance(part, DiscreteLaplaceEvent)
-        leaning = Leaning(np.array(one, float), np.array(other, float), np.full(len(one), _width(part)), is_laplace)
+        leaning = Leaning(np.array(one, float), np.array(other, float), [_noise(part)] * len(one))
         found.append(leaning.beside(np.array([noisy[place] for noisy in drawn], dtype=float))[:, -1])
     return np.column_stack([*found, sum(found)])
 
@@ -129,8 +128,9 @@ def _questions() -> Iterator[tuple[str, Query, int]]:
     yield "quantiles", rows.agg(q=quantiles), STEPS
 
 
-def _width(part: object) -> float:
+def _noise(part: object) -> AdditiveNoise:
+    """The noise that an event says was drawn."""
     if isinstance(part, DiscreteLaplaceEvent):
-        return float(part.scale)
+        return Laplace.with_scale(scale=part.scale, sensitivity=1)
     assert isinstance(part, DiscreteGaussianEvent)  # noqa: S101 - a part has one noise or the other
-    return math.sqrt(part.variance)
+    return Gaussian.with_sigma(sigma=math.sqrt(part.variance), sensitivity=1)

@@ -31,11 +31,9 @@ from discreet.auditing.sensitivity.distances import INFINITE, Incomparable, Norm
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, Registered, Workspace, source_of
 from discreet.errors import ParameterError, short_traceback
-from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from discreet.exact import Number, rational, shown, whole
-from discreet.mechanisms import Laplace
 from discreet.planner.queries.aggregate import Noised
-from discreet.planner.queries.tables import MechanismName, PrivatePlan, Sensitivity, analyze
+from discreet.planner.queries.tables import AggregatePlan, MechanismName, Sensitivity, analyze
 from discreet.query.frame import Query
 from discreet.session.session import Session, table_name
 
@@ -238,7 +236,7 @@ def _promised(catalog: Catalog | Session, query: Query, epsilon: Number) -> tupl
 
 
 def _answers(
-    private: PrivatePlan, batch: Sequence[Pair], key: int, place: Path, opened: Opener
+    private: AggregatePlan, batch: Sequence[Pair], key: int, place: Path, opened: Opener
 ) -> list[tuple[object, object]]:
     """The integers that would get noise, for both datasets of each pair; an error stands for itself."""
     tables = {f"w{i}": data for i, data in enumerate(itertools.chain.from_iterable(batch))}
@@ -247,7 +245,7 @@ def _answers(
     return list(zip(found[0::2], found[1::2], strict=True))
 
 
-def _exact(private: PrivatePlan, engine: Engine, name: str) -> object:
+def _exact(private: AggregatePlan, engine: Engine, name: str) -> object:
     asked = private.pushdown
     prepared = engine.prepare(replace(asked, scan=replace(asked.scan, table=name)))
     try:
@@ -272,7 +270,7 @@ class _Compared(NamedTuple):
 class _Worst:
     """The largest distances so far, and two pairs: the one behind the largest, and the one that noise hides worst."""
 
-    private: PrivatePlan
+    private: AggregatePlan
     seen: int = 0
     worst: _Compared = field(default_factory=lambda: _Compared(False, -1.0, ""))
     behind: Pair | None = None
@@ -299,12 +297,11 @@ class _Worst:
         for noised, here, there in zip(self.private.noised, one, other, strict=True):  # type: ignore[call-overload]
             name, most = names.told(noised.measure), stated(noised)
             known = self.ratios.setdefault(name, {})
-            own = "l1" if isinstance(noised.mechanism, Laplace) else "l2_squared"
             for norm, far in apart(here, there).items():
                 ratio = _part(far, most[norm], norm)
                 known[norm] = max(known.get(norm, 0.0), ratio)
                 told = f"{norm} of {name} is {far}, and {most[norm]} is stated"
-                yield _Compared(far > most[norm], ratio, told, norm == own)
+                yield _Compared(far > most[norm], ratio, told, norm in noised.mechanism.norms)
 
     def finding(self, table: Table, *, seconds: float) -> Finding:
         why = [told for told in map(_uncovered, self.private.noised) if told]
@@ -345,13 +342,10 @@ def stated(noised: Noised) -> dict[str, int]:
 
 def _uncovered(noised: Noised) -> str:
     """Why the noise does not cover the sensitivity, or nothing where it does."""
-    event: object = noised.mechanism.event()
-    match event:
-        case DiscreteLaplaceEvent(_, sensitivity) if sensitivity < noised.sensitivity.l1:
-            return f"the noise of {names.told(noised.measure)} covers less than its L1 sensitivity"
-        case DiscreteGaussianEvent(_, squared) if squared < noised.sensitivity.l2_squared:
-            return f"the noise of {names.told(noised.measure)} covers less than its L2 sensitivity"
-    return ""
+    if noised.mechanism.covers(noised.sensitivity):
+        return ""
+    norm, _ = noised.mechanism.calibration
+    return f"the noise of {names.told(noised.measure)} covers less than its {norm} sensitivity"
 
 
 def _part(far: float, most: int, norm: str) -> float:

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 from discreet.errors import short_traceback
 from discreet.events import ApproximateEvent, ComposedEvent
-from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.keys.rule import Kept, Rule, Units, counts_of
-from discreet.mechanisms.laplace import Laplace
 
 
 def least_threshold(tail: Callable[[int], Fraction], allowed: Fraction) -> int:
@@ -22,7 +21,7 @@ def least_threshold(tail: Callable[[int], Fraction], allowed: Fraction) -> int:
     return enough
 
 
-def above(units: Units, noise: Laplace | Gaussian, at_least: int, threshold: int) -> list[Kept]:
+def above(units: Units, noise: AdditiveNoise, at_least: int, threshold: int) -> list[Kept]:
     """Keys of at least so many units whose number, less at_least - 1, is above the threshold with its noise."""
     counts = counts_of(units)
     places = [place for place, count in enumerate(counts) if count >= at_least]
@@ -34,7 +33,7 @@ def above(units: Units, noise: Laplace | Gaussian, at_least: int, threshold: int
     ]
 
 
-def passing(noise: Laplace | Gaussian, considered: int, threshold: int) -> float:
+def passing(noise: AdditiveNoise, considered: int, threshold: int) -> float:
     """P[considered + Y > threshold], and zero for a key that is not considered."""
     beyond = threshold - considered
     if considered < 1:
@@ -46,7 +45,7 @@ def passing(noise: Laplace | Gaussian, considered: int, threshold: int) -> float
 class Thresholded(Rule):
     """Keys whose number of units is above a threshold once it has noise, with that number."""
 
-    noise: Laplace | Gaussian
+    noise: AdditiveNoise
     threshold: int
 
     def event(self) -> ComposedEvent:

@@ -39,11 +39,7 @@ from discreet.errors import public_class, short_traceback
 from discreet.events import ComposedEvent
 from discreet.exact import Number
 from discreet.mechanisms import lattice
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
-
-_ROUNDING = 1 + 1e-9
-_HALVINGS = 100
+from discreet.mechanisms.additive import AdditiveNoise
 
 
 @public_class
@@ -51,7 +47,7 @@ _HALVINGS = 100
 class NoisyTree:
     """Noise for each level of a tree, leaves first; None for a level that is not measured."""
 
-    levels: tuple[Laplace | Gaussian | None, ...]
+    levels: tuple[AdditiveNoise | None, ...]
 
     def event(self) -> ComposedEvent:
         """What a release of all levels does."""
@@ -66,15 +62,14 @@ class NoisyTree:
     @property
     def variances(self) -> tuple[float, ...]:
         """What the noise of each level varies by, at most; infinite where a level is not measured."""
-        return tuple(math.inf if noise is None else _variance(noise) for noise in self.levels)
+        return tuple(math.inf if noise is None else noise.variance_bound for noise in self.levels)
 
     def reach(self, variance: float, steps: int, confidence: Number = 0.95) -> int:
         """The ranks that a quantile of one group is off by, at most, with at least this probability."""
         outside = float(1 - lattice.confidence_of(confidence)) / max(1, math.ceil(math.log2(steps)))
-        scales = [noise.scale for noise in self.levels if isinstance(noise, Laplace)]
-        if not scales:
-            return math.ceil(math.sqrt(2 * variance * math.log(2 / outside)) * _ROUNDING)
-        return math.ceil(_laplace_reach(variance / 2, max(scales), math.log(2 / outside)) * _ROUNDING)
+        widest = max((noise for noise in self.levels if noise is not None), key=lambda noise: noise.width)
+        squares = variance * widest.width**2 / widest.variance_bound
+        return math.ceil(widest.sum_margin(squares, min(widest.width, math.sqrt(squares)), outside))
 
 
 @short_traceback
@@ -87,26 +82,3 @@ def bisected(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> i
         middle = (low + high + 1) // 2
         low, high = (middle, high) if below[middle] < target - slack else (low, middle - 1)
     return low
-
-
-def _variance(noise: Laplace | Gaussian) -> float:
-    return 2 * noise.scale**2 if isinstance(noise, Laplace) else noise.sigma**2
-
-
-def _laplace_reach(spread: float, largest: float, wanted: float) -> float:
-    """The least t at which the exponent of the tail bound is at least the wanted one.
-
-    `spread` is the sum of squares of the scales, `largest` at least the largest of them.
-    """
-    widest = min(largest, math.sqrt(spread))
-    low, high = 0.0, 2 * math.sqrt(spread * wanted) + 2 * widest * wanted
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if _exponent(middle, spread, widest) >= wanted else (middle, high)
-    return high
-
-
-def _exponent(t: float, spread: float, widest: float) -> float:
-    """The largest s t + (spread/widest^2) ln(1 - s^2 widest^2), which minus ln P[noise > t] is at least."""
-    s = t / (spread + math.sqrt(spread**2 + (t * widest) ** 2))
-    return s * t + spread / widest**2 * math.log1p(-((s * widest) ** 2))

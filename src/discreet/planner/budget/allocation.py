@@ -6,30 +6,73 @@ asks for the whole promise may have either, because nothing can be asked after i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
+from discreet import events
 from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import Number, positive, shown, sqrt_down, units_down
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import NOISES, AdditiveNoise, Gaussian, Laplace, additive_noise
+from discreet.mechanisms.additive import Tag as MechanismName
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.zcdp import epsilon_of
 
-MechanismName = Literal["laplace", "gaussian"]
+__all__ = ["MechanismName", "Spending", "largest_pure", "mechanisms", "require_sum_bounds", "spending", "spendings"]
 
 _LARGEST_AMOUNT = 1_000_000
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What a query may spend: a pure epsilon or a rho, and the words for it."""
+    """What a query may spend: an amount of the cost that its noise composes in, and the guarantee that it stands for.
 
-    mechanism: MechanismName
+    Attributes:
+        noise: The kind of additive noise, which decides whether the amount is a pure epsilon or a rho.
+        amount: The privacy cost.
+        epsilon: The epsilon of the guarantee.
+        delta: The delta at which a rho is converted to that epsilon; 0 for a pure epsilon.
+        reason: Why this noise, for explanations.
+    """
+
+    noise: type[AdditiveNoise]
     amount: Fraction
     epsilon: Fraction
+    delta: Fraction
     reason: str
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the amount is a pure epsilon, and not a rho."""
+        return self.noise.cost == "epsilon"
+
+    @property
+    def units(self) -> int:
+        """How many units of the ledger one of the amount is."""
+        return EPSILON_UNITS if self.is_pure else RHO_UNITS
+
+    @property
+    def event(self) -> events.Event:
+        """Any mechanism that costs the amount."""
+        return events.PureEvent(self.amount) if self.is_pure else events.ConcentratedEvent(self.amount)
+
+    @property
+    def pure_epsilon(self) -> Fraction:
+        """The pure epsilon that the amount buys: itself, or the one half of whose square is the rho."""
+        return self.amount if self.is_pure else sqrt_down(2 * self.amount)
+
+    @property
+    def rho(self) -> Fraction:
+        """The rho that the amount buys: itself, or half of the square of the epsilon."""
+        return self.amount**2 / 2 if self.is_pure else self.amount
+
+    def selection_epsilon(self, count: int = 1) -> Fraction:
+        """The epsilon of so many selections of bounded range: the rho of each is an eighth of its square."""
+        return self.amount if self.is_pure else count * sqrt_down(8 * self.amount / count)
+
+    def part(self, share: Fraction) -> "Spending":
+        """A share of the amount."""
+        return replace(self, amount=self.amount * share)
 
 
 def spending(
@@ -45,15 +88,14 @@ def spending(
     chosen = _chosen(budget, rho, mechanism)
     if rho is not None:
         amount = Fraction(units_down(positive(rho, "rho"), RHO_UNITS), RHO_UNITS)
-        return Spending(
-            "gaussian", _payable(amount, "rho"), epsilon_of(amount, budget.conversion_delta), "rho was asked for"
-        )
+        reached = epsilon_of(_payable(amount, "rho"), budget.conversion_delta)
+        return Spending(chosen, amount, reached, budget.conversion_delta, "rho was asked for")
     asked = _payable(Fraction(units_down(positive(epsilon, "epsilon"), EPSILON_UNITS), EPSILON_UNITS), "epsilon")
-    if chosen == "laplace":
-        return Spending("laplace", asked, asked, f"{_why_laplace(budget)}, so epsilons add")
+    if chosen.cost == "epsilon":
+        return Spending(chosen, asked, asked, Fraction(0), f"{_why_pure(budget, chosen)}, so epsilons add")
     amount = budget.rho(asked)
     why = f"the promise has delta {shown(budget.delta)}, so rhos add and many answers cost less than their epsilons"
-    return Spending("gaussian", _payable(amount, "epsilon"), asked, why)
+    return Spending(chosen, _payable(amount, "epsilon"), asked, budget.conversion_delta, why)
 
 
 def spendings(
@@ -61,45 +103,53 @@ def spendings(
 ) -> tuple[Spending, ...]:
     """The spending that a caller asked for, and Laplace noise beside it where that takes nothing from later queries."""
     first = spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    if mechanism is not None or rho is not None or first.mechanism == "laplace" or first.epsilon < budget.epsilon:
+    if mechanism is not None or rho is not None or first.is_pure or first.epsilon < budget.epsilon:
         return (first,)
     why = "the query asks for the whole promise, and this noise is no wider for any output"
-    return first, Spending("laplace", first.epsilon, first.epsilon, why)
-
-
-def pure_epsilon(spent: Spending) -> Fraction:
-    """The pure epsilon that a spending buys: its own, or the one half of whose square is its rho."""
-    return spent.amount if spent.mechanism == "laplace" else sqrt_down(2 * spent.amount)
+    return first, Spending(Laplace, first.epsilon, first.epsilon, Fraction(0), why)
 
 
 def largest_pure(budget: Budget, *, epsilon: Number | None, rho: Number | None) -> tuple[Spending, Fraction]:
     """The spending that a caller asked for with the largest pure epsilon that it buys, and that epsilon."""
-    made = [(spent, pure_epsilon(spent)) for spent in spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)]
-    return max(made, key=lambda pair: pair[1])
+    found = max(spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), key=lambda spent: spent.pure_epsilon)
+    return found, found.pure_epsilon
 
 
-def _why_laplace(budget: Budget) -> str:
+def require_sum_bounds(spent: Sequence[Spending], what: str) -> None:
+    """Refuse noise without a proved bound on weighted sums, where answers are such sums."""
+    for one in spent:
+        if not one.noise.bounds_sums:
+            raise ParameterError(
+                f"mechanism={one.noise.tag!r} for {what}",
+                because=f"no confidence interval is proved for weighted sums of {one.noise.name} noise",
+                instead="mechanism='laplace'",
+            )
+
+
+def _why_pure(budget: Budget, noise: type[AdditiveNoise]) -> str:
     if budget.is_pure:
         return "the promise is pure"
-    return "mechanism='laplace' was asked for" if budget.conversion_delta else "all of the promise's delta is reserved"
+    return (
+        f"mechanism={noise.tag!r} was asked for"
+        if budget.conversion_delta
+        else "all of the promise's delta is reserved"
+    )
 
 
 def mechanisms(
     spent: Spending, shares: Sequence[Fraction], sensitivities: Sequence[Sensitivity]
-) -> tuple[Laplace | Gaussian, ...]:
+) -> tuple[AdditiveNoise, ...]:
     """The noise of each measure, from its share of the spending and its sensitivity."""
     whole = sum(shares, Fraction(0))
     return tuple(
-        _noise(spent.mechanism, spent.amount * share / whole, moved)
+        _noise(spent.noise, spent.amount * share / whole, moved)
         for share, moved in zip(shares, sensitivities, strict=True)
     )
 
 
-def _noise(kind: MechanismName, amount: Fraction, moved: Sensitivity) -> Laplace | Gaussian:
+def _noise(kind: type[AdditiveNoise], amount: Fraction, moved: Sensitivity) -> AdditiveNoise:
     try:
-        if kind == "laplace":
-            return Laplace(sensitivity=moved.l1, epsilon=amount)
-        return Gaussian(squared_sensitivity=moved.l2_squared, rho=amount, dimension=moved.l0)
+        return kind.calibrated(moved, amount)
     except ParameterError as refusal:
         raise ParameterError(
             refusal.what,
@@ -108,26 +158,29 @@ def _noise(kind: MechanismName, amount: Fraction, moved: Sensitivity) -> Laplace
         ) from None
 
 
-def _chosen(budget: Budget, rho: Number | None, mechanism: MechanismName | None) -> MechanismName:
-    if mechanism not in (None, "laplace", "gaussian"):
+def _chosen(budget: Budget, rho: Number | None, mechanism: MechanismName | None) -> type[AdditiveNoise]:
+    """The noise that was asked for, or the one whose cost composes in the terms of the promise."""
+    tags = [noise.tag for noise in NOISES]
+    if mechanism is not None and mechanism not in tags:
         raise ParameterError(
             f"mechanism={mechanism!r}",
-            because="tables get one of two kinds of noise",
-            instead="mechanism='laplace' or mechanism='gaussian'",
+            because=f"tables get one of {len(tags)} kinds of noise",
+            instead=" or ".join(f"mechanism={tag!r}" for tag in tags),
         )
-    wants_gaussian = rho is not None or mechanism == "gaussian"
-    if wants_gaussian and mechanism == "laplace":
-        raise ParameterError("rho with mechanism='laplace'", because="rho prices Gaussian noise", instead="epsilon=0.5")
-    if wants_gaussian and not budget.conversion_delta:
+    asked = None if mechanism is None else additive_noise(mechanism)
+    if rho is not None and asked is not None and asked.cost != "rho":
+        raise ParameterError(
+            f"rho with mechanism={mechanism!r}", because="rho prices Gaussian noise", instead="epsilon=0.5"
+        )
+    needs_delta = rho is not None or (asked is not None and asked.cost == "rho")
+    if needs_delta and not budget.conversion_delta:
         raise BudgetError(
             "rho under a pure promise" if rho is not None else "Gaussian noise under a pure promise",
             because="Gaussian noise has no finite epsilon without a delta",
             instead=("epsilon=0.5" if rho is not None else "mechanism='laplace'")
             + ", or budget=dp.Budget(epsilon=2, delta=1e-9) when the dataset is registered",
         )
-    if wants_gaussian:
-        return "gaussian"
-    return mechanism or ("gaussian" if budget.conversion_delta else "laplace")
+    return asked or (Gaussian if budget.conversion_delta else Laplace)
 
 
 def _payable(amount: Fraction, name: str) -> Fraction:

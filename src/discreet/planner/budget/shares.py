@@ -16,25 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.plan.physical import Integers
 from discreet.planner.budget.allocation import Spending, mechanisms
 from discreet.planner.budget.measurement_basis import Basis
-from discreet.planner.sensitivity.sensitivity import Sensitivity
 
 WORTHWHILE = Fraction(49, 50)
 _DIGITS = 4
 _ROUNDS = 400
 _NEAR = 1.001
 
-Noise = Laplace | Gaussian
 Errors = Sequence[Mapping[Integers, int]]
 Split = tuple[Basis, tuple[Fraction, ...]]
 
 
 def narrowest(
     spendings: Sequence[Spending], bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
-) -> tuple[Spending, Basis, tuple[Noise, ...]]:
+) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
     """The first spending, or a later one whose expected error is no larger for any output; with its noise."""
     first, *others = (_noised(spent, bases, weights, errors) for spent in spendings)
     for other in others:
@@ -45,16 +43,16 @@ def narrowest(
 
 def _noised(
     spent: Spending, bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
-) -> tuple[Spending, Basis, tuple[Noise, ...]]:
+) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
     """The best way to measure whose noise can be drawn; the plain one is refused if it cannot."""
-    *others, (plain, asked) = balanced(bases, weights, errors, 2 if spent.mechanism == "laplace" else 1)
+    *others, (plain, asked) = balanced(bases, weights, errors, spent.noise)
     for basis, shares in others:
         with suppress(ParameterError):
             return spent, basis, mechanisms(spent, shares, basis.sensitivities)
     return spent, plain, mechanisms(spent, asked, plain.sensitivities)
 
 
-def _expected(noised: tuple[Spending, Basis, tuple[Noise, ...]], errors: Errors) -> list[float]:
+def _expected(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors: Errors) -> list[float]:
     """The variance of each error, in steps."""
     _, basis, noises = noised
     return [
@@ -67,35 +65,34 @@ def _expected(noised: tuple[Spending, Basis, tuple[Noise, ...]], errors: Errors)
     ]
 
 
-def balanced(bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors, power: int) -> list[Split]:
-    """Ways to measure with their shares, the best first and the plain one last.
-
-    `power` is that of a share in a variance: 1 for shares of rho, 2 for shares of epsilon.
-    """
+def balanced(
+    bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors, noise: type[AdditiveNoise]
+) -> list[Split]:
+    """Ways to measure with their shares, the best first and the plain one last."""
     plain, *others = bases
     shares = tuple(weights[measure] for measure in plain.readings)
     whole = sum(shares, Fraction(0))
     asked = tuple(share / whole for share in shares)
-    reference = _variances(plain, asked, errors, power) if others else []
+    reference = _variances(plain, asked, errors, noise) if others else []
     found: list[tuple[Fraction, Split]] = []
     for basis in others:
-        needs = _needs(basis, errors, power)
+        needs = _needs(basis, errors, noise)
         ratios = tuple(
             tuple(float(part / all_) if part else 0.0 for part in row)
             for row, all_ in zip(needs, reference, strict=True)
         )
-        split = _shares(ratios, power)
+        split = _shares(ratios, noise.power)
         if split is not None:
-            variances = _variances(basis, split, errors, power)
+            variances = _variances(basis, split, errors, noise)
             worst = max(now / before for now, before in zip(variances, reference, strict=True))
             found.append((worst, (basis, split)))
     better = sorted((one for one in found if one[0] <= WORTHWHILE), key=lambda one: one[0])
     return [*(split for _, split in better), (plain, asked)]
 
 
-def _needs(basis: Basis, errors: Errors, power: int) -> list[list[Fraction]]:
-    """The variance that each drawn measure adds to each error, were all of the budget its own; up to one factor."""
-    sizes = [_size(moved, power) for moved in basis.sensitivities]
+def _needs(basis: Basis, errors: Errors, noise: type[AdditiveNoise]) -> list[list[Fraction]]:
+    """The variance that each drawn measure adds to each error, were all of the budget its own."""
+    sizes = [noise.unit_variance(moved) for moved in basis.sensitivities]
     table = []
     for error in errors:
         row = [Fraction(0)] * len(sizes)
@@ -107,14 +104,10 @@ def _needs(basis: Basis, errors: Errors, power: int) -> list[list[Fraction]]:
     return table
 
 
-def _size(moved: Sensitivity, power: int) -> int:
-    return moved.l2_squared if power == 1 else moved.l1**2
-
-
-def _variances(basis: Basis, shares: Sequence[Fraction], errors: Errors, power: int) -> list[Fraction]:
+def _variances(basis: Basis, shares: Sequence[Fraction], errors: Errors, noise: type[AdditiveNoise]) -> list[Fraction]:
     return [
-        sum((part / share**power for part, share in zip(row, shares, strict=True) if part), Fraction(0))
-        for row in _needs(basis, errors, power)
+        sum((part / share**noise.power for part, share in zip(row, shares, strict=True) if part), Fraction(0))
+        for row in _needs(basis, errors, noise)
     ]
 
 

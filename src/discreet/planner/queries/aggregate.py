@@ -8,22 +8,18 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from discreet import events
-from discreet.accounting.filters import Cost, cost
-from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.plan.fingerprint import canonical
-from discreet.plan.physical import Integers, Pushdown, SumSteps
-from discreet.planner.budget.allocation import Spending
+from discreet.plan.physical import Integers, SumSteps
 from discreet.planner.budget.measurement_basis import terms
-from discreet.planner.queries.private_plan import Labels, PublicKeys
+from discreet.planner.queries.private_plan import Labels, PublicKeys, TablePlan
 from discreet.planner.resolve.measures import Recipe
 from discreet.planner.resolve.variance import KINDS, Box, Width
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS, Drawn, Sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Figure, Measured, Output
 from discreet.release.values import error_bounds
-from discreet.release.values.columns import Factors
+from discreet.release.values.columns import Factors, measured
 
 Steps = Sequence[Sequence[int]]
 
@@ -34,7 +30,7 @@ class Noised:
 
     measure: Drawn
     sensitivity: Sensitivity
-    mechanism: Laplace | Gaussian
+    mechanism: AdditiveNoise
 
     @property
     def grid(self) -> Fraction:
@@ -65,38 +61,23 @@ class Reading(NamedTuple):
         return [_nearest(sum(map(operator.mul, factors, row)), self.denominator) for row in rows]
 
 
-@dataclass(frozen=True)
-class PrivatePlan(PublicKeys):
+@dataclass(frozen=True, kw_only=True)
+class AggregatePlan(PublicKeys, TablePlan):
     """Everything about a query that is public: what is read, what is added, what it costs, how wrong it will be."""
 
-    dataset: str
-    unit: Unit
-    caps: Caps
-    pushdown: Pushdown
     group_columns: tuple[str, ...]
     recipes: tuple[Recipe, ...]
     noised: tuple[Noised, ...]
     readings: Mapping[Integers, tuple[Fraction, ...]]
-    spending: Spending
-    delta: Fraction
     declared_rows: int | None
-    slice: Slice | None = None
     labels: Labels = ()
+    replaces: "AggregatePlan | None" = None
+    """The plan that 0.1.0 made for this question, where it is another: its stored answers are found by its event."""
 
     @property
     def event(self) -> events.Event:
         """What a release of this plan does, for the accountants."""
         return events.ComposedEvent(tuple(noised.mechanism.event() for noised in self.noised))
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
-
-    @property
-    def noise(self) -> str:
-        """The kind of noise, in words."""
-        return f"discrete {self.spending.mechanism.capitalize()}"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -126,15 +107,7 @@ class PrivatePlan(PublicKeys):
     def measured(self, noisy: Steps) -> tuple[Measured, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
         return tuple(
-            Measured(
-                measure=canonical(n.measure, DRAWN_FORMS),
-                mechanism="discrete Laplace" if isinstance(n.mechanism, Laplace) else "discrete Gaussian",
-                scale=n.mechanism.scale if isinstance(n.mechanism, Laplace) else n.mechanism.sigma,
-                l1=n.sensitivity.l1,
-                l2_squared=n.sensitivity.l2_squared,
-                grid=n.grid,
-                steps=tuple(column),
-            )
+            measured(canonical(n.measure, DRAWN_FORMS), n.mechanism, n.sensitivity, column, n.grid)
             for n, column in zip(self.noised, noisy, strict=True)
         )
 
@@ -298,7 +271,7 @@ def _error_of_a_mean(made: Recipe, readings: Sequence[Reading], count: float) ->
     return min(float(high - low), max(error(low), error(high)))
 
 
-def _told(made: Recipe, private: PrivatePlan, confidence: Fraction) -> ExplainedOutput:
+def _told(made: Recipe, private: AggregatePlan, confidence: Fraction) -> ExplainedOutput:
     readings, rows = private.read(made), private.rows_per_group
     note = ""
     if len(readings) > 1 and rows is not None:
@@ -318,11 +291,4 @@ def _noise_of(reading: Reading, grid: Fraction, *, brief: bool = False) -> str:
         together = f"deviation {reading.deviation * float(grid):,.6g}"
         return together if brief else f"{together}, read off {len(reading.parts)} noisy measures that outputs share"
     ((times, noised),) = reading.parts
-    step = times * float(grid) / reading.denominator
-    if isinstance(noised.mechanism, Laplace):
-        word, norm, width, size = "scale", "L1", noised.mechanism.scale, float(noised.sensitivity.l1)
-    else:
-        word, norm, width, size = "sigma", "L2", noised.mechanism.sigma, noised.sensitivity.l2_squared**0.5
-    if brief:
-        return f"{word} {width * step:,.6g} ({norm} {size * step:,.6g})"
-    return f"{word} {width * step:,.6g} for an {norm} sensitivity of {size * step:,.6g}"
+    return noised.mechanism.description(times * float(grid) / reading.denominator, brief=brief)

@@ -41,19 +41,19 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from discreet import events
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import KeysError, ParameterError, UnsupportedError
 from discreet.exact import Number, shown, units_down
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.aggregate import PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.bound_search import BOUNDS, Found, Seeker, by_counts, by_growth
 from discreet.planner.queries.log_scale import Bounds, Scale
+from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import analyze
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
@@ -77,23 +77,16 @@ class Scouting(NamedTuple):
     rest: Any
 
 
-@dataclass(frozen=True)
-class ScoutPlan:
+@dataclass(frozen=True, kw_only=True)
+class ScoutPlan(TablePlan):
     """Everything about a query whose bounds are found first that is public before it is answered."""
 
-    dataset: str
-    unit: Unit
-    caps: Caps
-    pushdown: Pushdown
     query: logical.Aggregate
     catalog: Catalog
     budget: Budget
     seeker: Seeker
     grid: Fraction
-    spending: Spending
     rest: Fraction
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -101,15 +94,7 @@ class ScoutPlan:
         first = self.seeker.event()
         if not self.rest:
             return first
-        pure = self.spending.mechanism == "laplace"
-        return events.ComposedEvent(
-            (first, events.PureEvent(self.rest) if pure else events.ConcentratedEvent(self.rest))
-        )
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
+        return events.ComposedEvent((first, replace(self.spending, amount=self.rest).event))
 
     @property
     def groups(self) -> int:
@@ -120,11 +105,6 @@ class ScoutPlan:
     def scale(self) -> Scale:
         """The candidates for bounds."""
         return self.seeker.scale
-
-    @property
-    def noise(self) -> str:
-        """The kind of noise, in words."""
-        return f"discrete {self.spending.mechanism.capitalize()}"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -138,7 +118,7 @@ class ScoutPlan:
         means = [o.name for o in self._scouted if isinstance(o.measure, logical.Scouted) and _is_mean(o.measure)]
         return found, *(f"{name}: clamped to its bounds" for name in means)
 
-    def within(self, bounds: Bounds | None) -> PrivatePlan:
+    def within(self, bounds: Bounds | None) -> AggregatePlan:
         """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""
         if bounds not in self._plans:
             price = _price(self.spending, self.rest)
@@ -147,7 +127,7 @@ class ScoutPlan:
         return self._plans[bounds]
 
     @cached_property
-    def _plans(self) -> dict[Bounds | None, PrivatePlan]:
+    def _plans(self) -> dict[Bounds | None, AggregatePlan]:
         return {}
 
     @property
@@ -273,9 +253,8 @@ class ScoutPlan:
         centre = sum(bounds) // 2 if is_mean else 0
         total = SumSteps(physical.Constant(0, ColumnType.INTEGER), Fraction(1), *bounds, centre)
         moved = sensitivity(total, self.caps, self.groups, self.unit.neighbours)
-        if self.spending.mechanism == "laplace":
-            return float(moved.l1 / (self.rest * share))
-        return math.sqrt(moved.l2_squared / (math.pi * float(self.rest * share)))
+        noise, part = self.spending.noise, self.rest * share
+        return noise.mean_over_deviation * math.sqrt(float(noise.unit_variance(moved) / part**noise.power))
 
 
 def asks_for_bounds(query: logical.Question) -> bool:
@@ -322,7 +301,6 @@ def analyze_scouting(
         grid=steps.grid,
         spending=spent,
         rest=spent.amount - first,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 
@@ -371,17 +349,16 @@ def _refuse_ambiguous_names(query: logical.Aggregate) -> None:
 
 def _part(spent: Spending, share: Fraction) -> Fraction:
     """A share of a price in whole units of the ledger, so that both parts add up to it."""
-    units = EPSILON_UNITS if spent.mechanism == "laplace" else RHO_UNITS
-    return Fraction(units_down(spent.amount * share, units), units)
+    return Fraction(units_down(spent.amount * share, spent.units), spent.units)
 
 
 def _price(spent: Spending, amount: Fraction) -> dict[str, Any]:
-    return {"epsilon": amount, "mechanism": "laplace"} if spent.mechanism == "laplace" else {"rho": amount}
+    return {spent.noise.cost: amount, "mechanism": spent.noise.tag}
 
 
 def _asked_within(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, grid: Fraction, bounds: Bounds, price: dict[str, Any]
-) -> PrivatePlan:
+) -> AggregatePlan:
     """The same question with bounds that are known, for a price."""
     low, high = (bound * grid for bound in bounds)
     outputs = tuple(
@@ -413,7 +390,7 @@ def _drawable(
 
 def _seeker(search: logical.Search, scale: Scale, spent: Spending, caps: Caps, groups: int, unit: Unit) -> Seeker:
     if search.method == "growth":
-        return by_growth(scale, allocation.pure_epsilon(spent), caps, groups, unit.neighbours)
+        return by_growth(scale, spent.pure_epsilon, caps, groups, unit.neighbours)
     return by_counts(scale, spent, caps, groups, unit.neighbours)
 
 

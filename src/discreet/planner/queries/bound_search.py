@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from discreet import events
 from discreet.catalog.privacy_unit import Caps, Neighbours
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise, Laplace
 from discreet.mechanisms.threshold import AboveThreshold, Stream
 from discreet.plan.physical import CountRows
 from discreet.planner.budget.allocation import Spending, mechanisms
@@ -26,6 +26,7 @@ from discreet.planner.queries.log_scale import Bounds, Scale
 from discreet.planner.sensitivity.contribution_bounds import spread
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import Measured
+from discreet.release.values.columns import measured
 
 OVERLOOKED = Fraction(1, 5_000)
 """How often some noise on empty bins is so far from zero, on either side, that it is taken for rows."""
@@ -52,7 +53,7 @@ class ByCounts:
     """Noise on the count of each bin, and what counts must be above for a bin to be taken as filled."""
 
     scale: Scale
-    mechanism: Laplace | Gaussian
+    mechanism: AdditiveNoise
     moved: Sensitivity
 
     @cached_property
@@ -78,12 +79,9 @@ class ByCounts:
 
     def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
         """What was noisy on the way, and the bounds that came of it."""
-        is_laplace = isinstance(self.mechanism, Laplace)
-        noise = "discrete Laplace" if is_laplace else "discrete Gaussian"
-        width = self.mechanism.scale if isinstance(self.mechanism, Laplace) else self.mechanism.sigma
-        norms = width, self.moved.l1, self.moved.l2_squared
+        norms = self.mechanism.width, self.moved.l1, self.moved.l2_squared
         return (
-            Measured("rows by size", noise, *norms, Fraction(1), found.counts, "bins of sizes"),
+            measured("rows by size", self.mechanism, self.moved, found.counts, Fraction(1), "bins of sizes"),
             Measured("bounds", "chosen from the noisy counts", *norms, grid, found.bounds or (), BOUNDS),
         )
 
@@ -147,9 +145,8 @@ class ByGrowth:
     def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
         """The bounds, with the noise of the comparisons, and the rows on both sides of zero."""
         size, moved = self.mechanism.scales.comparison, int(self.mechanism.sensitivity)
-        norms = self.presence.scale, self.moved.l1, self.moved.l2_squared
         return (
-            Measured("rows by sign", "discrete Laplace", *norms, Fraction(1), found.counts, "above and below zero"),
+            measured("rows by sign", self.presence, self.moved, found.counts, Fraction(1), "above and below zero"),
             Measured("bounds", "above threshold", size, moved, moved**2, grid, found.bounds or (), BOUNDS),
         )
 

@@ -14,18 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet import events
-from discreet.accounting.filters import Budget, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType, Value
-from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import KeysError
 from discreet.exact import Number
+from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical, physical
-from discreet.plan.physical import CountRows, Pushdown
+from discreet.plan.physical import CountRows
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.ranges import Noise, Noisy, noised, width
+from discreet.planner.budget.allocation import MechanismName
+from discreet.planner.queries.private_plan import WorkloadPlan
+from discreet.planner.queries.ranges import Noisy
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
@@ -33,46 +32,24 @@ from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Measured, Output, Release
+from discreet.release.release import Key, Output
 from discreet.workloads.hierarchy import Hierarchy, Partition
-from discreet.workloads.ranges import Power
 from discreet.workloads.sharing import divided
-from discreet.workloads.tails import gaussian_margin, laplace_margin
 
 LEVEL, AREA, ALL = "level", "area", "all"
 
 
-@dataclass(frozen=True)
-class NestedPlan:
+@dataclass(frozen=True, kw_only=True)
+class NestedPlan(WorkloadPlan):
     """Everything about a hierarchy that is public: its areas, the noise of each level, and how wrong each will be."""
 
-    dataset: str
-    unit: Unit
-    caps: Caps
-    pushdown: Pushdown
-    name: str
     measure: logical.Nested
     hierarchy: Hierarchy
-    sensitivities: tuple[Sensitivity, ...]
-    noises: tuple[Noise, ...]
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
-
-    @property
-    def event(self) -> events.Event:
-        """What a release does, for the accountants."""
-        return events.ComposedEvent(tuple(noise.event() for noise in self.noises))
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
 
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
-        return f"discrete {self.spending.mechanism.capitalize()} on the counts of {len(self.noises)} levels"
+        return f"{self.spending.noise.name} on the counts of {len(self.noises)} levels"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -87,30 +64,21 @@ class NestedPlan:
         """The counts of every level, from those of the cells."""
         return self.hierarchy.exact(exact[0])
 
-    def randomize(self, exact: Noisy) -> list[list[int]]:
-        """The same with fresh noise on every integer."""
-        pairs = zip(self.noises, self.combined(exact), strict=True)
-        return [list(map(int, noise.release(column))) for noise, column in pairs]
-
     def keys(self, noisy: Any) -> tuple[Key, ...]:  # noqa: ARG002 - the areas do not depend on it
         """The levels, coarsest first, and their areas."""
         levels = tuple(part.name for part in self._shown for _ in part.areas)
         areas = tuple(area for part in self._shown for area in part.areas)
         return Key(LEVEL, ColumnType.TEXT, levels), Key(AREA, ColumnType.TEXT, areas)
 
-    def measured(self, noisy: Noisy) -> tuple[Measured, ...]:
-        """The raw noisy integers of each level."""
-        parts = zip(self.noises, self.sensitivities, self.hierarchy.parts, noisy, strict=True)
-        return tuple(noised(noise, moved, f"areas of {part.name!r}", column) for noise, moved, part, column in parts)
-
-    def stored(self, release: Release) -> list[Sequence[int]]:
-        """The noisy integers, as a stored release holds them."""
-        return [measured.steps for measured in release.measured]
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What the integers of each level stand for."""
+        return tuple(f"areas of {part.name!r}" for part in self.hierarchy.parts)
 
     def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[Output, ...]:
         """Whole numbers of rows with their margins: how far they are from the fit, and how far the fit may be off."""
-        fitted = self.hierarchy.fitted(noisy, self._squares)
-        cells = np.array(self.hierarchy.rounded(self.hierarchy.clamped(noisy, self._squares)), dtype=np.int64)
+        fitted = self.hierarchy.fitted(noisy, self.squares)
+        cells = np.array(self.hierarchy.rounded(self.hierarchy.clamped(noisy, self.squares)), dtype=np.int64)
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         values: list[int] = []
         wide: list[int] = []
@@ -127,14 +95,13 @@ class NestedPlan:
         root of the product of both variances, by Cauchy and Schwarz.
         """
         outside, variances = float(1 - confidence), self._variances
-        if self.spending.mechanism == "gaussian":
-            return tuple(np.array([gaussian_margin(float(v), outside) for v in level]) for level in variances)
-        scales = [width(noise) for noise in self.noises]
+        widths = [noise.width for noise in self.noises]
         steepest = max(
-            math.sqrt(float(v.max())) / (scale**2) * scale for v, scale in zip(variances, scales, strict=True)
+            math.sqrt(float(v.max())) / (width**2) * width for v, width in zip(variances, widths, strict=True)
         )
+        bound = self.spending.noise.sum_margin
         return tuple(
-            np.array([laplace_margin(v, min(1.0, steepest) * math.sqrt(v), outside) for v in map(float, level)])
+            np.array([bound(v, min(1.0, steepest) * math.sqrt(v), outside) for v in map(float, level)])
             for level in variances
         )
 
@@ -142,12 +109,12 @@ class NestedPlan:
         """The margin of each level as far as it is public: that of the fit, before clamping and rounding."""
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         named = {part.name: noise for part, noise in zip(self.hierarchy.parts, self.noises, strict=True)}
-        word = "scale" if self.spending.mechanism == "laplace" else "sigma"
+        word = self.spending.noise.width_name
         return tuple(
             ExplainedOutput(
                 f"{self.name} by {part.name}",
                 "count",
-                f"{word} {width(named[part.name]):,.4g} on {len(part.areas):,} areas",
+                f"{word} {named[part.name].width:,.4g} on {len(part.areas):,} areas",
                 Fraction(math.ceil(margins[part.name].max())),
                 "before clamping and rounding",
             )
@@ -158,14 +125,9 @@ class NestedPlan:
     def _shown(self) -> tuple[Partition, ...]:
         return (*self.hierarchy.chain[::-1], *self.hierarchy.crossing)
 
-    @property
-    def _squares(self) -> list[float]:
-        """Squared scales: in proportion to the variances, and what margins are proved with."""
-        return [width(noise) ** 2 for noise in self.noises]
-
     @cached_property
     def _variances(self) -> list[Any]:
-        return self.hierarchy.variances(self._squares)
+        return self.hierarchy.variances(self.squares)
 
 
 def asks_for_a_hierarchy(query: logical.Aggregate) -> bool:
@@ -196,6 +158,7 @@ def analyze_nested(
     contribution_bounds.require_bounded(f"hierarchy {output.name!r}", unit, caps)
     moved = tuple(sensitivity(CountRows(), caps, 1, unit.neighbours, len(part.areas)) for part in hierarchy.parts)
     spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds([spent], "a hierarchy")
     return NestedPlan(
         dataset=scope.name,
         unit=unit,
@@ -205,18 +168,16 @@ def analyze_nested(
         measure=measure,
         hierarchy=hierarchy,
         sensitivities=moved,
-        noises=allocation.mechanisms(spent, _shares(hierarchy, moved, spent.mechanism), moved),
+        noises=allocation.mechanisms(spent, _shares(hierarchy, moved, spent.noise), moved),
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 
 
 @lru_cache(maxsize=64)
-def _shares(hierarchy: Hierarchy, moved: tuple[Sensitivity, ...], mechanism: MechanismName) -> tuple[Fraction, ...]:
-    power: Power = 2 if mechanism == "laplace" else 1
-    units = np.array([2.0 * each.l1**2 if power == 2 else each.l2_squared / 2 for each in moved])
-    return divided(hierarchy, units / units.max(), power)
+def _shares(hierarchy: Hierarchy, moved: tuple[Sensitivity, ...], noise: type[AdditiveNoise]) -> tuple[Fraction, ...]:
+    units = np.array([float(noise.unit_variance(each)) for each in moved])
+    return divided(hierarchy, units / units.max(), noise.power)
 
 
 def arranged(measure: logical.Nested, rows: tuple[tuple[Value, ...], ...]) -> Hierarchy:

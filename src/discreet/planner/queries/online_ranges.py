@@ -7,39 +7,31 @@ moves the count of any range by at most as many, whether it is added, removed or
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, whole
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Pushdown
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.workloads.stream import Online
 
 
-@dataclass(frozen=True)
-class StreamPlan:
+@dataclass(frozen=True, kw_only=True)
+class StreamPlan(PrivatePlan):
     """Everything about a stream of ranges that is public before it opens."""
 
-    dataset: str
     version: int
-    unit: Unit
     pushdown: Pushdown
     edges: tuple[logical.Scalar, ...]
     mechanism: Online
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -110,6 +102,5 @@ def analyze_stream(
             rows=contribution_bounds.spread(caps, 1).l1,
         ),
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )

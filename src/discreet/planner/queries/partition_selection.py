@@ -8,22 +8,23 @@ and where those are asked for they are the same: one price for both.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import get_args
 
 from discreet import events
-from discreet.accounting.filters import Budget, Cost, cost, readable
+from discreet.accounting.filters import Budget, readable
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.plan import logical, physical
-from discreet.plan.physical import CountUnits, Found, Pushdown
+from discreet.plan.physical import CountUnits, Found
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.aggregate import Noised, PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan, Noised
+from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import refuse_ambiguous_names, shares_of
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
@@ -59,56 +60,19 @@ ABOVE = " above a threshold"
 """What the noise of a number that had to pass a threshold is called: given that it passed, it is not even."""
 
 
-@dataclass(frozen=True)
-class DiscoveryPlan:
+@dataclass(frozen=True, kw_only=True)
+class DiscoveryPlan(TablePlan):
     """Everything that is public about answers for keys that are to be found."""
 
-    answers: PrivatePlan
+    answers: AggregatePlan
     rule: KeyRule
     share: Fraction
-    spending: Spending
-    delta: Fraction
-
-    @property
-    def dataset(self) -> str:
-        """The dataset that is charged."""
-        return self.answers.dataset
-
-    @property
-    def unit(self) -> Unit:
-        """Whom the promise protects."""
-        return self.answers.unit
-
-    @property
-    def slice(self) -> Slice | None:
-        """The part of a table that the promise is for, or None for a whole one."""
-        return self.answers.slice
-
-    @property
-    def pushdown(self) -> Pushdown:
-        """What the engine is asked."""
-        return self.answers.pushdown
-
-    @property
-    def caps(self) -> Caps:
-        """What one unit may contribute."""
-        return self.answers.caps
-
-    @property
-    def noise(self) -> str:
-        """The kind of noise, in words."""
-        return self.answers.noise
 
     @property
     def event(self) -> events.Event:
         """What a release does: a selection of keys, and noise on everything that is told of them."""
         others = [noised for noised in self.answers.noised if not self._is_shared(noised)]
         return events.ComposedEvent((self.rule.event(), *(noised.mechanism.event() for noised in others)))
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -212,7 +176,7 @@ class _Asked:
 
     def noised(
         self, spent: Spending, shares: dict[physical.Integers, Fraction]
-    ) -> tuple[measurement_basis.Basis, tuple[budget_shares.Noise, ...]]:
+    ) -> tuple[measurement_basis.Basis, tuple[AdditiveNoise, ...]]:
         """The integers that get noise for a spending, and the noise."""
         ways = measurement_basis.bases(tuple(shares), self.caps, MANY, self.scope.table.unit.neighbours)
         if CountUnits() in shares and shares is not self.shares:  # what passed a threshold carries nothing else
@@ -223,13 +187,13 @@ class _Asked:
         return basis, noises
 
     def answers(
-        self, spent: Spending, basis: measurement_basis.Basis, noises: Sequence[budget_shares.Noise], delta: Fraction
-    ) -> PrivatePlan:
+        self, spent: Spending, basis: measurement_basis.Basis, noises: Sequence[AdditiveNoise]
+    ) -> AggregatePlan:
         """The plan of the answers, over keys that are open."""
         table = self.scope.table
         scope, found = keys.opened(self.query.grouping, self.scope)
         asked = tuple(dict.fromkeys((*basis.asked, CountUnits())))
-        return PrivatePlan(
+        return AggregatePlan(
             dataset=scope.name,
             unit=table.unit,
             caps=self.caps,
@@ -239,7 +203,6 @@ class _Asked:
             noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
             readings=basis.readings,
             spending=spent,
-            delta=delta,
             declared_rows=None,
             slice=table.part,
         )
@@ -262,9 +225,8 @@ def analyze_discovery(
     plans, refusal = [], None
     for spent in spendings:
         for name in _rules(asked.discovery.rule, spent):
-            delta = budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0)
             try:
-                plans.append(_plan(asked, name, spent, delta))
+                plans.append(_plan(asked, name, spent))
             except ParameterError as error:
                 refusal = error
     if not plans:
@@ -337,27 +299,37 @@ def _first(grouping: logical.Grouping) -> str:
 
 def _rules(wanted: logical.KeyRule | None, spent: Spending) -> list[logical.KeyRule]:
     """The rules that a spending can pay for: thresholds have the noise of the answers."""
-    payable: list[logical.KeyRule] = ["optimal", spent.mechanism]
-    return [name for name in payable if wanted in (None, name)]
+    rules: tuple[logical.KeyRule, ...] = get_args(logical.KeyRule)
+    return [name for name in rules if name in ("optimal", spent.noise.tag) and wanted in (None, name)]
 
 
-def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending, delta: Fraction) -> DiscoveryPlan:
+def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending) -> DiscoveryPlan:
     discovery, unit = asked.discovery, asked.scope.table.unit
     whole = sum(asked.shares.values(), discovery.weight)
     if name == "optimal":
         share = discovery.weight / whole
-        rest = replace(spent, amount=spent.amount * (1 - share))
+        rest = spent.part(1 - share)
         basis, noises = asked.noised(rest, asked.shares)
-        part = allocation.pure_epsilon(replace(spent, amount=spent.amount * share))
+        part = spent.part(share).pure_epsilon
     else:
         shares = asked.shares | {CountUnits(): asked.shares.get(CountUnits(), Fraction(0)) + discovery.weight}
         share = shares[CountUnits()] / whole
         rest = spent
         basis, noises = asked.noised(rest, shares)
-        part = _price(noises[basis.drawn.index(CountUnits())])
+        part = noises[basis.drawn.index(CountUnits())].amount
     rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
-    answers = asked.answers(rest, basis, noises, delta)
-    return DiscoveryPlan(answers, rule, share, spent, delta + discovery.delta)
+    answers = asked.answers(rest, basis, noises)
+    return DiscoveryPlan(
+        dataset=answers.dataset,
+        unit=unit,
+        spending=spent,
+        slice=answers.slice,
+        pushdown=answers.pushdown,
+        caps=answers.caps,
+        answers=answers,
+        rule=rule,
+        share=share,
+    )
 
 
 def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> Output:
@@ -375,10 +347,6 @@ def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confiden
         if value is not None
     )
     return replace(output, margins=margins, parts=())
-
-
-def _price(noise: budget_shares.Noise) -> Fraction:
-    return noise.epsilon if isinstance(noise, Laplace) else noise.rho
 
 
 def _rule(

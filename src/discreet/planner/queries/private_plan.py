@@ -1,101 +1,162 @@
-"""What every kind of question has in common once it was analyzed: a price, a promise in words, a table to be made.
+"""The base of private plans: the event, its privacy cost, the published delta and the guarantee, in one place.
 
-A kind of question whose answer is a table is a `TablePlan`. The session knows nothing else about it: it charges the
-event, hands over the exact integers, and stores and reads back what the plan makes of them.
+A plan whose answer is a table is a `TablePlan`. The session knows nothing else about it: it charges the event, hands
+over the exact integers, and stores and reads back what the plan makes of them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
-from discreet.accounting.filters import Cost
+from discreet.accounting.filters import Cost, cost
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.catalog.time_slice import Slice
-from discreet.events import Event
-from discreet.plan.physical import Pushdown
+from discreet.events import ComposedEvent, Event, own_delta
+from discreet.mechanisms import AdditiveNoise
+from discreet.plan.fingerprint import canonical
+from discreet.plan.physical import CountRows, Pushdown
 from discreet.planner.budget.allocation import Spending
+from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.guarantee import Guarantee
 from discreet.release.release import Key, Measured, Output, Release
+from discreet.release.values.columns import measured
 
 Labels = tuple[tuple[str, ...] | None, ...]
 
 
-class Priced(Protocol):
-    """What is asked of one dataset, for a price."""
+@dataclass(frozen=True, kw_only=True)
+class PrivatePlan(ABC):
+    """Everything that is public about a question before it is answered, whatever its kind.
+
+    Attributes:
+        dataset: The dataset that is charged.
+        unit: The privacy unit.
+        spending: What was asked for, and the epsilon of the guarantee.
+        slice: The part of a table that the guarantee is for, or None for the whole table.
+    """
+
+    dataset: str
+    unit: Unit
+    spending: Spending
+    slice: Slice | None = None
 
     @property
-    def dataset(self) -> str:
-        """The dataset that is charged."""
+    @abstractmethod
+    def event(self) -> Event:
+        """What an answer does, for the accountants."""
 
     @property
-    def unit(self) -> Unit:
-        """Whom the promise protects."""
-
-    @property
-    def spending(self) -> Spending:
-        """What was asked for, in the terms of the promise."""
+    def cost(self) -> Cost:
+        """The privacy cost under both filters."""
+        return cost(self.event)
 
     @property
     def delta(self) -> Fraction:
-        """The delta that its epsilon stands beside."""
+        """The published delta: that of the conversion from rho, and those that parts of the event have of their own."""
+        return self.spending.delta + own_delta(self.event)
 
-    @property
-    def slice(self) -> Slice | None:
-        """The part of a table that the promise is for, or None for a whole one."""
+    def guarantee(self, span: str, version: int, *, rest: str = "") -> str:
+        """What an answer reveals, in words: `span` says of what, such as 'this release from'."""
+        part = "" if self.slice is None else f", {self.slice.statement(self.unit)}"
+        text = f"{span} {self.dataset!r}, version {version}{part}{self._other_datasets()}{rest}"
+        return str(Guarantee(self.spending.epsilon, self.delta, self.unit, text))
+
+    def _other_datasets(self) -> str:
+        """The other protected tables that an answer rests on; the guarantee of each covers it."""
+        questions = [part.pushdown for part in getattr(self, "parts", (self,)) if hasattr(part, "pushdown")]
+        read = dict.fromkeys(each for question in questions for each in question.scan.datasets)
+        others = [(name, version) for name, version in read if name != self.dataset]
+        return "".join(f", and {name!r}, version {version}" for name, version in others)
 
 
-class TablePlan(Priced, Protocol):
+@dataclass(frozen=True, kw_only=True)
+class TablePlan(PrivatePlan):
     """A question whose answer is a table: keys, then outputs with their margins.
 
     `noisy` is whatever `randomize` makes of an engine's integers; only the plan itself reads it.
     """
 
-    @property
-    def pushdown(self) -> Pushdown:
-        """What the engine is asked."""
-
-    @property
-    def event(self) -> Event:
-        """What a release does, for the accountants."""
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-
-    @property
-    def caps(self) -> Caps:
-        """What one unit may contribute."""
+    pushdown: Pushdown
+    caps: Caps
 
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
+        return self.spending.noise.name
 
     @property
+    @abstractmethod
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
 
+    @abstractmethod
     def randomize(self, exact: Any) -> Any:
         """The exact integers with fresh noise."""
 
+    @abstractmethod
     def combined(self, exact: Any) -> Any:
         """The same without noise, for tests."""
 
+    @abstractmethod
     def keys(self, noisy: Any) -> tuple[Key, ...]:
         """The grouping columns with their keys."""
 
+    @abstractmethod
     def measured(self, noisy: Any) -> tuple[Measured, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
 
+    @abstractmethod
     def outputs(self, noisy: Any, confidence: Fraction) -> tuple[Output, ...]:
         """Values and margins, from what is noisy alone."""
 
     def stored(self, release: Release) -> Any:
         """What is noisy, as a stored release holds it."""
+        return [measured.steps for measured in release.measured]
 
+    @abstractmethod
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadPlan(TablePlan):
+    """Counts of bins that a strategy measures: each part of the strategy has noise of its own."""
+
+    name: str
+    sensitivities: tuple[Sensitivity, ...]
+    noises: tuple[AdditiveNoise, ...]
+
+    @property
+    def event(self) -> Event:
+        """The noise of every part."""
+        return ComposedEvent(tuple(noise.event() for noise in self.noises))
+
+    def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The integers of each part, with fresh noise."""
+        pairs = zip(self.noises, self.combined(exact), strict=True)
+        return [list(map(int, noise.release(column))) for noise, column in pairs]
+
+    def measured(self, noisy: Sequence[Sequence[int]]) -> tuple[Measured, ...]:
+        """The raw noisy integers of each part."""
+        parts = zip(self.noises, self.sensitivities, noisy, self.places, strict=True)
+        measure = canonical(CountRows())
+        return tuple(
+            measured(measure, noise, moved, column, Fraction(1), places) for noise, moved, column, places in parts
+        )
+
+    @property
+    @abstractmethod
+    def places(self) -> tuple[str, ...]:
+        """What the integers of each part stand for."""
+
+    @property
+    def squares(self) -> list[float]:
+        """Squared widths of the noises: in proportion to the variances, and what margins are proved with."""
+        return [noise.width**2 for noise in self.noises]
 
 
 class PublicKeys:
@@ -112,25 +173,6 @@ class PublicKeys:
             _key(name, column.type, [row[i] for row in rows], self.labels[i] if self.labels else None)
             for i, (name, column) in enumerate(zip(self.group_columns, columns, strict=False))
         )
-
-    def stored(self, release: Release) -> list[Sequence[int]]:
-        """The noisy integers, as a stored release holds them."""
-        return [measured.steps for measured in release.measured]
-
-
-def guarantee(asked: Priced, span: str, version: int, *, rest: str = "") -> str:
-    """What an answer reveals, in words: `span` says of what, such as 'this release from'."""
-    part = "" if asked.slice is None else f", {asked.slice.statement(asked.unit)}"
-    said = f"{span} {asked.dataset!r}, version {version}{part}{_beside(asked)}{rest}"
-    return str(Guarantee(asked.spending.epsilon, asked.delta, asked.unit, said))
-
-
-def _beside(asked: Priced) -> str:
-    """The other protected tables that an answer rests on; the promise of each covers it."""
-    questions = [part.pushdown for part in getattr(asked, "parts", (asked,)) if hasattr(part, "pushdown")]
-    read = dict.fromkeys(each for question in questions for each in question.scan.datasets)
-    others = [(name, version) for name, version in read if name != asked.dataset]
-    return "".join(f", and {name!r}, version {version}" for name, version in others)
 
 
 def _key(name: str, kind: ColumnType, values: list[Any], labels: tuple[str, ...] | None) -> Key:

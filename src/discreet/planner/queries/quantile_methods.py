@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Neighbours
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisected
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Read, SumSteps
-from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import Measured
+from discreet.release.values.columns import measured
 from discreet.workloads.tree import Tree
 
 BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 32)
@@ -134,8 +135,7 @@ class ByTree:
     @property
     def name(self) -> str:
         """The mechanism, in words."""
-        kind = "discrete Laplace" if isinstance(self.noise.levels[0], Laplace) else "discrete Gaussian"
-        return f"{kind} noise on a tree of {self.tree.branching} branches"
+        return f"{self._noise(0).name} noise on a tree of {self.tree.branching} branches"
 
     @property
     def event(self) -> events.Event:
@@ -190,18 +190,16 @@ class ByTree:
         return [level for level, noise in enumerate(self.noise.levels) if noise is not None]
 
     def _level(self, level: int, nodes: Sequence[int]) -> Measured:
-        noise, moved = self.noise.levels[level], self.layout.level(self.tree.widths[level])
-        laplace = isinstance(noise, Laplace)
-        return Measured(
-            measure=canonical(("rows", self.tree.widths[level], self.tree.branching)),
-            mechanism="discrete Laplace" if laplace else "discrete Gaussian",
-            scale=noise.scale if isinstance(noise, Laplace) else noise.sigma,  # type: ignore[union-attr]
-            l1=moved.l1,
-            l2_squared=moved.l2_squared,
-            grid=Fraction(1),
-            steps=tuple(nodes),
-            places=f"nodes of level {level}, {self.tree.widths[level]:,} for each group",
-        )
+        width = self.tree.widths[level]
+        measure = canonical(("rows", width, self.tree.branching))
+        places = f"nodes of level {level}, {width:,} for each group"
+        return measured(measure, self._noise(level), self.layout.level(width), nodes, Fraction(1), places)
+
+    def _noise(self, level: int) -> AdditiveNoise:
+        """The noise of a level that is measured, as the leaves are."""
+        noise = self.noise.levels[level]
+        assert noise is not None  # noqa: S101 - the caller chose a measured level
+        return noise
 
     def _variances(self, place: int) -> Vector:
         return _contrasts(self.tree, self.noise.variances, self.probabilities[place], self.tree.leaves)
@@ -216,16 +214,16 @@ def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, 
     made = []
     for share, weight in shares:
         moved, amount = layout.scored(share), spent.amount * weight / whole
-        price = {"epsilon": amount} if spent.mechanism == "laplace" else {"rho": amount}
+        price = {spent.noise.cost: amount}
         made.append(RankSelection(probability=share, l1=moved.l1, l2_squared=moved.l2_squared, **price))
     return ByChoice(layout, tuple(made))
 
 
 def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]) -> ByTree:
     """The tree with the least expected error at the price of the spending."""
-    tree, shares = _best(layout, spent.mechanism, probabilities)
+    tree, shares = _best(layout, spent.noise, probabilities)
     levels = [
-        _noise(spent.mechanism, spent.amount * share, layout.level(width)) if share else None
+        spent.noise.calibrated(layout.level(width), spent.amount * share) if share else None
         for width, share in zip(tree.widths, shares, strict=True)
     ]
     return ByTree(layout, tree, NoisyTree(tuple(levels)), probabilities)
@@ -233,7 +231,7 @@ def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]
 
 @lru_cache(maxsize=256)
 def _best(
-    layout: Layout, kind: MechanismName, probabilities: tuple[Fraction, ...]
+    layout: Layout, kind: type[AdditiveNoise], probabilities: tuple[Fraction, ...]
 ) -> tuple[Tree, tuple[Fraction, ...]]:
     """The branching and the shares of the levels whose estimates vary least; they do not depend on the price."""
     found = []
@@ -247,12 +245,12 @@ def _best(
     return tree, shares
 
 
-def _shares(tree: Tree, layout: Layout, kind: MechanismName) -> tuple[Fraction, ...]:
+def _shares(tree: Tree, layout: Layout, kind: type[AdditiveNoise]) -> tuple[Fraction, ...]:
     """What each level gets: by Lagrange, the cube root (of a rho, the square root) of what its noise is worth."""
     inner = _sampled(tree.leaves, _BOUNDARIES)
     lo, hi = np.concatenate([0 * inner, inner]), np.concatenate([inner, 0 * inner + tree.leaves])
     shares = np.full(len(tree.widths), 1 / len(tree.widths))
-    power = 2 if kind == "laplace" else 1
+    power = kind.power
     for _ in range(_ROUNDS):
         variances = _unit_variances(tree, layout, kind, shares.tolist())
         worth = tree.slopes(lo, hi, variances) * np.array(variances) * shares**power
@@ -262,12 +260,12 @@ def _shares(tree: Tree, layout: Layout, kind: MechanismName) -> tuple[Fraction, 
     return tuple(Fraction(part, sum(parts)) for part in parts)
 
 
-def _unit_variances(tree: Tree, layout: Layout, kind: MechanismName, shares: Sequence[float]) -> tuple[float, ...]:
+def _unit_variances(
+    tree: Tree, layout: Layout, kind: type[AdditiveNoise], shares: Sequence[float]
+) -> tuple[float, ...]:
     """The variance of each level's noise at the price of one."""
-    moved = [layout.level(width) for width in tree.widths]
-    if kind == "laplace":
-        return tuple(2 * (m.l1 / share) ** 2 if share else math.inf for m, share in zip(moved, shares, strict=True))
-    return tuple(m.l2_squared / (2 * share) if share else math.inf for m, share in zip(moved, shares, strict=True))
+    units = [float(kind.unit_variance(layout.level(width))) for width in tree.widths]
+    return tuple(unit / share**kind.power if share else math.inf for unit, share in zip(units, shares, strict=True))
 
 
 def _contrasts(tree: Tree, variances: Sequence[float], share: Fraction, most: int) -> Vector:
@@ -301,9 +299,3 @@ def _beyond(deviation: float, room: float) -> float:
     far = room / deviation
     density = math.exp(-(far**2) / 2) / math.sqrt(2 * math.pi)
     return 2 * max(0.0, deviation * density - room * math.erfc(far / math.sqrt(2)) / 2)
-
-
-def _noise(kind: MechanismName, amount: Fraction, moved: Sensitivity) -> Laplace | Gaussian:
-    if kind == "laplace":
-        return Laplace(sensitivity=moved.l1, epsilon=amount)
-    return Gaussian(squared_sensitivity=moved.l2_squared, rho=amount, dimension=moved.l0)

@@ -12,17 +12,15 @@ from fractions import Fraction
 from typing import TypeGuard
 
 from discreet import events
-from discreet.accounting.filters import Budget, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import UnsupportedError
 from discreet.exact import Number, shown
 from discreet.plan import logical, physical
-from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
 from discreet.planner.queries import quantile_methods
+from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
@@ -52,33 +50,21 @@ class Sought:
         return "median" if self.probability == MEDIAN else f"quantile {shown(self.probability)}"
 
 
-@dataclass(frozen=True)
-class RankPlan:
+@dataclass(frozen=True, kw_only=True)
+class RankPlan(TablePlan):
     """Everything about quantiles of groups that is public: what is read, how they are found, what it costs."""
 
-    dataset: str
-    unit: Unit
-    caps: Caps
-    pushdown: Pushdown
     group_columns: tuple[str, ...]
     sought: tuple[Sought, ...]
     low: int
     grid: Fraction
     way: quantile_methods.Way
     why: str
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
         """What a release does, for the accountants."""
         return self.way.event
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
 
     @property
     def groups(self) -> int:
@@ -180,6 +166,7 @@ def analyze_quantiles(
     layout = quantile_methods.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
     public = _with_steps(query.grouping, scope, layout.steps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds(spendings, "quantiles")
     spent, way, why = _chosen(spendings, layout, sought, _rows(query, bare, groups))
     return RankPlan(
         dataset=scope.name,
@@ -193,7 +180,6 @@ def analyze_quantiles(
         way=way,
         why=why,
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 

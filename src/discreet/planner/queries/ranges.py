@@ -15,66 +15,42 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet import events
-from discreet.accounting.filters import Budget, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.exact import Number
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical, physical
-from discreet.plan.fingerprint import canonical
-from discreet.plan.physical import CountRows, Pushdown
+from discreet.plan.physical import CountRows
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.queries.private_plan import WorkloadPlan
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Measured, Output, Release
-from discreet.workloads.ranges import Levels, Power, Ranges, Strategy, best
-from discreet.workloads.tails import gaussian_margin, laplace_margin
+from discreet.release.release import Key, Output
+from discreet.workloads.ranges import Levels, Ranges, Strategy, best
 
-Noise = Laplace | Gaussian
 Noisy = Sequence[Sequence[int]]
 _AT_ONCE = 4_000_000
 
 
-@dataclass(frozen=True)
-class RangePlan:
+@dataclass(frozen=True, kw_only=True)
+class RangePlan(WorkloadPlan):
     """Everything about ranges that is public: bins, strategy, noise, price, and how wrong each will be."""
 
-    dataset: str
-    unit: Unit
-    caps: Caps
-    pushdown: Pushdown
     column: str
-    name: str
     shown: tuple[str, ...]
     workload: Ranges
     strategy: Strategy
-    sensitivities: tuple[Sensitivity, ...]
-    noises: tuple[Noise, ...]
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
-
-    @property
-    def event(self) -> events.Event:
-        """What a release does, for the accountants."""
-        return events.ComposedEvent(tuple(noise.event() for noise in self.noises))
-
-    @property
-    def cost(self) -> Cost:
-        """The price under both filters."""
-        return cost(self.event)
 
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
-        return f"discrete {self.spending.mechanism.capitalize()} on {told(self.strategy)}"
+        return f"{self.spending.noise.name} on {told(self.strategy)}"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -85,29 +61,18 @@ class RangePlan:
         """The integers that get noise, from the counts of the bins."""
         return self.strategy.exact(exact[0])
 
-    def randomize(self, exact: Noisy) -> list[list[int]]:
-        """The same with fresh noise on every integer."""
-        return [
-            list(map(int, noise.release(column)))
-            for noise, column in zip(self.noises, self.combined(exact), strict=True)
-        ]
-
     def keys(self, noisy: Any) -> tuple[Key, ...]:  # noqa: ARG002 - the ranges do not depend on it
         """The ranges, as text."""
         return (Key(self.column, ColumnType.TEXT, self.shown),)
 
-    def measured(self, noisy: Noisy) -> tuple[Measured, ...]:
-        """The raw noisy integers of each part of the strategy."""
-        parts = zip(self.noises, self.sensitivities, self.strategy.places, noisy, strict=True)
-        return tuple(noised(noise, moved, place, column) for noise, moved, place, column in parts)
-
-    def stored(self, release: Release) -> list[Sequence[int]]:
-        """The noisy integers, as a stored release holds them."""
-        return [measured.steps for measured in release.measured]
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What the integers of each part of the strategy stand for."""
+        return self.strategy.places
 
     def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[Output, ...]:
         """The ranges as whole numbers of rows, with their margins."""
-        bins = self.strategy.estimates(noisy, self._squares)
+        bins = self.strategy.estimates(noisy, self.squares)
         running = np.concatenate([[0.0], np.cumsum(bins)])
         lo, hi = self.workload.ends
         values = tuple(round(float(value)) for value in running[hi] - running[lo])
@@ -117,23 +82,16 @@ class RangePlan:
         """What each range is off by at most, with this probability; the count is whole, and so is what is shown."""
         outside = float(1 - confidence)
         squares, largest = self._spread
-        if self.spending.mechanism == "gaussian":
-            found = [gaussian_margin(float(square), outside) for square in squares]
-        else:
-            found = [laplace_margin(float(s), float(m), outside) for s, m in zip(squares, largest, strict=True)]
+        bound = self.spending.noise.sum_margin
+        found = [bound(float(s), float(m), outside) for s, m in zip(squares, largest, strict=True)]
         return tuple(math.floor(margin + 0.5) for margin in found)
 
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The widest margin of all ranges, and what is measured for them."""
-        errors = variance_of(self.spending) * self.strategy.error(self.workload, self._squares)
+        errors = _errors(self.noises, self.strategy, self.workload)
         noise = f"a root mean squared error of {math.sqrt(errors.mean()):,.4g} over {len(errors):,} ranges"
         widest = Fraction(max(self.margins(confidence)))
         return (ExplainedOutput(self.name, "count", noise, widest, "for the widest of the ranges"),)
-
-    @property
-    def _squares(self) -> list[float]:
-        """Squared scales: in proportion to the variances, and never zero."""
-        return [width(noise) ** 2 for noise in self.noises]
 
     @cached_property
     def _spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -145,8 +103,8 @@ class RangePlan:
         return np.concatenate(squares), np.concatenate(largest)
 
     def _spread_of(self, some: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        weights = self.strategy.weights(some.indicators(), self._squares)
-        sizes = [np.abs(part) * width(noise) for part, noise in zip(weights, self.noises, strict=True)]
+        weights = self.strategy.weights(some.indicators(), self.squares)
+        sizes = [np.abs(part) * noise.width for part, noise in zip(weights, self.noises, strict=True)]
         together = np.concatenate(sizes, axis=1)
         return np.square(together).sum(axis=1), together.max(axis=1)
 
@@ -178,6 +136,7 @@ def analyze_ranges(
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
     contribution_bounds.require_bounded(f"ranges {output.name!r}", unit, caps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    allocation.require_sum_bounds(spendings, "ranges")
     spent, strategy = narrowest(spendings, workload, unit)
     moved = sensitivities(strategy, caps, unit)
     return RangePlan(
@@ -193,7 +152,6 @@ def analyze_ranges(
         sensitivities=moved,
         noises=allocation.mechanisms(spent, strategy.shares, moved),
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 
@@ -216,41 +174,22 @@ def narrowest(spendings: Sequence[Spending], workload: Ranges, unit: Unit) -> tu
 
 
 def _priced(spent: Spending, workload: Ranges, unit: Unit) -> tuple[Spending, Strategy, NDArray[np.float64]]:
-    power: Power = 2 if spent.mechanism == "laplace" else 1
-    strategy = best(workload, power, unit.neighbours)
+    strategy = best(workload, spent.noise.power, unit.neighbours)
     moved = strategy.moved(1, unit.neighbours)
     noises = allocation.mechanisms(spent, strategy.shares, [Sensitivity(*each) for each in moved])
-    return spent, strategy, variance_of(spent) * strategy.error(workload, [width(noise) ** 2 for noise in noises])
+    return spent, strategy, _errors(noises, strategy, workload)
+
+
+def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: Ranges) -> NDArray[np.float64]:
+    """The variance of each range, or a little more than it."""
+    errors: NDArray[np.float64] = strategy.error(workload, [noise.width**2 for noise in noises])
+    return errors * noises[0].variance_bound / noises[0].width ** 2
 
 
 def sensitivities(strategy: Strategy, caps: Caps, unit: Unit) -> tuple[Sensitivity, ...]:
     """How far one unit moves each part of a strategy over bins, under caps on all of its rows."""
     rows = contribution_bounds.spread(caps, 1).l1
     return tuple(Sensitivity(*each) for each in strategy.moved(rows, unit.neighbours))
-
-
-def noised(noise: Noise, moved: Sensitivity, places: str, column: Sequence[int]) -> Measured:
-    """Noisy integers that stand for what `places` says, with the noise that is on them."""
-    return Measured(
-        measure=canonical(CountRows()),
-        mechanism="discrete Laplace" if isinstance(noise, Laplace) else "discrete Gaussian",
-        scale=width(noise),
-        l1=moved.l1,
-        l2_squared=moved.l2_squared,
-        grid=Fraction(1),
-        steps=tuple(column),
-        places=places,
-    )
-
-
-def width(noise: Noise) -> float:
-    """The scale of Laplace noise, or the sigma of Gaussian noise."""
-    return noise.scale if isinstance(noise, Laplace) else noise.sigma
-
-
-def variance_of(spent: Spending) -> int:
-    """The variance of noise over its squared scale, or a little more than it."""
-    return 2 if spent.mechanism == "laplace" else 1
 
 
 def told(strategy: Strategy) -> str:

@@ -13,15 +13,14 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import ParameterError
-from discreet.exact import Number, rational, shown, sqrt_down, whole
+from discreet.exact import Number, rational, shown, whole
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
 from discreet.plan import logical
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import CountRows, Keys, Pushdown, Term
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
@@ -39,12 +38,10 @@ class Drawn(NamedTuple):
     made: str
 
 
-@dataclass(frozen=True)
-class SampledPlan:
+@dataclass(frozen=True, kw_only=True)
+class SampledPlan(PrivatePlan):
     """Everything about a sample-and-aggregate release that is public before it runs."""
 
-    dataset: str
-    unit: Unit
     pushdown: Pushdown
     columns: Mapping[str, Term]
     chunks: int
@@ -53,9 +50,6 @@ class SampledPlan:
     default: Fraction
     mechanism: Mechanism
     made: str
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -105,8 +99,8 @@ def analyze_sample(
     seen = {name: scope.term(logical.Column(name)) for name in _named(columns)}
     unit, number = scope.table.unit, whole(chunks, "chunks", least=2)
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
-    if aggregate == "median" and spent.mechanism == "gaussian":
-        pure = sqrt_down(8 * spent.amount)
+    if aggregate == "median":
+        pure = spent.selection_epsilon()
     mechanism = _mechanism(aggregate, bounds, number, pure, grid, unit)
     low, high = mechanism.steps.bounds
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
@@ -124,7 +118,6 @@ def analyze_sample(
         mechanism=mechanism,
         made=f"the {aggregate} of {number:,} chunks, each in a process of its own{_ranks(mechanism)}",
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 

@@ -16,14 +16,14 @@ from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours, Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import KeysError, ParameterError, UnsupportedError
-from discreet.exact import Number, sqrt_down, whole
+from discreet.exact import Number, whole
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.plan import logical, physical
 from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
@@ -37,21 +37,16 @@ SCORE = "score"
 Mechanism = Exponential | PermuteAndFlip | TopK
 
 
-@dataclass(frozen=True)
-class SelectionPlan:
+@dataclass(frozen=True, kw_only=True)
+class SelectionPlan(PrivatePlan):
     """Everything about a selection that is public: what is read, how it is scored, what it costs."""
 
-    dataset: str
-    unit: Unit
     pushdown: Pushdown
     contest: logical.Contest
     factors: tuple[int, ...] | int
     target: int | None
     denominator: int
     mechanism: Mechanism
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -126,7 +121,6 @@ def analyze_contest(
         denominator=denominator,
         mechanism=mechanism,
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=scope.table.part,
     )
 
@@ -199,13 +193,10 @@ def _priced(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) 
 
 
 def _mechanism(spent: Spending, moved: int, one_way: bool, top: int) -> Mechanism:
-    is_pure = spent.mechanism == "laplace"
     if top > 1:
-        epsilon = spent.amount if is_pure else top * sqrt_down(8 * spent.amount / top)
-        return TopK(k=top, sensitivity=moved, epsilon=epsilon, monotone=one_way)
-    if is_pure:
-        return PermuteAndFlip(sensitivity=moved, epsilon=spent.amount, monotone=one_way)
-    return Exponential(sensitivity=moved, epsilon=sqrt_down(8 * spent.amount), monotone=one_way)
+        return TopK(k=top, sensitivity=moved, epsilon=spent.selection_epsilon(top), monotone=one_way)
+    kind = PermuteAndFlip if spent.is_pure else Exponential
+    return kind(sensitivity=moved, epsilon=spent.selection_epsilon(), monotone=one_way)
 
 
 def _refuse_none_or_too_many(contest: logical.Contest, top: int) -> None:

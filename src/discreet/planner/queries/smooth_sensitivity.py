@@ -13,8 +13,6 @@ from typing import Literal
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Unit
-from discreet.catalog.time_slice import Slice
 from discreet.errors import UnsupportedError
 from discreet.exact import Number, positive, shown
 from discreet.mechanisms.smooth import (
@@ -30,6 +28,7 @@ from discreet.plan import logical, physical
 from discreet.plan.physical import Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.grid_steps import STEP, few_steps
@@ -90,21 +89,16 @@ class Reading:
         return kind(steps, step=self.grid, max_rows=self.max_rows, neighbours=self.neighbours)
 
 
-@dataclass(frozen=True)
-class SmoothPlan:
+@dataclass(frozen=True, kw_only=True)
+class SmoothPlan(PrivatePlan):
     """Everything about such a number that is public before it is drawn; a proposed bound has no `noise` to choose."""
 
-    dataset: str
-    unit: Unit
     pushdown: Pushdown
     name: str
     reading: Reading
     mechanism: Smooth | ProposeTestRelease
     noise: NoiseName | None
     made: str
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -154,7 +148,7 @@ def analyze_fitted(
         mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
         made = f"Laplace noise on the scale of a proposed bound of {shown(positive(bound, 'bound'))}, after a test"
     else:
-        name = noise or ("laplace_log_normal" if spent.mechanism == "gaussian" else "pareto")
+        name = noise or ("pareto" if spent.is_pure else "laplace_log_normal")
         if name == "laplace_log_normal":
             spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=None)
         share = SHARE_OF_A_MEAN if isinstance(measure, logical.Mean) else None
@@ -173,7 +167,6 @@ def analyze_fitted(
         noise=name,
         made=made,
         spending=spent,
-        delta=(budget.conversion_delta if spent.mechanism == "gaussian" else 0) + events.own_delta(mechanism.event()),
         slice=scope.table.part,
     )
 
@@ -183,12 +176,8 @@ def _smooth(
 ) -> Smooth:
     """The noise of that name at the price of the spending."""
     if name == "laplace_log_normal":
-        return Smooth(noise=name, rho=_rho(spent), delta=delta, share=share, grid=grid)
+        return Smooth(noise=name, rho=spent.rho, delta=delta, share=share, grid=grid)
     return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
-
-
-def _rho(spent: Spending) -> Fraction:
-    return spent.amount if spent.mechanism == "gaussian" else spent.amount**2 / 2
 
 
 def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:

@@ -11,8 +11,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Neighbours, Unit
-from discreet.catalog.time_slice import Slice
+from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
 from discreet.mechanisms.threshold import AboveThreshold
@@ -20,7 +19,7 @@ from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown, leaves
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
@@ -32,17 +31,12 @@ from discreet.planner.sensitivity.sensitivity import sensitivity
 Words = dict[str, Number | bool]
 
 
-@dataclass(frozen=True)
-class WatchPlan:
+@dataclass(frozen=True, kw_only=True)
+class WatchPlan(PrivatePlan):
     """Everything about a watch that is public before it opens."""
 
-    dataset: str
     version: int
-    unit: Unit
     mechanism: AboveThreshold
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -99,7 +93,6 @@ def analyze_watch(
         unit=table.unit,
         mechanism=AboveThreshold(epsilon=pure, **words),  # type: ignore[arg-type]
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         slice=table.part,
     )
 

@@ -4,6 +4,7 @@ private = analyze(plan, catalog, budget, epsilon=...)
 """
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.accounting.filters import Budget
@@ -11,11 +12,12 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import ParameterError
 from discreet.exact import Number
+from discreet.mechanisms import Staircase
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.aggregate import Noised, PrivatePlan
+from discreet.planner.queries.aggregate import AggregatePlan, Noised
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
@@ -25,8 +27,10 @@ from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import MARGIN
 
 LONGEST_NAME = 200
+CONFIDENCE = Fraction(19, 20)
+"""The confidence at which margins of two kinds of noise are compared."""
 
-__all__ = ["MechanismName", "PrivatePlan", "Sensitivity", "analyze", "sensitivity"]
+__all__ = ["AggregatePlan", "MechanismName", "Sensitivity", "analyze", "sensitivity"]
 
 
 def analyze(
@@ -37,7 +41,7 @@ def analyze(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
-) -> PrivatePlan:
+) -> AggregatePlan:
     """Resolve, bound and calibrate a query, or refuse it; nothing here depends on the data."""
     refuse_ambiguous_names(query)
     scope = bind(query.source, catalog)
@@ -53,7 +57,7 @@ def analyze(
     errors = [error for made in recipes for error in made.errors]
     spent, basis, noises = budget_shares.narrowest(spendings, bases, shares, errors)
     question = pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), basis.asked)
-    return PrivatePlan(
+    plan = AggregatePlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
@@ -63,11 +67,31 @@ def analyze(
         noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
         readings=basis.readings,
         spending=spent,
-        delta=budget.conversion_delta if spent.mechanism == "gaussian" else Fraction(0),
         declared_rows=scope.table.rows,
         slice=scope.table.part,
         labels=query.grouping.labels,
     )
+    return plan if mechanism is not None else _narrower(plan)
+
+
+def _narrower(plan: AggregatePlan) -> AggregatePlan:
+    """The plan with staircase noise of the same cost, where no margin is larger and one is worth the change."""
+    may_gain = any(each.sensitivity.linf > 1 and each.mechanism.amount > each.sensitivity.l0 for each in plan.noised)
+    if not plan.spending.is_pure or not may_gain:
+        return plan
+    reason = f"{plan.spending.reason}, and this noise has the narrowest confidence intervals at that cost"
+    noised = tuple(
+        replace(each, mechanism=Staircase.calibrated(each.sensitivity, each.mechanism.amount)) for each in plan.noised
+    )
+    spent = replace(plan.spending, noise=Staircase, reason=reason)
+    other = replace(plan, noised=noised, spending=spent, replaces=plan)
+    pairs = [
+        (there.margin(CONFIDENCE), here.margin(CONFIDENCE))
+        for made in plan.recipes
+        for there, here in zip(other.read(made), plan.read(made), strict=True)
+    ]
+    is_worth_it = any(there <= budget_shares.WORTHWHILE * here for there, here in pairs if here)
+    return other if is_worth_it and all(there <= here for there, here in pairs) else plan
 
 
 def refuse_ambiguous_names(query: logical.Aggregate) -> None:

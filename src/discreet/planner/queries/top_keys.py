@@ -11,17 +11,16 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Value
-from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.catalog.time_slice import Slice
+from discreet.catalog.privacy_unit import Caps
 from discreet.errors import UnsupportedError
-from discreet.exact import Number, sqrt_down, whole
+from discreet.exact import Number, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows, CountUnits, Found, Pushdown
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.partition_selection import MANY, refuse_unreserved
+from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import pushed
@@ -29,19 +28,14 @@ from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
 
 
-@dataclass(frozen=True)
-class TopKeysPlan:
+@dataclass(frozen=True, kw_only=True)
+class TopKeysPlan(PrivatePlan):
     """Everything about the choice of such keys that is public."""
 
-    dataset: str
-    unit: Unit
     pushdown: Pushdown
     by: str
     at_least: int
     mechanism: TopKeys
-    spending: Spending
-    delta: Fraction
-    slice: Slice | None = None
 
     @property
     def event(self) -> events.Event:
@@ -89,7 +83,7 @@ def analyze_top_keys(
     grouping = logical.Grouping((contest.by,), (None,), None, None, contest.max_rows_per_group, discovery=discovery)
     scope, found = keys.opened(grouping, scope)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
-    spent, price = max(((each, _epsilon(each, whole(top, "top"))) for each in spendings), key=lambda pair: pair[1])
+    spent = max(spendings, key=lambda each: each.selection_epsilon(whole(top, "top")))
     measures = tuple(dict.fromkeys((measure, CountUnits())))
     return TopKeysPlan(
         dataset=scope.name,
@@ -99,21 +93,15 @@ def analyze_top_keys(
         at_least=discovery.at_least,
         mechanism=TopKeys(
             k=top,
-            epsilon=price,
+            epsilon=spent.selection_epsilon(top),
             delta=discovery.delta,
             sensitivity=sensitivity(measure, caps, MANY, unit.neighbours).linf,
             groups=_groups(caps),
             neighbours=str(unit.neighbours),  # type: ignore[arg-type]
         ),
         spending=spent,
-        delta=discovery.delta + (budget.conversion_delta if spent.mechanism == "gaussian" else 0),
         slice=scope.table.part,
     )
-
-
-def _epsilon(spent: Spending, top: int) -> Fraction:
-    """The epsilon of all choices: under a rho, each is of bounded range, whose rho is an eighth of its square."""
-    return spent.amount if spent.mechanism == "laplace" else top * sqrt_down(8 * spent.amount / top)
 
 
 def _groups(caps: Caps) -> int:

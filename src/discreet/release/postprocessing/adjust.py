@@ -13,11 +13,11 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import double_up
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.quantities import Linear, margin_of, summed
 from discreet.release.values.columns import Figure, Output
-from discreet.release.values.error_bounds import Noise
 
-Crowd = tuple[Fraction, Noise]
+Crowd = tuple[Fraction, AdditiveNoise]
 
 MOST_SHARING = 400
 _SURELY = 1 - Fraction(1, 10**6)

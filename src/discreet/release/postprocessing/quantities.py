@@ -29,8 +29,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import allowed_tail
-from discreet.release.values.error_bounds import Noise, crowded
+from discreet.release.values.error_bounds import crowded
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Atom:
     measure: int
     place: int
     steps: int = field(compare=False)
-    noise: Noise = field(compare=False)
+    noise: AdditiveNoise = field(compare=False)
 
 
 class Interval(NamedTuple):
@@ -80,7 +81,7 @@ class Linear:
         return margin_of(self.crowds, confidence)
 
     @property
-    def crowds(self) -> Counter[tuple[Fraction, Noise]]:
+    def crowds(self) -> Counter[tuple[Fraction, AdditiveNoise]]:
         """How many noises count that many times each."""
         return Counter((abs(factor), atom.noise) for atom, factor in self.factors.items())
 
@@ -176,7 +177,7 @@ def at_once(count: int, confidence: Fraction) -> Fraction:
     return 1 - allowed_tail(count, confidence)
 
 
-def margin_of(crowds: Mapping[tuple[Fraction, Noise], int], confidence: Fraction) -> Fraction:
+def margin_of(crowds: Mapping[tuple[Fraction, AdditiveNoise], int], confidence: Fraction) -> Fraction:
     """What so many independent noises, each counted that many times, stay within together."""
     shared = math.lcm(*(times.denominator for times, _ in crowds))
     sizes = {(int(times * shared), noise): size for (times, noise), size in crowds.items()}

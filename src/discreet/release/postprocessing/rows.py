@@ -9,10 +9,9 @@ from typing import Any
 
 from discreet.catalog.catalog import Value
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.quantities import Atom, Linear, Quotient
 from discreet.release.values.columns import Factors, Key, Measured, Output
-from discreet.release.values.error_bounds import Noise
 
 NOTHING_FOUND = "automatic bounds found nothing, so there is no number"
 BOUNDS_INSTEAD = "bounds=(low, high) from public knowledge, or a larger epsilon"
@@ -26,7 +25,7 @@ class Source:
 
     name: str
     measured: tuple[Measured, ...]
-    noises: tuple[Noise | None, ...]
+    noises: tuple[AdditiveNoise | None, ...]
 
     def linear(self, factors: Factors, rows: Sequence[int]) -> Linear:
         """The sum over rows of so many times the steps of each measured column."""
@@ -50,16 +49,9 @@ def source_of(receipt: Mapping[str, Any], keys: tuple[Key, ...], measured: tuple
     return Source(name, measured, tuple(noise_of(one) for one in measured))
 
 
-def noise_of(measured: Measured) -> Noise | None:
+def noise_of(measured: Measured) -> AdditiveNoise | None:
     """The noise on measured integers that stand one in each row; None where they have another kind of noise."""
-    if measured.places:
-        return None
-    match measured.mechanism:
-        case "discrete Laplace":
-            return Laplace.with_scale(scale=measured.scale, sensitivity=measured.l1)
-        case "discrete Gaussian":
-            return Gaussian.with_sigma(sigma=measured.scale, squared_sensitivity=measured.l2_squared)
-    return None
+    return None if measured.places else measured.noise
 
 
 def total_of(output: Output, source: Source, rows: Sequence[int]) -> Linear:
@@ -214,6 +206,6 @@ def _why_not(output: Output) -> str:
 def _unknown_noise(mechanism: str) -> UnsupportedError:
     return UnsupportedError(
         f"a margin of noise from {mechanism!r}",
-        because="only sums of discrete Laplace and Gaussian noise have proved margins here",
+        because="only sums of additive noise have proved margins here",
         instead="outputs that are read off such noise, or a query of its own",
     )

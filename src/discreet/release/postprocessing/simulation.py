@@ -15,12 +15,9 @@ import numpy as np
 
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
 from discreet.exact import shown
-from discreet.mechanisms import Laplace
 from discreet.release.postprocessing.rows import noise_of
 from discreet.release.values import rendering
 from discreet.release.values.columns import Measured
-from discreet.release.values.error_bounds import Noise
-from discreet.samplers.discrete import discrete_gaussian, discrete_laplace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,19 +76,12 @@ def _again(measured: Measured, draws: int) -> list[list[int]]:
     if noise is None:
         raise UnsupportedError(
             f"noise of {measured.mechanism!r} drawn again",
-            because="only discrete Laplace and Gaussian noise, one draw in each row, is drawn here",
+            because="only additive noise, one draw in each row, is drawn here",
             instead="outputs that are read off such noise",
         )
-    drawn = _fresh(noise, size * draws)
+    drawn = noise.draw(size * draws)
     parts = (drawn[start : start + size] for start in range(0, size * draws, size))
     return [[step + y for step, y in zip(measured.steps, part, strict=True)] for part in parts]
-
-
-def _fresh(noise: Noise, count: int) -> list[int]:
-    """Noise alone, in steps: around zero nothing has to be checked or moved to a grid."""
-    if isinstance(noise, Laplace):
-        return discrete_laplace(noise.scale, count)
-    return discrete_gaussian(noise.sigma, count)
 
 
 def asked(function: Callable[[R], object]) -> Callable[[R], float]:

@@ -1,11 +1,14 @@
 """What a release is made of: keys, answers with their margins, and the noisy integers that they are read off."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType, Value
+from discreet.mechanisms import additive_noise
+from discreet.mechanisms.additive import AdditiveNoise, Norms
 
 Figure = int | float
 Answer = Figure | None
@@ -57,6 +60,7 @@ class Measured:
     """Noisy integers as they were drawn, in steps of a public grid, with the noise that is on them.
 
     There is one for each row of the release, unless `places` says what else they stand for, such as nodes of a tree.
+    `mechanism` is the published name of the noise, `scale` its width, `shape` further integers of its distribution.
     """
 
     measure: str
@@ -67,6 +71,30 @@ class Measured:
     grid: Fraction
     steps: tuple[int, ...]
     places: str = ""
+    shape: tuple[int, ...] = ()
+
+    @property
+    def noise(self) -> AdditiveNoise | None:
+        """The additive noise on these integers, or None where they were made in another way."""
+        kind = additive_noise(self.mechanism)
+        return None if kind is None else kind.published(self.scale, self.shape, self.l1, self.l2_squared)
+
+
+def measured(
+    measure: str, noise: AdditiveNoise, moved: Norms, steps: Sequence[int], grid: Fraction, places: str = ""
+) -> Measured:
+    """Integers that have additive noise, as a release publishes them."""
+    return Measured(
+        measure=measure,
+        mechanism=noise.name,
+        scale=noise.width,
+        l1=moved.l1,
+        l2_squared=moved.l2_squared,
+        grid=grid,
+        steps=tuple(steps),
+        places=places,
+        shape=noise.shape,
+    )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """How far several independent noises go together, each counted a whole number of times.
 
 Definition
-    S = sum of t_i Y_i over independent noises Y_i, discrete Laplace or discrete Gaussian, with public whole t_i. A
+    S = sum of t_i Y_i over independent additive noises Y_i with public whole t_i. A
     margin at confidence c is a public m with P[|S| <= m] >= c. Noises that are alike and count alike are a `Crowd`.
 
 Guarantee
@@ -34,10 +34,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.additive import AdditiveNoise
 
-Noise = Laplace | Gaussian
-Mixture = Sequence[tuple[int, Noise]]
+Mixture = Sequence[tuple[int, AdditiveNoise]]
 
 _CELLS = 2**12
 _LARGEST_CIRCLE = 2**20
@@ -54,7 +53,7 @@ class Crowd(NamedTuple):
 
     size: int
     times: int
-    noise: Noise
+    noise: AdditiveNoise
 
 
 def margin(mixture: Mixture, confidence: Fraction) -> int:
@@ -62,7 +61,7 @@ def margin(mixture: Mixture, confidence: Fraction) -> int:
     return crowded(Counter((abs(times), noise) for times, noise in mixture), confidence)
 
 
-def crowded(sizes: Mapping[tuple[int, Noise], int], confidence: Fraction) -> int:
+def crowded(sizes: Mapping[tuple[int, AdditiveNoise], int], confidence: Fraction) -> int:
     """The same, where so many noises count that many times each: sizes[times, noise] = how many."""
     crowds = tuple(Crowd(size, times, noise) for (times, noise), size in sizes.items() if times and size)
     shared = math.gcd(*(crowd.times for crowd in crowds))
@@ -73,7 +72,7 @@ def crowded(sizes: Mapping[tuple[int, Noise], int], confidence: Fraction) -> int
 
 
 @lru_cache(maxsize=4096)
-def _alone(noise: Noise, confidence: Fraction) -> int:
+def _alone(noise: AdditiveNoise, confidence: Fraction) -> int:
     return int(noise.margin(confidence))
 
 
@@ -126,36 +125,22 @@ def _moved(cell: int, count: int, outside: Fraction) -> Fraction:
 def _chernoff(crowds: tuple[Crowd, ...], outside: Fraction) -> int:
     """The least over s of (ln E[e^(sS)] + ln(2/outside)) / s: any s gives a margin."""
     wanted = math.log(2) + math.log(outside.denominator) - math.log(outside.numerator)
-    widest = max(crowd.times * _scale(crowd.noise) for crowd in crowds)
-    deviation = math.sqrt(math.fsum(c.size * (c.times * _scale(c.noise)) ** 2 for c in crowds))
+    widest = max(crowd.times * crowd.noise.width for crowd in crowds)
+    deviation = math.sqrt(math.fsum(c.size * (c.times * c.noise.width) ** 2 for c in crowds))
     places = np.geomspace(1e-3 / deviation, 1e3 / widest, _ORDERS)
     bounds = [(_log_moment(crowds, float(s)) + wanted) / float(s) for s in places]
     return ceil(min(bounds) * (1 + 1e-9))
 
 
 def _log_moment(crowds: tuple[Crowd, ...], s: float) -> float:
-    return math.fsum(crowd.size * _log_moment_of(crowd.noise, s * crowd.times) for crowd in crowds)
+    return math.fsum(crowd.size * crowd.noise.log_moment(s * crowd.times) for crowd in crowds)
 
 
-def _log_moment_of(noise: Noise, s: float) -> float:
-    """The logarithm of E[e^(sY)], or a bound on it: infinite for a Laplace noise from s = 1/scale on."""
-    if isinstance(noise, Gaussian):
-        return (s * noise.sigma) ** 2 / 2
-    decay = 1 / noise.scale
-    if s >= decay:
-        return math.inf
-    return 2 * math.log(-math.expm1(-decay)) - math.log(-math.expm1(s - decay)) - math.log(-math.expm1(-s - decay))
-
-
-def _scale(noise: Noise) -> float:
-    return noise.sigma if isinstance(noise, Gaussian) else noise.scale
-
-
-def _reach(noise: Noise, outside: Fraction) -> int:
+def _reach(noise: AdditiveNoise, outside: Fraction) -> int:
     return int(noise.margin(1 - outside))
 
 
-def _masses(noise: Noise, times: int, reach: int, cell: int) -> NDArray[np.float64]:
+def _masses(noise: AdditiveNoise, times: int, reach: int, cell: int) -> NDArray[np.float64]:
     """The probability of each cell of times * noise, from zero upwards: cell j holds what is nearest to j * cell."""
     if reach <= _CELLS:
         masses = np.zeros(times * reach // cell + 2)

@@ -8,7 +8,7 @@ Guarantee
     P[|Z| > x] is at most 2 exp(-x u/m) (1 - u^2)^(-S/m^2) for Laplace noise and every u in (0, 1), and at most
     2 exp(-x^2/(2 V)) for Gaussian noise; the margin is the least x for which the best of these is at most `outside`.
     They are bounds, not tight: of one Laplace noise the margin is 1.95 times the least at 95%, of many equal ones the
-    factor tends to 1.4. Proof: docs/proofs/workloads/tails.md.
+    factor tends to 1.4. Proof: docs/proofs/mechanisms/tails.md.
 
 Exactness
     Floats, after the noise; rounded up by a part in 10^9. Privacy does not rest on them.

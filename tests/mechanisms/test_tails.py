@@ -1,12 +1,13 @@
 """Margins of weighted sums of noise: never below the exact ones, and not far above."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.workloads.tails import gaussian_margin, laplace_margin
+from discreet.mechanisms.tails import _exponent, gaussian_margin, laplace_margin
 
 OUTSIDE = [0.5, 0.05, 1e-4]
 
@@ -36,7 +37,7 @@ LAPLACES = [
 ]
 
 
-@pytest.mark.guarantee("workloads.tails")
+@pytest.mark.guarantee("mechanisms.tails")
 @pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("noises", LAPLACES)
 def test_sums_of_laplace_noise_stay_within_the_margin(noises, outside):
@@ -47,7 +48,7 @@ def test_sums_of_laplace_noise_stay_within_the_margin(noises, outside):
     assert margin <= 2.7 * least_margin(noises, outside) + 3
 
 
-@pytest.mark.guarantee("workloads.tails")
+@pytest.mark.guarantee("mechanisms.tails")
 @pytest.mark.parametrize("outside", OUTSIDE)
 @pytest.mark.parametrize("count", [1, 5])
 def test_sums_of_gaussian_noise_stay_within_the_margin(count, outside):
@@ -66,3 +67,10 @@ def test_a_larger_share_of_one_noise_never_narrows_the_margin():
 def test_no_noise_has_no_margin():
     assert laplace_margin(0.0, 0.0, 0.05) == 0
     assert gaussian_margin(0.0, 0.05) == 0
+
+
+@pytest.mark.guarantee("mechanisms.tails")
+def test_the_exponent_of_the_tail_bound_is_the_largest_over_all_its_parameters():
+    for distance, terms in itertools.product((0.5, 3, 40.0), (1.0, 30.0)):
+        tried = [distance * u + terms * math.log1p(-(u**2)) for u in np.linspace(0, 1, 4001)[:-1]]
+        assert max(tried) <= _exponent(distance, terms) + 1e-12 <= max(tried) + 1e-3
