@@ -37,16 +37,18 @@ GUIDES = [
     for name in (
         "attacks.md",
         "audit.md",
-        "bounds.md",
-        "choosing.md",
-        "distributions.md",
-        "estimating.md",
+        "clipping-bounds.md",
+        "histograms.md",
         "joins.md",
+        "partition-selection.md",
         "post-processing.md",
         "privacy-guarantee.md",
+        "private-selection.md",
         "quantiles.md",
         "ranges.md",
-        "unknown-keys.md",
+        "sample-and-aggregate.md",
+        "smooth-sensitivity.md",
+        "sparse-vector.md",
     )
 ]
 RUN = [*SESSIONS, *LEDGER, *GUIDES, DOCS / "reference" / "mechanisms-and-accounting.md"]
