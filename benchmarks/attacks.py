@@ -1,4 +1,4 @@
-"""What attacks recover, with and without a ledger: the figures of docs/attacks.md, as means of several runs.
+"""What attacks recover, with and without a ledger: figures of docs/benchmarks.md, as means of several runs.
 
     scripts/bench attacks [--runs 20] [--seed 1] [--adult adult.csv] [--pictures docs/pictures] [--only linkage ...]
 

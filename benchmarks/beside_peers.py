@@ -3,8 +3,7 @@
     scripts/bench beside_peers                     with OpenDP, which discreet installs
     scripts/bench beside_peers --peer PYTHON       and with PipelineDP, where that Python has it
 
-Each table is that of its own script; the figures that were written down are in docs/quantiles.md and
-docs/unknown-keys.md.
+Each table is that of its own script; the figures that were written down are in docs/benchmarks.md.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""The figures and pictures of docs/choosing.md: what the worked applications gain and lose as epsilon moves.
+"""Figures and pictures of private selection in docs/benchmarks.md: what the applications gain and lose by epsilon.
 
     scripts/bench choosing [--runs 20] [--pictures docs/pictures]
 

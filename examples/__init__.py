@@ -9,5 +9,5 @@
     film         three films by their ratings
     equilibrium  advice to drivers that none of them should ignore
 
-docs/choosing.md tells of them; tests/examples/ holds each to its theorem.
+docs/private-selection.md lists them; tests/examples/ holds each to its theorem.
 """

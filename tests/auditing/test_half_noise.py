@@ -3,7 +3,7 @@
 Controls, so power and not false alarm. What catches is either of the two findings of a family: the claim, or the law
 of the draws. The statistic of the law has a mean m and a deviation below sqrt(2 m). Estimated from one to five audits
 of each family, m is so far above what chance allows that a control is missed with a chance below 1e-6, by the normal
-tail: about 5 deviations for fitted noise with 500 runs. docs/audit.md has what each finding alone catches.
+tail: about 5 deviations for fitted noise with 500 runs. docs/audit-results.md has what each finding alone catches.
 """
 
 import pytest

@@ -8,12 +8,11 @@ from opened import ENGINES
 
 WORDS = ("never", "notyet", "notimpl")
 TITLES = {"duckdb": "DuckDB", "postgres": "PostgreSQL", "spark": "Spark", "sqlite": "SQLite"}
-HEAD = """# What each engine does
+HEAD = """# Engine support
 
-Made from the contract suite (`tests/contracts`), which every engine passes with the same integers; do not edit it by
-hand. A gap is marked in the test itself: *never* where the engine cannot do it, *notyet* where it is planned, *notimpl*
-where nobody has asked so far. After a change: `DISCREET_WRITE_GOLDEN=1 .venv/bin/python -m pytest
-tests/contracts/test_reference.py`.
+Behaviour that the contract tests (`tests/contracts`) check on every engine; all engines return the same integers.
+*never*: the engine cannot do it. *notyet*: planned. *notimpl*: not requested so far. This page is generated; do not
+edit it. After a change: `DISCREET_WRITE_GOLDEN=1 .venv/bin/python -m pytest tests/contracts/test_reference.py`.
 """
 
 
@@ -21,13 +20,13 @@ def page(modules: list[ModuleType]) -> str:
     """The whole page."""
     reasons: dict[str, int] = {}
     titles = " | ".join(TITLES[engine] for engine in ENGINES)
-    lines = [HEAD, f"| the contract | {titles} |", "|---|" + "---|" * len(ENGINES)]
+    lines = [HEAD, f"| behaviour | {titles} |", "|---|" + "---|" * len(ENGINES)]
     for module in modules:
         for name, test in _tests(module):
             cells = [_cell(gaps, reasons) for gaps in _gaps(test)]
             lines.append(f"| {name} | {' | '.join(cells)} |")
     notes = [f"{number}. {reason}" for reason, number in reasons.items()]
-    return "\n".join([*lines, "", "## The gaps", "", *(notes or ["None."]), ""])
+    return "\n".join([*lines, "", "## Gaps", "", *(notes or ["None."]), ""])
 
 
 def _tests(module: ModuleType) -> Iterator[tuple[str, Any]]:

@@ -59,7 +59,7 @@ COLUMNS = {"id": "integer", "v": "real", "secret": "text"}
 def not_in_files(test):
     """A test of Parquet files, for engines that read them."""
     for engine in ("postgres", "sqlite"):
-        test = pytest.mark.never(engine, "its rows lie in a database, not in Parquet files")(test)
+        test = pytest.mark.never(engine, "its rows are in a database, not in Parquet files")(test)
     return test
 
 
@@ -158,7 +158,7 @@ def test_the_missing_key_is_answered_only_where_it_is_public(asking):
         ),
     ],
 )
-def test_keys_of_every_type_are_told_apart(asking, kind, cells, keys, counts):
+def test_keys_of_every_type_are_distinguished(asking, kind, cells, keys, counts):
     query = T.group_by("v", keys={"v": keys}).agg(n=N)
     assert asking.answer(pa.table({"v": cells}), query, {"v": kind}) == [counts]
 
@@ -184,7 +184,7 @@ def test_a_missing_value_is_skipped_by_the_clamp_and_not_taken_for_a_bound(askin
     assert _each(asking, [None, 200, -5], pa.int64(), frame.sum("v", bounds=(0, 150)), "integer") == [0, 150, 0]
 
 
-def test_a_declared_constant_stands_for_what_is_missing_within_the_bounds(asking):
+def test_a_declared_constant_replaces_missing_values_within_the_bounds(asking):
     for missing, steps in [(3, 3), (-50, 0), (50, 10)]:
         declared = {"type": "real", "bounds": [0, 10], "grid": 1, "missing": missing}
         cells = pa.table({"v": [1.0, NAN, None]})
@@ -216,7 +216,7 @@ def test_logic_with_missing_values_is_that_of_sql(asking):
 
 
 @pytest.mark.pitfall("A18")
-def test_division_is_total_and_no_error_oracle(asking):
+def test_division_is_total_and_never_raises(asking):
     ages = [29, 30, 31, None]
     assert _one(asking, ages, pa.int64(), T.where(1 / (T.v - 30) > 0).agg(n=N), "integer") == 1
     assert _one(asking, ages, pa.int64(), T.where((1 / (T.v - 30)).is_missing()).agg(n=N), "integer") == 2
@@ -235,7 +235,7 @@ def test_division_is_total_and_no_error_oracle(asking):
         (T.v * 1e19).cast("integer"),
     ],
 )
-def test_what_is_no_number_on_the_way_is_missing_at_the_end(asking, expression):
+def test_an_intermediate_nan_or_infinity_makes_the_result_missing(asking, expression):
     assert _one(asking, [2.0, 3.0], pa.float64(), T.where(expression.is_missing()).agg(n=N)) == 2
     assert _one(asking, [2.0, 3.0], pa.float64(), T.agg(s=frame.sum(expression, bounds=(-1, 1)))) == 0
 
@@ -247,7 +247,7 @@ def test_long_sums_of_columns_are_answered_at_once(asking):
     assert _one(asking, [1.0], pa.float64(), T.agg(s=frame.sum(expression, bounds=(0, 100), grid=1))) == 61
 
 
-@pytest.mark.notimpl("sqlite", "its parser takes about ninety parentheses within each other, and more are refused")
+@pytest.mark.notimpl("sqlite", "its parser accepts about ninety nested parentheses; more are refused")
 @pytest.mark.parametrize("step", [lambda x: x * T.w, lambda x: x / T.w, lambda x: x.cast("integer") + T.w])
 @pytest.mark.timing
 def test_long_chains_of_arithmetic_are_planned_at_once(asking, question_of, step):
@@ -357,10 +357,10 @@ ODD_COLUMNS = {
 }
 
 
-_NO_SUCH_TIMES = pytest.mark.never("postgres", "its times end in the year 294276, and no such cell can be stored")
-_NOT_NESTED = pytest.mark.notimpl("postgres", "nested cells are stored as JSON there, by whoever loads them")
+_NO_SUCH_TIMES = pytest.mark.never("postgres", "its times end in the year 294276; such a cell cannot be stored")
+_NOT_NESTED = pytest.mark.notimpl("postgres", "nested cells are loaded as JSON")
 _SPARK = {
-    "seconds": pytest.mark.never("spark", "Parquet holds no such seconds, and a DataFrame is made from Parquet here"),
+    "seconds": pytest.mark.never("spark", "Parquet cannot store such seconds, and the tests load Parquet"),
     "zoned": pytest.mark.never("spark", "its own Parquet reader fails on milliseconds beyond 64 bits of microseconds"),
     "nano": pytest.mark.never("spark", "its own Parquet reader refuses nanoseconds when the DataFrame is made"),
     "clock": pytest.mark.never("spark", "it refuses times of day when the DataFrame is made"),
@@ -369,8 +369,8 @@ _SPARK = {
 _POSTGRES = {
     **dict.fromkeys(("seconds", "zoned", "micro", "nano", "days"), _NO_SUCH_TIMES),
     **dict.fromkeys(("list", "struct"), _NOT_NESTED),
-    "text": pytest.mark.never("postgres", "text there holds no NUL"),
-    "span": pytest.mark.never("postgres", "its intervals are shorter, and no such cell can be stored"),
+    "text": pytest.mark.never("postgres", "its text cannot hold NUL"),
+    "span": pytest.mark.never("postgres", "its intervals are shorter; such a cell cannot be stored"),
 }
 ODD_GAPS = {name: [gaps[name] for gaps in (_SPARK, _POSTGRES) if name in gaps] for name in ODD_COLUMNS}
 KINDS = ("integer", "real", "text", "boolean", "date", "timestamp", "document", "binary")
@@ -503,7 +503,7 @@ def test_a_bin_is_how_many_of_its_edges_are_at_most_the_value(asking, name):
     ],
     ids=["arithmetic", "what may be missing", "a cast", "casts", "a bin"],
 )
-def test_what_is_computed_can_be_binned(asking, value, expected, edges):
+def test_computed_values_can_be_binned(asking, value, expected, edges):
     cells = [0.0, 0.4, 1.0, 1.5, 2.0, 3.5, -1.0, NAN, None]
     values = [expected(cell) if _is_there(cell) else None for cell in cells]
     counted = [0 if found is None else bisect.bisect_right(edges, found) for found in values]
@@ -612,7 +612,7 @@ def test_ids_that_differ_in_case_spaces_or_form_are_different_units(asking):
 
 
 @pytest.mark.pitfall("A16")
-@pytest.mark.never("postgres", "text there holds no NUL")
+@pytest.mark.never("postgres", "its text cannot hold NUL")
 def test_ids_that_differ_after_a_nul_are_different_units(asking):
     table = pa.table({"id": ["p", "p\x00", "p\x00q", "p\x00r"] * 2})
     assert asking.answer(table, T.agg(u=frame.count_units(), n=N), {"id": "text"}, max_rows=2) == [[4], [8]]
@@ -729,7 +729,7 @@ def test_only_rows_of_the_slice_are_read(asking, kind):
 
 
 @pytest.mark.pitfall("A8")
-def test_a_slice_comes_before_caps_and_stands_on_the_stored_column(asking):
+def test_a_slice_is_applied_to_the_stored_column_before_contribution_bounds(asking):
     """Many rows outside the slice take no place of the few inside; a derived column of its name changes nothing."""
     days = [dt.date(2026, 9, 1 + i) for i in range(30)] + [dt.date(2026, 10, 1 + i) for i in range(3)]
     table = pa.table({"id": ["p"] * 33 + ["q"], "at": pa.array([*days, days[0]], pa.date32()), "v": range(34)})
@@ -763,7 +763,7 @@ def test_dates_and_timestamps_compare_and_cast_as_in_utc(asking):
 # size, threads, close
 
 
-@pytest.mark.never("spark", "its memory is given when its application starts, and memory_limit is refused")
+@pytest.mark.never("spark", "its memory is set when the application starts; memory_limit is refused")
 @pytest.mark.pitfall("A15")
 def test_input_that_does_not_fit_in_memory_gives_the_same_integers(asking, question_of, tmp_path):
     rows = 1_000_000

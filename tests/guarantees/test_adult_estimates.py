@@ -36,13 +36,13 @@ NOISES = {
     "laplace": (RESERVED, {"noise": "laplace", "delta": DELTA}),
     "laplace_log_normal": (CONVERTED, {"noise": "laplace_log_normal"}),
 }
-GUIDE = {
+LABEL = {
     "pareto": "smooth, Pareto",
     "student_t": "smooth, Student's t",
     "laplace": "smooth, Laplace",
     "laplace_log_normal": "smooth, Laplace log-normal",
 }
-PAGE = Path(__file__).parents[2] / "docs" / "estimating.md"
+PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +110,9 @@ def test_the_smooth_sensitivity_of_the_mean_is_that_of_its_count(facts, name):
 
 
 @pytest.mark.parametrize("name", NOISES)
-def test_the_mean_is_off_by_what_the_guide_says(facts, name):
+def test_the_mean_is_off_by_what_the_benchmarks_say(facts, name):
     """Its figures are from 1,000 releases: up to a fifth from the law, or a step of the grid."""
-    for epsilon, cell in zip((0.1, 1, 10), cells(GUIDE[name]), strict=True):
+    for epsilon, cell in zip((0.1, 1, 10), cells(LABEL[name]), strict=True):
         asked, width = fitted(facts, MEAN, name, epsilon)
         for told, chance in zip(re.findall(r"[\d.]+", cell), (0.5, 0.1), strict=True):
             law = width * quantile(asked, name, chance)
@@ -120,7 +120,7 @@ def test_the_mean_is_off_by_what_the_guide_says(facts, name):
 
 
 def cells(way: str) -> list[str]:
-    """The errors of a way in the guide's first table of figures, from the smallest epsilon."""
+    """The errors of a way in the table of mean ages, from the smallest epsilon."""
     row = re.search(rf"^\| {re.escape(way)} \| [^|]+ \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert row, way
     return [cell.strip() for cell in row[1].split("|")]
