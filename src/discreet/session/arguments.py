@@ -20,12 +20,7 @@ def asked_query(query: object) -> Query:
     """A query whose plan is valid, or the refusal of what is none."""
     if isinstance(query, Query):
         return Query(_of_kind(query.plan, logical.Aggregate))
-    if isinstance(query, list | tuple):
-        raise ParameterError(
-            "several queries where one is asked",
-            because="only explain and release take a list of them",
-            instead="one of them after the other",
-        )
+    refuse_several(query)
     raise ParameterError(
         f"a query of type {type(query).__name__}",
         because="only aggregates are released",
@@ -33,16 +28,24 @@ def asked_query(query: object) -> Query:
     )
 
 
-def asked_question(query: object, modules: Sequence[str], *, weights: object, delta: object, method: object) -> Any:
+def refuse_several(query: object) -> None:
+    """Refuse a list where one question is asked."""
+    if isinstance(query, list | tuple):
+        raise ParameterError(
+            "several queries where one is asked",
+            because="only explain and release take a list of them",
+            instead="one of them after the other",
+        )
+
+
+def asked_question(
+    query: object, modules: Sequence[str], *, weights: object, delta: object, mechanism: object, method: object
+) -> Any:
     """A question that is answered once, or a tuple of them for a batch, valid and with functions packed."""
     if method is not None:
-        return _by_method(query, method)
-    if isinstance(query, Sequence) and not isinstance(query, str):
-        if not query:
-            raise ParameterError(
-                "a batch of nothing", because="it has questions", instead="release([query], epsilon=1)"
-            )
-        return tuple(_one(each, modules) for each in query)
+        _refuse_other_method(query, method, delta)
+    elif isinstance(query, Sequence) and not isinstance(query, str):
+        return _several(query, modules)
     for name, value in (("weights", weights), ("delta", delta)):
         if value is not None:
             raise ParameterError(
@@ -50,6 +53,12 @@ def asked_question(query: object, modules: Sequence[str], *, weights: object, de
                 because="a batch of several has it",
                 instead=f"session.release([query, another], {name}=..., epsilon=1)",
             )
+    if mechanism is not None and (method is not None or isinstance(query, Choice | Application)):
+        raise ParameterError(
+            f"mechanism={mechanism!r} beside a choice, a function or a method",
+            because="it names the additive noise of a table",
+            instead="session.release(query, epsilon=1) without mechanism",
+        )
     return _one(query, modules)
 
 
@@ -71,14 +80,32 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
     return asked_query(query)
 
 
-def _by_method(query: object, method: object) -> Query:
+def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query | Choice | Application, ...]:
+    if not queries:
+        raise ParameterError("a batch of nothing", because="it has questions", instead="release([query], epsilon=1)")
+    return tuple(_one(each, modules) for each in queries)
+
+
+def _refuse_other_method(query: object, method: object, delta: object) -> None:
+    """Refuse what is not a method, and what does not go with one."""
     if not isinstance(method, Method):
         raise ParameterError(
             f"method={method!r}",
             because="a method is an object with its parameters",
             instead="method=dp.SmoothSensitivity(), or method=dp.ProposedBound(bound=1, delta=1e-10)",
         )
-    return asked_query(query)
+    if not isinstance(query, Query):
+        raise ParameterError(
+            f"a method beside a question of type {type(query).__name__}",
+            because="a method answers one mean, median or interquartile range",
+            instead='dp.table("visits").agg(age=dp.median("age", bounds=(0, 120)))',
+        )
+    if delta is not None:
+        raise ParameterError(
+            "delta=... beside a method",
+            because="the method has a delta of its own",
+            instead="method=dp.ProposedBound(bound=1, delta=1e-10)",
+        )
 
 
 def framed(table: object) -> logical.Relation:

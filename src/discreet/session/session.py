@@ -43,7 +43,7 @@ from discreet.release.selection import Chosen
 from discreet.sandbox.modules import allowed
 from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
-from discreet.session.arguments import asked_question, checked_fresh, confidence_of, framed
+from discreet.session.arguments import asked_question, checked_fresh, confidence_of, framed, refuse_several
 from discreet.session.kind import Request
 from discreet.session.online_ranges import OnlineRanges
 from discreet.session.pipeline import OWNER, Pipeline, bottom
@@ -541,13 +541,16 @@ class Session:
         self, query: object, price: Price, method: Method | None = None, weights: Sequence[Number] | None = None
     ) -> Request:
         """The request of a call, refused here where something is not what it should be."""
-        question = asked_question(query, self._modules, weights=weights, delta=price.delta, method=method)
+        question = asked_question(
+            query, self._modules, weights=weights, delta=price.delta, mechanism=price.mechanism, method=method
+        )
         shares = None if weights is None else tuple(weights)
         delta = getattr(method, "delta", None) if method is not None else price.delta
         return Request(question, replace(price, delta=delta), method, shares)
 
     def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
         """The private plan of one question at a price."""
+        refuse_several(query)
         _, plan, _ = self._pipeline.plan(self._request(query, price, method))
         one: AnswerPlan = plan
         return one
