@@ -80,6 +80,16 @@ CORRECTIONS = {
     ),
     "an example of the right type": (dp.count_distinct, 'dp.count_distinct("ward")'),
     "a join of nothing": (TABLE.join, 'table.join(dp.table("wards"), on="ward")'),
+    "a choice without a score": (
+        lambda: TABLE.choose(["A", "B"]),
+        "table.choose(['A', 'B'], score=dp.score(by=\"ward\"))",
+    ),
+    "a score of a table": (lambda: dp.score(TABLE, by="ward"), "dp.score(by='ward')"),
+    "a function by position": (
+        lambda: TABLE.apply("def answer(table): ...", ["age"], 100),
+        "table.apply('def answer(table): ...', columns=['age'], blocks=100, bounds=(0, 5_000))",
+    ),
+    "a method by position": (lambda: dp.ProposedBound(5), "dp.ProposedBound(bound=5, delta=1e-9)"),
     "a mechanism that was given": (
         lambda: dp.accounting.compare(LAPLACE),
         "dp.accounting.compare(laplace, 1e-9)",

@@ -42,6 +42,7 @@ EXAMPLES: Mapping[str, str] = {
     "probability": "0.9",
     "probabilities": "[0.25, 0.5, 0.75]",
     "bounds": "(0, 5_000)",
+    "bound": "5",
     "domain": '["A", "B"]',
     "keys": '{"ward": ["A", "B"]}',
     "bins": "range(0, 101, 10)",
@@ -49,7 +50,7 @@ EXAMPLES: Mapping[str, str] = {
     "on": '"ward"',
     "other": 'dp.table("wards")',
     "candidates": '["A", "B"]',
-    "score": 'dp.score(dp.table("visits"), by="ward")',
+    "score": 'dp.score(by="ward")',
     "sensitivity": "1",
     "epsilon": "0.5",
     "rho": "0.1",
@@ -80,6 +81,7 @@ EXAMPLES: Mapping[str, str] = {
     "values": '["A", "B"]',
     "edges": "range(0, 101, 10)",
     "total": "10_000",
+    "blocks": "100",
     "chunks": "100",
     "columns": '["age"]',
 }
@@ -363,9 +365,6 @@ def _variable(owner: str) -> str:
     """The name of a variable that holds such a thing."""
     known = {
         "Frame": "table",
-        "Gate": "session",
-        "Releasing": "session",
-        "Answering": "session",
         "Grouped": 'table.group_by("ward")',
         "Expr": 'table["age"]',
         "SQLiteLedger": "ledger",

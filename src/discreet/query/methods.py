@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from discreet.errors import public_class
 from discreet.exact import Number
 from discreet.plan import logical
 
 
+@public_class
 @dataclass(frozen=True, kw_only=True)
 class SmoothSensitivity:
     """Noise on the scale of the smooth sensitivity; its size is private, so there is no margin of error.
@@ -24,6 +26,7 @@ class SmoothSensitivity:
     delta: Number | None = None
 
 
+@public_class
 @dataclass(frozen=True, kw_only=True)
 class ProposedBound:
     """Propose-test-release: noise for a bound that you propose on what one unit moves.

@@ -275,7 +275,7 @@ def test_a_column_that_the_source_does_not_have_is_refused(opened):
 
 @pytest.mark.parametrize("number", [0, -1, 2.0, True, 100_001])
 def test_a_number_of_chunks_that_is_none_is_refused(number):
-    with pytest.raises(ParameterError, match="chunks"):
+    with pytest.raises(ParameterError, match="blocks"):
         split_of({"age": Read("age", ColumnType.INTEGER)}, number)
 
 
