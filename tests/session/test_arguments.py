@@ -135,12 +135,18 @@ def test_what_only_a_batch_has_is_refused_beside_a_method(words):
 
 @pytest.mark.parametrize(
     ("question", "method"),
-    [(CHOICE, None), (APPLICATION, None), (QUERY, SMOOTH)],
-    ids=["choice", "application", "method"],
+    [(CHOICE, None), (APPLICATION, None), (QUERY, SMOOTH), ([QUERY, CHOICE], None), ((APPLICATION,), None)],
+    ids=["choice", "application", "method", "batch", "batch of one"],
 )
-def test_additive_noise_is_refused_where_none_is_chosen(question, method):
+def test_additive_noise_is_refused_where_a_question_gets_other_noise(question, method):
+    """A batch with a choice, under a budget with a delta, would state the pure epsilon of the noise that was named."""
     with pytest.raises(ParameterError, match="mechanism='laplace'"):
         asked(question, method=method, mechanism="laplace")
+
+
+def test_additive_noise_is_chosen_for_tables():
+    assert asked(QUERY, mechanism="laplace") == QUERY
+    assert asked([QUERY, QUERY], mechanism="laplace") == (QUERY, QUERY)
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, "often", None, float("nan")])

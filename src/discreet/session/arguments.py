@@ -42,10 +42,13 @@ def asked_question(
     query: object, modules: Sequence[str], *, weights: object, delta: object, mechanism: object, method: object
 ) -> Any:
     """A question that is answered once, or a tuple of them for a batch, valid and with functions packed."""
+    several = query if isinstance(query, Sequence) and not isinstance(query, str) else None
+    if mechanism is not None:
+        _refuse_no_table(several or [query], mechanism, method)
     if method is not None:
         _refuse_other_method(query, method, delta)
-    elif isinstance(query, Sequence) and not isinstance(query, str):
-        return _several(query, modules)
+    elif several is not None:
+        return _several(several, modules)
     for name, value in (("weights", weights), ("delta", delta)):
         if value is not None:
             raise ParameterError(
@@ -53,12 +56,6 @@ def asked_question(
                 because="a batch of several has it",
                 instead=f"session.release([query, another], {name}=..., epsilon=1)",
             )
-    if mechanism is not None and (method is not None or isinstance(query, Choice | Application)):
-        raise ParameterError(
-            f"mechanism={mechanism!r} beside a choice, a function or a method",
-            because="it names the additive noise of a table",
-            instead="session.release(query, epsilon=1) without mechanism",
-        )
     return _one(query, modules)
 
 
@@ -84,6 +81,16 @@ def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query |
     if not queries:
         raise ParameterError("a batch of nothing", because="it has questions", instead="release([query], epsilon=1)")
     return tuple(_one(each, modules) for each in queries)
+
+
+def _refuse_no_table(questions: Sequence[object], mechanism: object, method: object) -> None:
+    """Refuse additive noise by name where a question gets other noise: the guarantee would be stated for the named."""
+    if method is not None or any(isinstance(each, Choice | Application) for each in questions):
+        raise ParameterError(
+            f"mechanism={mechanism!r} beside a choice, a function or a method",
+            because="it names the additive noise of tables",
+            instead="session.release(query, epsilon=1) without mechanism",
+        )
 
 
 def _refuse_other_method(query: object, method: object, delta: object) -> None:
