@@ -176,7 +176,7 @@ def test_a_watch_that_does_not_fit_is_refused_when_it_opens(session):
 
 
 def test_a_failure_after_data_ends_the_watch_says_one_sentence_and_the_charge_stands(session, monkeypatch, caplog):
-    engine = next(iter(session._engines.values()))
+    engine = next(iter(session._pipeline.engines.values()))
     with session.above_threshold(threshold=10**6, epsilon=0.5) as watch:
         monkeypatch.setattr(engine, "run", lambda _: int("HIV+ alice"))
         with pytest.raises(Failure) as failed:
@@ -249,7 +249,7 @@ import os, signal, sys
 import discreet as dp, pyarrow as pa
 rows = pa.table({"id": ["a", "b"]})
 session = dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=2))
-with session.watch(threshold=10**6, epsilon=0.5) as watch:
+with session.above_threshold(threshold=10**6, epsilon=0.5) as watch:
     watch.ask(dp.table("t").agg(n=dp.count()))
     print(watch.asked, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -274,7 +274,7 @@ def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stand
         raise EntropyError("the operating system gives no randomness")
 
     before = threading.active_count()
-    monkeypatch.setattr(session, "_stream", no_noise)
+    monkeypatch.setattr(session._pipeline, "open_stream", no_noise)
     with pytest.raises(EntropyError), session.above_threshold(threshold=30, epsilon=0.5):
         pass
     assert threading.active_count() == before

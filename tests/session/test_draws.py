@@ -1,4 +1,4 @@
-"""Every verb of a session draws what the event in its ledger was priced from: read back, number by number."""
+"""Every kind of question draws what the event in its ledger was priced from: read back, number by number."""
 
 import json
 from fractions import Fraction
@@ -142,7 +142,6 @@ def test_bounds_that_are_found_and_what_is_asked_within_them_are_drawn_as_charge
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("session.select")
 @RELATIONS
 def test_a_selection_is_drawn_with_the_rate_that_is_charged(draws, neighbours, sides):
     with opened(neighbours, RESERVED) as session:
@@ -168,7 +167,7 @@ def test_a_selection_is_drawn_with_the_rate_that_is_charged(draws, neighbours, s
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("session.watch", "session.stream")
+@pytest.mark.draws("session.above_threshold", "session.online_ranges")
 @NEIGHBOURS
 def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, neighbours):
     with opened(neighbours) as session:
@@ -194,7 +193,6 @@ def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, nei
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("session.smooth", "session.propose")
 @NEIGHBOURS
 def test_noise_that_fits_is_drawn_as_charged(draws, neighbours):
     asked = T.agg(m=dp.median("cost"))
@@ -214,14 +212,13 @@ def test_noise_that_fits_is_drawn_as_charged(draws, neighbours):
     assert proposed.scale == 2 / answer.epsilon
 
 
-def first_cost(chunk):
-    """The first value of a chunk."""
-    return chunk.column("cost")[0].as_py()
+def first_cost(block):
+    """The first value of a block."""
+    return block.column("cost")[0].as_py()
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("session.sample")
-def test_answers_of_chunks_are_drawn_as_charged(draws):
+def test_answers_of_blocks_are_drawn_as_charged(draws):
     """A replaced unit changes two of them. Processes take seconds, so the other relation is tried in analysis alone."""
     with opened("replace_one") as session:
         session.release(T.apply(first_cost, columns=["cost"], blocks=4, bounds=(0, 10), grid=1), epsilon=1)

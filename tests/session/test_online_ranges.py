@@ -89,7 +89,7 @@ def test_rows_without_a_cap_are_refused():
 
 def test_a_failure_while_rows_are_counted_says_one_sentence_and_the_charge_stands(monkeypatch, caplog):
     with protected() as session:
-        engine = next(iter(session._engines.values()))
+        engine = next(iter(session._pipeline.engines.values()))
         monkeypatch.setattr(engine, "run", lambda _: int("HIV+ alice"))
         with pytest.raises(Failure) as failed, session.online_ranges(T, "age", **WORDS):
             pass

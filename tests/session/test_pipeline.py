@@ -1,4 +1,7 @@
-"""Every verb goes through one gate: nothing is read before the charge, and nothing through a session that is gone."""
+"""Every question goes through one pipeline: nothing is read before the charge, and nothing once it is closed."""
+
+import time
+from contextlib import nullcontext
 
 import pyarrow as pa
 import pytest
@@ -6,11 +9,16 @@ import pytest
 import discreet as dp
 from discreet.errors import Failure, ParameterError, SourceError
 from discreet.sandbox import Limits
+from discreet.session.pipeline import Pipeline
 from discreet.session.session import table_name
 
 T = dp.table("t")
 ROWS = pa.table({"id": list(range(50)), "x": [i % 5 for i in range(50)]})
 COUNT = T.agg(n=dp.count())
+MEDIAN = T.agg(m=dp.median("x", bounds=(0, 5)))
+CHOICE = T.choose(range(5), score=dp.score(by="x"))
+WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+LEASE = 0.1
 LIMITS = Limits(seconds=2, workers=1, constant_time=False)
 
 
@@ -18,17 +26,24 @@ def how_many(table):
     return table.num_rows
 
 
-def watched(session, **words):
+def watched(session):
     with session.above_threshold(threshold=10**6, epsilon=0.1) as watch:
         return watch.ask(COUNT)
 
 
-VERBS = {
-    "release": lambda s, **words: s.release(COUNT, epsilon=0.1, **words),
-    "select": lambda s, **words: s.release(T.choose(range(5), score=dp.score(by="x")), epsilon=0.1, **words),
-    "watch": watched,
-    "smooth": lambda s, **words: s.smooth(T.agg(m=dp.median("x", bounds=(0, 5))), epsilon=0.1, **words),
-    "sample": lambda s, **words: s.release(
+def ranged(session):
+    with session.online_ranges(T, "x", edges=range(6), total=50, threshold=50, epsilon=0.1) as ranges:
+        return ranges.ask(0, 5)
+
+
+ASKED = {
+    "table": lambda s, **words: s.release(COUNT, epsilon=0.1, **words),
+    "choice": lambda s, **words: s.release(CHOICE, epsilon=0.1, **words),
+    "batch": lambda s, **words: s.release([COUNT, CHOICE], epsilon=0.1, **words)[1],
+    "sparse vector": watched,
+    "online ranges": ranged,
+    "method": lambda s, **words: s.release(MEDIAN, epsilon=0.1, method=dp.SmoothSensitivity(), **words),
+    "function": lambda s, **words: s.release(
         T.apply(how_many, columns=["x"], blocks=2, bounds=(0, 50), limits=LIMITS), epsilon=0.1, **words
     ),
 }
@@ -36,14 +51,14 @@ VERBS = {
 
 @pytest.fixture
 def session():
-    with dp.protect(ROWS, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=1)) as opened:
+    with dp.protect(ROWS, **WORDS) as opened:
         yield opened
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.guarantee("every verb is charged before anything is read")
-def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sentence(session, verb, monkeypatch):
-    engine = session._engines["t"]
+@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.guarantee("every question is charged before anything is read")
+def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sentence(session, kind, monkeypatch):
+    engine = session._pipeline.engines["t"]
     spent = []
 
     def reading(*_):
@@ -53,32 +68,101 @@ def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sente
     monkeypatch.setattr(engine, "run", reading)
     monkeypatch.setattr(engine, "chunks", reading)
     with pytest.raises(Failure) as failed:
-        VERBS[verb](session)
+        ASKED[kind](session)
     assert str(failed.value) == dp.errors.FAILURE
     assert failed.value.__cause__ is failed.value.__context__ is None
     assert spent == [pytest.approx(0.9)]
     assert float(session.remaining()) == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_session_that_was_closed_refuses_and_charges_nothing(session, verb):
+@pytest.mark.parametrize("kind", ASKED)
+def test_a_session_that_was_closed_refuses_and_charges_nothing(session, kind):
     session.close()
     with pytest.raises(SourceError, match="engine is gone"):
-        VERBS[verb](session)
+        ASKED[kind](session)
     assert float(session.remaining()) == 1
 
 
-@pytest.mark.parametrize("verb", [name for name in VERBS if name != "watch"])
-def test_a_repeat_is_free_a_fresh_one_is_not_and_a_request_is_charged_once(session, verb):
-    first = VERBS[verb](session)
-    again = VERBS[verb](session)
+@pytest.mark.parametrize("kind", [name for name in ASKED if name not in ("sparse vector", "online ranges")])
+def test_a_repeat_is_free_a_fresh_one_is_not_and_a_request_is_charged_once(session, kind):
+    first = ASKED[kind](session)
+    again = ASKED[kind](session)
     assert (first.repeated, again.repeated) == (False, True)
     assert first.receipt == again.receipt
-    VERBS[verb](session, fresh=True, request="mine")
-    VERBS[verb](session, fresh=True, request="mine")
+    ASKED[kind](session, fresh=True, idempotency_key="mine")
+    ASKED[kind](session, fresh=True, idempotency_key="mine")
     assert float(session.remaining()) == pytest.approx(0.8)
     with pytest.raises(ParameterError, match="fresh"):
-        VERBS[verb](session, fresh="yes")
+        ASKED[kind](session, fresh="yes")
+
+
+class Sleeping(Pipeline):
+    """A pipeline that once sleeps past its lease, while another attempt takes its charge over."""
+
+    slept = 0.0
+
+    def charge(self, *asked, fresh):
+        self.asked = asked
+        return super().charge(*asked, fresh=fresh)
+
+    def randomize(self, plan, exact):
+        if not self.slept:
+            self.slept = 4 * LEASE
+            time.sleep(self.slept)
+            self.taken_over = super().charge(*self.asked, fresh=False)
+        return super().randomize(plan, exact)
+
+
+class SleepingSession(dp.Session):
+    """A session with that pipeline."""
+
+    _pipeline_class = Sleeping
+
+
+@pytest.mark.parametrize("kind", ["table", "choice", "batch"])
+@pytest.mark.parametrize("fresh", [False, True])
+def test_an_answer_that_was_superseded_is_not_charged_again(tmp_path, monkeypatch, kind, fresh):
+    """A fresh question whose charge was taken over is the same question from then on, and not fresh once more."""
+    with (
+        dp.SQLiteLedger(tmp_path / "ledger.sqlite", lease=LEASE) as ledger,
+        SleepingSession.protect(ROWS, ledger=ledger, **WORDS) as session,
+    ):
+        monkeypatch.setattr(ledger, "holding", lambda _: nullcontext())
+        answer = ASKED[kind](session, fresh=fresh)
+        charged = [entry for entry in session.history() if entry.kind == "RESERVED"]
+        assert session._pipeline.taken_over.attempt == 2
+        assert [str(entry.state) for entry in charged] == ["ANSWERED"]
+        assert float(session.remaining()) == pytest.approx(0.9)
+        assert not answer.repeated
+        assert ASKED[kind](session) == answer
+        assert ledger.verify().ok
+
+
+class Trusting(Pipeline):
+    """A pipeline that takes any ledger, the ledger of a test included."""
+
+    @classmethod
+    def opened_ledger(cls, ledger):
+        return ledger
+
+
+class TrustingSession(dp.Session):
+    """A session with that pipeline."""
+
+    _pipeline_class = Trusting
+
+
+@pytest.mark.parametrize("kind", ["table", "choice", "method", "batch"])
+def test_an_exact_answer_is_never_that_of_a_private_question(kind):
+    """The ledger of a test is refused; were it taken, its answers would not be found."""
+    with dp.testing.protect(ROWS, **WORDS) as exact:
+        assert not ASKED[kind](exact).private
+        with TrustingSession.protect(ROWS, ledger=exact.ledger, **WORDS) as session:
+            private = ASKED[kind](session)
+            assert session._pipeline.registrations == exact._pipeline.registrations
+        assert ASKED[kind](exact).repeated
+    assert private.private
+    assert not private.repeated
 
 
 def test_the_table_of_a_query_is_the_one_at_the_bottom_of_its_chain():
@@ -162,7 +246,7 @@ def test_a_join_that_fails_after_its_charge_is_charged_to_all_tables_and_says_on
     def failing(*_):
         raise ValueError("alice, HIV+")
 
-    monkeypatch.setattr(joined._engines["notes"], "run", failing)
+    monkeypatch.setattr(joined._pipeline.engines["notes"], "run", failing)
     with pytest.raises(Failure) as failed:
         joined.release(NOTES.agg(n=dp.count()), epsilon=0.125)
     assert str(failed.value) == dp.errors.FAILURE
@@ -197,9 +281,28 @@ def test_a_table_that_has_a_promise_cannot_become_public(tmp_path):
         dp.Session(dp.Catalog.parse(public), sources=TABLES, ledger=ledger)
 
 
-def test_a_chunk_holds_joined_rows_of_whole_units(joined):
+def test_a_block_holds_joined_rows_of_whole_units(joined):
     joined_rows = VISITS.join(WARDS, on="w")
     estimate = joined.release(
         joined_rows.apply(how_many, columns=["beds"], blocks=2, bounds=(0, 9), limits=LIMITS), epsilon=0.125
     )
     assert estimate.dataset == "visits"
+
+
+@pytest.mark.timing
+def test_a_fresh_answer_costs_as_much_after_many_earlier_ones_as_after_few():
+    """Finding an earlier answer to a question once read all of them."""
+    rows = pa.table({"id": range(20)})
+    budget = dp.Budget(epsilon=1000, ceiling=1000)
+    with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=budget, ledger=":memory:") as session:
+
+        def seconds(times):
+            start = time.process_time()
+            for _ in range(times):
+                session.release(COUNT, epsilon=0.5, fresh=True)
+            return time.process_time() - start
+
+        seconds(50)
+        few = min(seconds(25) for _ in range(4))
+        seconds(450)
+        assert min(seconds(25) for _ in range(4)) < 3 * few

@@ -1,4 +1,4 @@
-"""The gate: what is charged and when, what a repeat costs, and what survives threads, restarts and forks."""
+"""A session: what is charged and when, what a repeat costs, and what survives threads, restarts and forks."""
 
 import datetime as dt
 import gc
@@ -512,7 +512,7 @@ def test_an_interrupt_after_the_charge_is_passed_on_and_the_charge_stands(sessio
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(session, "_noisy", interrupted)
+    monkeypatch.setattr(session._pipeline, "randomize", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.release(COUNT, epsilon=0.25)
     assert session.remaining().epsilon == Fraction(3, 4)
@@ -523,7 +523,7 @@ def test_a_forfeit_that_cannot_be_recorded_still_says_the_one_sentence(session, 
     def broken(*_):
         raise RuntimeError("CANARY")
 
-    monkeypatch.setattr(session, "_noisy", broken)
+    monkeypatch.setattr(session._pipeline, "randomize", broken)
     monkeypatch.setattr(session.ledger, "forfeit", broken)
     with pytest.raises(dp.Failure):
         session.release(COUNT, epsilon=0.25)

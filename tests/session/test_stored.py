@@ -1,5 +1,6 @@
 """A stored answer is repeated as it says of itself, also where another noise would be planned for it now."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ from discreet import events
 from discreet.errors import UnsupportedError
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
 from discreet.planner.resolve import measures
+from discreet.session.pipeline import Pipeline
 from discreet.session.session import Session
 from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 
@@ -64,41 +66,47 @@ def test_a_batch_is_repeated_as_it_was_made(session, other_planner):
         session.release([MEANS, T.agg(n=dp.count())], epsilon=1, confidence=0.9)
 
 
-class OtherSelection(Session):
+class OtherPipeline(Pipeline):
     """Selections are planned with the exponential mechanism instead of permute-and-flip."""
 
-    def _asked(self, asked, question, request, *, fresh, prepared=None):
-        mechanism = asked.mechanism
+    def plan(self, request):
+        kind, plan, budget = super().plan(request)
+        mechanism = plan.mechanism
         assert isinstance(mechanism, PermuteAndFlip)
         other = Exponential(sensitivity=mechanism.sensitivity, epsilon=mechanism.epsilon, monotone=mechanism.monotone)
-        object.__setattr__(asked, "mechanism", other)
-        return super()._asked(asked, question, request, fresh=fresh, prepared=prepared)
+        return kind, replace(plan, mechanism=other), budget
+
+
+class OtherSelection(Session):
+    """A session with that pipeline."""
+
+    _pipeline_class = OtherPipeline
 
 
 def test_a_selection_is_repeated_with_what_it_said_of_itself(tmp_path):
     words = WORDS | {"budget": dp.Budget(epsilon=2), "ledger": tmp_path / "ledger.sqlite"}
-    score = dp.score(T, by="ward")
+    choice = T.choose(["A", "B"], score=dp.score(by="ward"))
     with dp.protect(ROWS, **words) as session:
-        first = session.select(["A", "B"], score, epsilon=1)
-        assert session.select(["A", "B"], score, epsilon=1, confidence=0.99).within > first.within
+        first = session.release(choice, epsilon=1)
+        assert session.release(choice, epsilon=1, confidence=0.99).within > first.within
     with OtherSelection.protect(ROWS, **words) as later:
-        again = later.select(["A", "B"], score, epsilon=1)
+        again = later.release(choice, epsilon=1)
         assert again.repeated
         assert again == first
         with pytest.raises(UnsupportedError, match="other noise"):
-            later.select(["A", "B"], score, epsilon=1, confidence=0.99)
+            later.release(choice, epsilon=1, confidence=0.99)
         assert float(later.remaining()) == 1
 
 
 def test_an_estimate_is_repeated_with_the_margin_that_was_stored(tmp_path):
     budget = dp.Budget(epsilon=2, delta=2e-9, reserved_delta=1e-9)
     query = T.agg(x=dp.median("x"))
-    asked = {"bound": 20, "delta": 1e-10, "epsilon": 1.5}
+    asked = {"epsilon": 1.5, "method": dp.ProposedBound(bound=20, delta=1e-10)}
     with dp.protect(ROWS, budget=budget, ledger=tmp_path / "ledger.sqlite", **WORDS) as session:
-        first = session.release(query, **asked, method=dp.ProposedBound())
+        first = session.release(query, **asked)
         again, wider = (
-            session.release(query, **asked, method=dp.ProposedBound()),
-            session.release(query, confidence=0.99, **asked, method=dp.ProposedBound()),
+            session.release(query, **asked),
+            session.release(query, confidence=0.99, **asked),
         )
     assert again == first
     assert wider.value == first.value
