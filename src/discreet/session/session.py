@@ -400,14 +400,14 @@ class Session:
         """
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
-        names = [each.name for each in self._plan(query, Price(1, mechanism=mechanism), method).explained(level)]
-        if output is not None and output not in names:
-            raise ParameterError(
-                f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
-            )
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
             outputs = self._plan(query, Price(epsilon, mechanism=mechanism), method).explained(level)
+            names = [each.name for each in outputs]
+            if output is not None and output not in names:
+                raise ParameterError(
+                    f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
+                )
             margins = [each.margin for each in outputs if output in (None, each.name)]
             known = [found for found in margins if found is not None]
             return max(known) if known and len(known) == len(margins) else None
