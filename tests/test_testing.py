@@ -14,7 +14,9 @@ WORDS = {"name": "visits", "privacy_unit": "person", "max_rows": 2, "budget": dp
 
 
 def test_it_takes_the_same_arguments():
-    for name in ("protect", "release", "explain", "epsilon_for", "remaining", "history", "close"):
+    names = [name for name, _ in inspect.getmembers(dp.Session, callable) if not name.startswith("_")]
+    assert {"release", "explain", "epsilon_for", "expected_errors", "above_threshold", "online_ranges"} <= set(names)
+    for name in names:
         assert inspect.signature(getattr(dp.testing.Session, name)) == inspect.signature(getattr(dp.Session, name))
     assert inspect.signature(dp.testing.Session) == inspect.signature(dp.Session)
     assert inspect.signature(dp.testing.protect) == inspect.signature(dp.protect)
@@ -85,12 +87,24 @@ def test_it_charges_and_refuses_as_a_private_session_does():
                 session.release(VISITS.group_by("ward").agg(n=dp.count()), epsilon=0.1)
 
 
+CHOICE = VISITS.choose(["A", "B"], score=dp.score(by="ward"))
+MEDIAN = VISITS.agg(m=dp.median("cost", bounds=(0, 9)))
 ASKED = [
     lambda s: s.release(VISITS.agg(n=dp.count()), epsilon=0.5),
     lambda s: s.release(VISITS.group_by("ward").agg(m=dp.mean("cost", bounds=(0, 9))), epsilon=0.3),
     lambda s: s.release(VISITS.agg(s=dp.sum("cost")), rho=0.001, fresh=True),
     lambda s: s.explain(VISITS.agg(u=dp.count_units()), epsilon=0.5, confidence=0.9),
     lambda s: s.epsilon_for(VISITS.agg(u=dp.count_units()), margin=9, mechanism="laplace"),
+    lambda s: s.release(CHOICE, epsilon=0.01),
+    lambda s: s.release([VISITS.agg(n=dp.count()), CHOICE], epsilon=0.01),
+    lambda s: s.release([VISITS.agg(n=dp.count()), CHOICE], epsilon=0.01, mechanism="laplace"),
+    lambda s: s.release(MEDIAN, epsilon=0.01, method=dp.SmoothSensitivity()),
+    lambda s: s.release(MEDIAN, epsilon=0.01, method=dp.ProposedBound(bound=1, delta=1e-10)),
+    lambda s: s.explain(CHOICE, epsilon=0.01, confidence=0.9),
+    lambda s: s.epsilon_for(CHOICE, margin=9),
+    lambda s: s.expected_errors(VISITS.agg(u=dp.count_units()), epsilons=[0.1, 1], sizes=30),
+    lambda s: s.above_threshold(threshold=10, epsilon=0.01),
+    lambda s: s.online_ranges(VISITS, "cost", edges=[0, 5, 10], total=3, threshold=2, epsilon=0.01),
     lambda s: s.remaining(),
     lambda s: len(s.history()),
 ]

@@ -252,6 +252,18 @@ def test_a_batch_draws_for_every_question_what_is_charged_at_once(draws, delta, 
 
 
 @pytest.mark.pitfall("B23")
+@RELATIONS
+def test_a_mixed_batch_draws_for_every_kind_what_is_charged_at_once(draws, neighbours, sides):
+    queries = [RELEASED["count"], T.choose(["A", "B", "C"], score=dp.score(by="ward"))]
+    with opened(neighbours) as session:
+        session.release(queries, epsilon=1, weights=[1, 3])
+        counted, chosen = leaves(charged(session))
+    noise, choice = draws.calls
+    assert [noise] == record.additive(counted, [1])
+    assert chosen == events.PureEvent(choice.rate * 2 * sides) == events.PureEvent(Fraction(3, 4))
+
+
+@pytest.mark.pitfall("B23")
 def test_an_answer_from_the_store_draws_nothing(draws):
     with opened("add_remove") as session:
         first = session.release(RELEASED["count"], epsilon=1)
