@@ -49,7 +49,7 @@ EXAMPLES: Mapping[str, str] = {
     "on": '"ward"',
     "other": 'dp.table("wards")',
     "candidates": '["A", "B"]',
-    "score": 'dp.score(dp.table("visits"), by="ward")',
+    "score": 'dp.score(by="ward")',
     "sensitivity": "1",
     "epsilon": "0.5",
     "rho": "0.1",
