@@ -16,7 +16,7 @@ TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "discreet"
 REPLACED = {"samplers.categorical", "samplers.continuous"}
 DRAWING = ("release", "open", "ask", "randomize", "find")
-FREE = {"explain", "within"}
+FREE = {"explain"}
 BY_MODULE = {"discrete", "categorical", "continuous"}
 RECORDED_BITS = {"samplers.discrete", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
 # where noise is drawn that carries no data: the simulation of what noise does to a derived figure

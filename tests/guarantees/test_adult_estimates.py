@@ -57,7 +57,7 @@ def facts(adult, tmp_path_factory):
 
 def read(adult):
     with dp.testing.protect(adult, privacy_unit=dp.ROW, budget=PURE) as session:
-        engine = session._engines["adult"]
+        engine = session._pipeline.engines["adult"]
         found = {}
         for query in (MEAN, MEDIAN, HOURS):
             asked = analyze_fitted(query.plan, session.catalog, PURE, epsilon=1)
