@@ -1,4 +1,4 @@
-"""Selections, sparse vectors, estimates and functions of blocks look the same on neighbours in everything but what they release."""
+"""Every kind of question looks the same on neighbours in everything but what it releases."""
 
 import pyarrow as pa
 import pytest
