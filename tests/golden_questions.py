@@ -111,21 +111,13 @@ PURE, MIXED, REPLACED, EACH_ROW, STAYS, WARDS = map(dp.table, ("pure", "mixed", 
 MONTH, DATED_ROWS = dp.table("visits-2026-10"), dp.table("dated")
 FUNCTION = "def middle(table):\n    values = sorted(table['age'].to_pylist())\n    return values[len(values) // 2]\n"
 LIMITS = Limits(seconds=2, workers=1, rest=1, constant_time=False)
-SAMPLED: dict[str, Any] = {"columns": ["age"], "chunks": 4, "bounds": (0, 100), "limits": LIMITS, "epsilon": 1}
+SAMPLED: dict[str, Any] = {"columns": ["age"], "blocks": 4, "bounds": (0, 100), "limits": LIMITS}
 
 Ask = Callable[[dp.Session], Any]
 
 
 def released(query: Any, **price: Any) -> Ask:
     return lambda session: session.release(query, **price)
-
-
-def selected(candidates: Any, score: Any, **price: Any) -> Ask:
-    return lambda session: session.select(candidates, score, **price)
-
-
-def smoothed(query: Any, **price: Any) -> Ask:
-    return lambda session: session.release(query, **price, method=dp.SmoothSensitivity())
 
 
 def every_aggregate(table: Any) -> Any:
@@ -151,8 +143,10 @@ def narrowed(table: Any) -> Any:
 
 DAYS = [(dt.date(2026, 10, first), dt.date(2026, 10, last)) for first in (1, 8, 15) for last in (16, 22, 29)]
 FOUND = dp.discover(delta=1e-8)
-SCORE = dp.score(PURE, by="ward")
-ABOVE = dp.score(PURE, by="age", side="or above", of=dp.sum("cost"))
+SCORE = dp.score(by="ward")
+ABOVE = dp.score(by="age", side="or above", of=dp.sum("cost"))
+BELOW = dp.score(by="age", side="below", near=50)
+SMOOTH = dp.SmoothSensitivity()
 MEAN, MEDIAN = PURE.agg(age=dp.mean("age")), PURE.agg(age=dp.median("age"))
 GAUSSIAN_MEDIAN = MIXED.agg(age=dp.median("age"))
 COUNT, TOTAL = PURE.agg(n=dp.count()), PURE.group_by("ward").agg(total=dp.sum("cost"))
@@ -208,26 +202,28 @@ QUESTIONS: dict[str, Ask] = {
         epsilon=1,
     ),
     "a table whose unit is elsewhere": released(STAYS.agg(nights=dp.sum("nights")), epsilon=1),
-    "a selection": selected(["A", "B", "C", "D"], SCORE, epsilon=0.5),
-    "a selection by sums above": selected([20, 40, 60], ABOVE, epsilon=0.5),
-    "a selection near a number": selected([20, 40.5], dp.score(MIXED, by="age", side="below", near=50), epsilon=0.5),
-    "a selection with factors": selected(["A", "B"], dp.score(MIXED, by="ward", times=[2, 3]), rho=0.01),
-    "the top two": selected(["A", "B", "C", "D"], dp.score(MIXED, by="ward", of=dp.count_units()), epsilon=0.5, top=2),
-    "a selection of unknown keys": selected(FOUND, dp.score(MIXED, by="drug"), epsilon=2),
-    "a smooth mean": smoothed(MEAN, epsilon=1),
-    "a smooth median": smoothed(MEDIAN, epsilon=1, noise="student_t"),
-    "a smooth median, gaussian": smoothed(GAUSSIAN_MEDIAN, rho=0.1),
-    "a smooth median with a delta": smoothed(GAUSSIAN_MEDIAN, epsilon=1, noise="laplace", delta=1e-8),
-    "smooth quartiles": smoothed(PURE.agg(width=dp.interquartile_range("age")), epsilon=1),
-    "a proposed bound": lambda session: session.release(
-        GAUSSIAN_MEDIAN, epsilon=2, method=dp.ProposedBound(bound=5, delta=1e-8)
+    "a selection": released(PURE.choose(["A", "B", "C", "D"], score=SCORE), epsilon=0.5),
+    "a selection by sums above": released(PURE.choose([20, 40, 60], score=ABOVE), epsilon=0.5),
+    "a selection near a number": released(MIXED.choose([20, 40.5], score=BELOW), epsilon=0.5),
+    "a selection with factors": released(MIXED.choose(["A", "B"], score=dp.score(by="ward", times=[2, 3])), rho=0.01),
+    "the top two": released(
+        MIXED.choose(["A", "B", "C", "D"], score=dp.score(by="ward", of=dp.count_units()), top=2), epsilon=0.5
     ),
-    "sample and aggregate": lambda session: session.release(PURE.apply(FUNCTION), **SAMPLED),
-    "sample and aggregate, median": lambda session: session.release(
-        PURE.where(PURE.age > 20).apply(FUNCTION, aggregate="median", default=30, grid=1), **SAMPLED
+    "a selection of unknown keys": released(MIXED.choose(FOUND, score=dp.score(by="drug")), epsilon=2),
+    "a smooth mean": released(MEAN, epsilon=1, method=SMOOTH),
+    "a smooth median": released(MEDIAN, epsilon=1, method=dp.SmoothSensitivity(noise="student_t")),
+    "a smooth median, gaussian": released(GAUSSIAN_MEDIAN, rho=0.1, method=SMOOTH),
+    "a smooth median with a delta": released(
+        GAUSSIAN_MEDIAN, epsilon=1, method=dp.SmoothSensitivity(noise="laplace", delta=1e-8)
     ),
-    "sample and aggregate, own bounds": lambda session: session.release(
-        MIXED.apply(FUNCTION, aggregate="mean with bounds of its own"), **SAMPLED
+    "smooth quartiles": released(PURE.agg(width=dp.interquartile_range("age")), epsilon=1, method=SMOOTH),
+    "a proposed bound": released(GAUSSIAN_MEDIAN, epsilon=2, method=dp.ProposedBound(bound=5, delta=1e-8)),
+    "sample and aggregate": released(PURE.apply(FUNCTION, **SAMPLED), epsilon=1),
+    "sample and aggregate, median": released(
+        PURE.where(PURE.age > 20).apply(FUNCTION, aggregate="median", default=30, grid=1, **SAMPLED), epsilon=1
+    ),
+    "sample and aggregate, own bounds": released(
+        MIXED.apply(FUNCTION, aggregate="mean with bounds of its own", **SAMPLED), epsilon=1
     ),
 }
 

@@ -247,7 +247,7 @@ def _together(cases: Sequence[tuple[Pair, Any]]) -> dict[int, Outcome]:
 def _released(session: testing.Session, one: Pair) -> Outcome:
     """The exact answer; two neighbours share the key that orders the rows of a unit."""
     name = f"t{one.seed}"
-    session._engines[name].adopt(name, KEY)
+    session._pipeline.engines[name].adopt(name, KEY)
     try:
         return session.release(one.query, epsilon=1)
     except Exception as error:  # noqa: BLE001 - judged by its class and text
@@ -317,7 +317,7 @@ def readings(source: Any, names: Sequence[str]) -> dict[int, dict[tuple[str, str
     types = dict.fromkeys(names, "text") | {ROW: "integer"}
     facts = {"name": "t", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1), "types": types}
     with testing.protect(source, threads=1, **facts) as session:
-        engine = session._engines["t"]
+        engine = session._pipeline.engines["t"]
         place, quoted = engine._place("t"), engine.dialect.quoted
         asked = [(name, kind) for name in names for kind in SCALARS]
         cells = [place.reads[place.stored[name], ColumnType(kind)].format(quoted(name)) for name, kind in asked]

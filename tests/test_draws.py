@@ -19,8 +19,6 @@ DRAWING = ("release", "open", "ask", "randomize", "find")
 FREE = {"explain"}
 BY_MODULE = {"discrete", "categorical", "continuous"}
 RECORDED_BITS = {"samplers.discrete", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
-# where noise is drawn that carries no data: the simulation of what noise does to a derived figure
-SIMULATED = {"release.postprocessing.simulation"}
 
 
 def marked():
@@ -109,5 +107,5 @@ def test_only_mechanisms_draw():
         for module, what in imported(path)
         if (module == "samplers" and what in BY_MODULE) or (module, what[:9]) == ("samplers.discrete", "discrete_")
     }
-    others = {name for name in drawing_modules if not name.startswith("mechanisms.")}
-    assert others == SIMULATED
+    others = {name for name in drawing_modules if not name.startswith(("mechanisms.", "samplers."))}
+    assert others == set()

@@ -32,7 +32,7 @@ def gains(adult) -> np.ndarray:
 def _released(session, query, runs) -> list[dict[str, float]]:
     """Many answers with fresh noise from one pass over the data."""
     private = planned(query.plan, session.catalog, BUDGET, epsilon=1)
-    exact = session._exact("adult", session._prepared(private))
+    exact = session._pipeline.exact("adult", session._pipeline.prepare(private))
     found = []
     for _ in range(runs):
         outputs = private.outputs(private.randomize(exact), session.remaining().budget.epsilon / 10)

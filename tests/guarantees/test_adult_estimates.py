@@ -57,7 +57,7 @@ def facts(adult, tmp_path_factory):
 
 def read(adult):
     with dp.testing.protect(adult, privacy_unit=dp.ROW, budget=PURE) as session:
-        engine = session._engines["adult"]
+        engine = session._pipeline.engines["adult"]
         found = {}
         for query in (MEAN, MEDIAN, HOURS):
             asked = analyze_fitted(query.plan, session.catalog, PURE, epsilon=1)
@@ -164,7 +164,7 @@ def test_a_session_says_the_mean_age_within_the_law_of_its_noise(adult, facts, n
     asked, width = fitted(facts, MEAN, name, 1)
     for _ in range(samples(1)):
         with dp.protect(adult, privacy_unit=dp.ROW, budget=budget, ledger=":memory:") as session:
-            made = session.release(MEAN, epsilon=1, **words, method=dp.SmoothSensitivity())
+            made = session.release(MEAN, epsilon=1, method=dp.SmoothSensitivity(**words))
         assert abs(made.value - TRUTH) <= within(asked, name, width, ALARM)
         assert made.margin is None
 

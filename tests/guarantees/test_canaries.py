@@ -280,12 +280,12 @@ def test_a_driver_that_quotes_a_cell_is_not_heard(monkeypatch, caplog, capfd, re
     """A real conversion error, as a careless cast would raise it after the charge."""
     words = {"name": "t", "privacy_unit": "id", "budget": dp.Budget(epsilon=1), "ledger": ":memory:"}
     with dp.protect(pa.table({"id": ["a"]}), **words) as session, caplog.at_level(logging.DEBUG):
-        connection = next(iter(session._engines.values()))._connection
+        connection = next(iter(session._pipeline.engines.values()))._connection
 
         def careless(_):
             return connection.execute(f"SELECT CAST('{CANARY} HIV+ alice' AS INTEGER)").fetchall()
 
-        monkeypatch.setattr(next(iter(session._engines.values())), "run", careless)
+        monkeypatch.setattr(next(iter(session._pipeline.engines.values())), "run", careless)
         with pytest.raises(dp.Failure) as failed:
             session.release(dp.table("t").agg(u=dp.count_units()), epsilon=0.5)
         told = "".join(traceback.format_exception(failed.value)) + caplog.text + "".join(capfd.readouterr())

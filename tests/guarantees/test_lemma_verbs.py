@@ -18,6 +18,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.planner.queries.selection import analyze_contest
 from discreet.planner.queries.smooth_sensitivity import analyze_fitted
+from discreet.query.frame import relation_of
 from opened import Opener, opener
 
 PAIRS = 300
@@ -29,12 +30,12 @@ CAPS = {"rows": {"max_rows": 3}, "groups": {"max_rows": 4, "max_groups": 2}, "in
 ROWS = {"rows": {"max_rows": 3}, "one row": {"max_rows": 1}}
 
 SCORES: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
-    "rows by g": (lambda: dp.score(T, by="g"), PUBLIC),
-    "units by g": (lambda: dp.score(T, by="g", of=dp.count_units()), PUBLIC),
-    "a sum on both sides of zero": (lambda: dp.score(T, by="g", of=dp.sum("x", bounds=(-1, 2), grid=0.125)), PUBLIC),
-    "rows at or above": (lambda: dp.score(T, by="y", side="or above"), (-5, 0, 3, 7)),
-    "rows below, near a number": (lambda: dp.score(T, by="y", side="below", near=4), (-5, 0, 3, 7)),
-    "rows times a price": (lambda: dp.score(T, by="y", side="or above", times=lambda y: y), (1, 3, 7)),
+    "rows by g": (lambda: dp.score(by="g"), PUBLIC),
+    "units by g": (lambda: dp.score(by="g", of=dp.count_units()), PUBLIC),
+    "a sum on both sides of zero": (lambda: dp.score(by="g", of=dp.sum("x", bounds=(-1, 2), grid=0.125)), PUBLIC),
+    "rows at or above": (lambda: dp.score(by="y", side="or above"), (-5, 0, 3, 7)),
+    "rows below, near a number": (lambda: dp.score(by="y", side="below", near=4), (-5, 0, 3, 7)),
+    "rows times a price": (lambda: dp.score(by="y", side="or above", times=lambda y: y), (1, 3, 7)),
 }
 FITTED = {
     "mean": dp.mean("y", bounds=(-3, 8)),
@@ -65,7 +66,7 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
     score, candidates = SCORES[name]
     if "or above" in name or "below" in name or "price" in name:
         caps = "rows" if caps == "in each" else caps
-    contest = score().contest(candidates)
+    contest = score().contest(relation_of(T), candidates)
     asked = analyze_contest(contest, _catalog(how, CAPS[caps]), Budget(epsilon=1), epsilon=1)
     worlds = _worlds(asked.pushdown, how, engine, tmp_path, opener(engine, request))
     farthest = 0

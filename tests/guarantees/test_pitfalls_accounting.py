@@ -96,14 +96,14 @@ def test_the_charge_is_durable_before_the_data_is_read(tmp_path, monkeypatch):
     path = tmp_path / "ledger.sqlite"
     seen = []
     with opened(ledger=path) as session:
-        run = next(iter(session._engines.values())).run
+        run = next(iter(session._pipeline.engines.values())).run
 
         def watched(prepared):
             with dp.SQLiteLedger(path) as other:
                 seen.append(other.spent("t").epsilon)
             return run(prepared)
 
-        monkeypatch.setattr(next(iter(session._engines.values())), "run", watched)
+        monkeypatch.setattr(next(iter(session._pipeline.engines.values())), "run", watched)
         session.release(COUNT, epsilon=0.25)
     assert seen == [EPSILON_UNITS // 4]
 
@@ -264,7 +264,7 @@ def test_a_stored_answer_of_zero_is_an_answer(query):
 @pytest.mark.pitfall("B11")
 def test_a_noisy_answer_of_zero_is_not_asked_again(monkeypatch):
     with opened() as session:
-        monkeypatch.setattr(session, "_noisy", lambda _, exact: [[0] * len(column) for column in exact])
+        monkeypatch.setattr(session._pipeline, "randomize", lambda _, exact: [[0] * len(column) for column in exact])
         session.release(COUNT, epsilon=0.25)
         monkeypatch.undo()
         assert session.release(COUNT, epsilon=0.25).value() == 0

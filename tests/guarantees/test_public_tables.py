@@ -6,6 +6,7 @@ With them, what else must not pass the charge: plans that no call builds, and an
 import json
 import traceback
 from fractions import Fraction
+from functools import partial
 
 import pandas as pd
 import pyarrow as pa
@@ -93,22 +94,22 @@ def streamed(session):
 
 
 def sampled(session):
-    words = {"columns": ["beds"], "chunks": 2, "bounds": (0, 9_000), "epsilon": 1, "limits": LIMITS}
-    return 2 * session.release(JOINED.apply(how_many_beds), **words).value
+    question = JOINED.apply(how_many_beds, columns=["beds"], blocks=2, bounds=(0, 9_000), limits=LIMITS)
+    return 2 * session.release(question, epsilon=1).value
 
 
 VERBS = {
     "release": lambda session: session.release(BEDS, epsilon=1).value("n"),
     "batch": lambda session: session.release([BEDS, JOINED.agg(n=dp.count())], epsilon=1)[0].value("n"),
-    "select": lambda session: (
+    "choice": lambda session: (
         100 * session.release(JOINED.choose([10, 50], score=dp.score(by="beds")), epsilon=1).value
     ),
-    "smooth": lambda session: (
+    "smooth sensitivity": lambda session: (
         100 * session.release(JOINED.agg(m=dp.median("beds")), epsilon=1, method=dp.SmoothSensitivity()).value
     ),
-    "watch": lambda session: 5_000 if watched(session, 3_000) else 1_000,
-    "stream": lambda session: 5_000 if streamed(session) > 50 else 1_000,
-    "sample": sampled,
+    "above threshold": lambda session: 5_000 if watched(session, 3_000) else 1_000,
+    "online ranges": lambda session: 5_000 if streamed(session) > 50 else 1_000,
+    "blocks": sampled,
 }
 
 
@@ -139,7 +140,7 @@ def test_a_public_table_that_changed_is_charged_again_and_one_that_changed_back_
 def test_a_public_table_that_changes_under_a_charge_gives_one_sentence_and_no_answer(verb, tmp_path, monkeypatch):
     wards = CSV(tmp_path)
     with dp.testing.Session(CATALOG, sources={"visits": VISITS, "wards": wards.source}) as session:
-        engine = session._engines["visits"]
+        engine = session._pipeline.engines["visits"]
         create = engine._create_rows
 
         def changed(*words):
@@ -231,7 +232,7 @@ class Hidden(BaseException):
 
 
 RAISED = [(verb, kind) for verb in VERBS for kind in (SystemExit, KeyboardInterrupt)]
-RAISED += [(verb, kind) for verb in ("release", "watch") for kind in (GeneratorExit, Hidden, RuntimeError)]
+RAISED += [(verb, kind) for verb in ("release", "above threshold") for kind in (GeneratorExit, Hidden, RuntimeError)]
 
 
 @pytest.mark.parametrize(("verb", "kind"), RAISED)
@@ -239,7 +240,7 @@ RAISED += [(verb, kind) for verb in ("release", "watch") for kind in (GeneratorE
 def test_nothing_of_what_an_engine_raises_goes_on_whatever_kind_it_is(verb, kind, monkeypatch):
     wards = pa.table({"w": ["a"], "beds": [10]})
     with dp.testing.Session(CATALOG, sources={"visits": VISITS, "wards": wards}) as session:
-        engine = session._engines["visits"]
+        engine = session._pipeline.engines["visits"]
 
         def failing(*_):
             cell = "alice, HIV+"
@@ -285,7 +286,8 @@ def test_a_plan_that_no_call_builds_is_refused_before_it_is_charged(name):
     with dp.testing.protect(rows, name="t", privacy_unit="id", max_rows=5, **words) as session:
         query = Query(HANDMADE[name])
         with session.above_threshold(threshold=1, epsilon=0.1, sensitivity=9) as watch:
-            for verb in (session.release, session.explain, session.smooth, lambda query, **_: watch.ask(query)):
+            smooth = partial(session.release, method=dp.SmoothSensitivity())
+            for verb in (session.release, session.explain, smooth, lambda query, **_: watch.ask(query)):
                 with pytest.raises(Refusal):
                     verb(query, epsilon=0.5)
         with pytest.raises(Refusal):

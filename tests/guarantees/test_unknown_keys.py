@@ -311,8 +311,8 @@ def test_a_hundred_thousand_singleton_keys_stay_within_the_claimed_delta(rule, m
 def test_the_top_keys_of_singletons_name_nobody():
     """Any one of the 10,000 candidates is named with at most delta. False alarm: 1e-13."""
     found = dp.discover(delta=1e-17)
-    score = dp.score(dp.table("visits"), by="drug", of=dp.count_units())
+    question = dp.table("visits").choose(found, score=dp.score(by="drug", of=dp.count_units()), top=3)
     with _singletons(20_000) as session:
-        chosen = session.select(found, score, top=3, epsilon=2)
+        chosen = session.release(question, epsilon=2)
     assert chosen.values == ()
     assert str(chosen).startswith("none, of keys that were not known")

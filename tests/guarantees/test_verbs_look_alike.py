@@ -1,4 +1,4 @@
-"""Selections, watches, fitted noise and samples look the same on neighbours in everything but what they release."""
+"""Every kind of question looks the same on neighbours in everything but what it releases."""
 
 import pyarrow as pa
 import pytest
@@ -29,17 +29,17 @@ def watched(session):
         return watch.ask(T.group_by("w", max_rows_per_group=1).agg(n=dp.count()))
 
 
-MEAN = T.agg(m=dp.mean("x", bounds=(0, 9)))
+MEAN, MEDIAN = T.agg(m=dp.mean("x", bounds=(0, 9))), T.agg(m=dp.median("x", bounds=(0, 9)))
 CALLS = {
-    "select": lambda s: s.release(T.choose(["A", "B", "C"], score=dp.score(by="w")), epsilon=0.1),
+    "choice": lambda s: s.release(T.choose(["A", "B", "C"], score=dp.score(by="w")), epsilon=0.1),
     "price": lambda s: s.release(
         T.choose([1, 5, 9], score=dp.score(by="x", side="or above", times=[1, 5, 9])), epsilon=0.1
     ),
-    "watch": watched,
-    "mean": lambda s: s.smooth(MEAN, epsilon=0.1),
-    "median": lambda s: s.smooth(T.agg(m=dp.median("x", bounds=(0, 9))), epsilon=0.1),
+    "above threshold": watched,
+    "mean": lambda s: s.release(MEAN, epsilon=0.1, method=dp.SmoothSensitivity()),
+    "median": lambda s: s.release(MEDIAN, epsilon=0.1, method=dp.SmoothSensitivity()),
     "proposed": lambda s: s.release(MEAN, epsilon=0.1, method=dp.ProposedBound(bound=5, delta=1e-12)),
-    "sample": lambda s: s.release(T.apply(biggest, columns=["x"], blocks=2, bounds=(0, 9), limits=LIMITS), epsilon=0.1),
+    "blocks": lambda s: s.release(T.apply(biggest, columns=["x"], blocks=2, bounds=(0, 9), limits=LIMITS), epsilon=0.1),
 }
 
 

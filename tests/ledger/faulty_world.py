@@ -205,14 +205,15 @@ def stopped(address: str, lease: str) -> None:
 def stopped_session(address: str, lease: str) -> None:
     """Release through a session, and stop this process by SIGSTOP before the data is read, once."""
     with protected(address, float(lease)) as session:
-        read = session._exact
+        pipeline = session._pipeline
+        read = pipeline.exact
 
         def stop_and_read(*asked: object) -> object:
-            session._exact = read
+            pipeline.exact = read
             os.kill(os.getpid(), signal.SIGSTOP)
             return read(*asked)
 
-        session._exact = stop_and_read
+        pipeline.exact = stop_and_read
         print(released(session))
 
 

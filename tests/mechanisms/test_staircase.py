@@ -145,6 +145,20 @@ def test_moments_are_infinite_where_the_tail_is_heavier():
     assert noise.log_moment(0.25) == math.inf
 
 
+@pytest.mark.parametrize("epsilon", [1, 20, 1_000, 10**6])
+@pytest.mark.parametrize("part", [1e-3, 0.5, 0.9])
+def test_moments_are_those_of_the_sum_where_its_terms_exceed_every_float_too(epsilon, part):
+    noise = Staircase(sensitivity=4, epsilon=epsilon)
+
+    def log_sum(s):
+        terms = [noise.log_weight(y) + s * y for y in range(-2_000, 2_001)]
+        return max(terms) + math.log(math.fsum(math.exp(term - max(terms)) for term in terms))
+
+    s = part * epsilon / 4
+    assert noise.log_moment(s) == pytest.approx(log_sum(s) - log_sum(0), rel=1e-9, abs=1e-12)
+    assert noise.log_moment(-s) == noise.log_moment(s)
+
+
 @pytest.mark.parametrize(
     "words",
     [{"inner": 0}, {"inner": 11}, {"coordinates": 0}, {"epsilon": 0}, {"sensitivity": 2**63}, {"epsilon": 1e-20}],

@@ -18,6 +18,7 @@ from discreet.plan import fingerprint as module
 from discreet.plan.fingerprint import FORMS, Context, Form, Question, canonical, fingerprint
 from discreet.plan.physical import Keys
 from discreet.planner import format_0
+from discreet.session.pipeline import Pipeline
 from golden_questions import OPENINGS, QUESTIONS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -26,17 +27,25 @@ SOURCE = Path(dp.__file__).parent
 CONTEXT = Context((("t", 1),), is_private=True)
 
 
+class RecordedLedger(SQLiteLedger):
+    """A ledger that notes the fingerprints under which it is asked to charge."""
+
+    def charge_together(self, parts, *, question, former=(), **words):
+        self.known_by = question, former
+        return super().charge_together(parts, question=question, former=former, **words)
+
+
+class FormerToo(Pipeline):
+    """A pipeline that notes the former fingerprint of an opening too, though an opening is never repeated."""
+
+    def charge_interactive(self, plan, question, prepared):
+        opened = super().charge_interactive(plan, question, prepared)
+        self.ledger.known_by = self.ledger.known_by[0], (format_0.fingerprint(plan, self.context(plan.dataset)),)
+        return opened
+
+
 class Recorded(dp.Session):
-    """A session that notes the fingerprints of what it is asked."""
-
-    def _answered(self, private, prepared, question, request, *, fresh):
-        self.known_by = question
-        return super()._answered(private, prepared, question, request, fresh=fresh)
-
-    def _opened(self, asked, question, ready):
-        context = self._context(asked.dataset)
-        self.known_by = fingerprint(question, context), (format_0.fingerprint(asked, context),)
-        return super()._opened(asked, question, ready)
+    _pipeline_class = FormerToo
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +53,7 @@ def session(tmp_path_factory):
     """A session over a ledger that the commit before format 1 wrote."""
     home = tmp_path_factory.mktemp("golden")
     shutil.copy(GOLDEN / "ledger" / "questions-6cc4f2e.sqlite", home / "ledger.sqlite")
-    ledger = SQLiteLedger(home / "ledger.sqlite", key=home / "key", anchors=home / "anchors")
+    ledger = RecordedLedger(home / "ledger.sqlite", key=home / "key", anchors=home / "anchors")
     with ledger, golden_questions.opened(ledger, kind=Recorded) as opened:
         yield opened
 
@@ -53,7 +62,7 @@ def session(tmp_path_factory):
 @pytest.mark.parametrize("name", [*QUESTIONS, *OPENINGS])
 def test_every_kind_of_question_keeps_its_fingerprint_in_both_formats(session, name):
     (QUESTIONS | OPENINGS)[name](session)
-    current, former = session.known_by
+    current, former = session.ledger.known_by
     assert current == json.loads((GOLDEN / "fingerprints.json").read_text())[name]
     assert former == (WRITTEN[name]["names"][0][1],)
 
@@ -126,11 +135,11 @@ def _other_names(kinds):
 def test_neither_the_version_nor_the_name_of_a_class_is_part_of_a_fingerprint(session, monkeypatch):
     ask = QUESTIONS["unknown keys"]
     ask(session)
-    before = session.known_by
+    before = session.ledger.known_by
     monkeypatch.setattr("discreet.version.__version__", "9.9.9")
     with _other_names({*format_0.OWN_FORMS, *format_0.MECHANISMS}):
         assert ask(session).repeated
-    assert session.known_by == before
+    assert session.ledger.known_by == before
 
 
 RENAMED = (

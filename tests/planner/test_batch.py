@@ -8,6 +8,8 @@ import discreet as dp
 from discreet.accounting import pld
 from discreet.catalog.catalog import Catalog
 from discreet.planner.batch import analyze_batch
+from discreet.planner.budget.price import Price
+from discreet.planner.registry import planned
 from former import former
 
 T = dp.table("visits")
@@ -16,11 +18,19 @@ CATALOG = Catalog.model_validate({"tables": {"visits": {"columns": COLUMNS, "pri
 COUNT, TOTAL = T.agg(n=dp.count()).plan, T.agg(total=dp.sum("age")).plan
 
 
+def plan_of(query, budget, price):
+    return planned(query, CATALOG, budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
+
+
+def batch_of(questions, budget, *, weights=None, **price):
+    return analyze_batch(questions, plan_of, budget, Price(**price), weights=weights)
+
+
 @pytest.mark.guarantee("planner.batch")
 @pytest.mark.parametrize("weights", [None, [1, 3], [2, 7], [Fraction(1, 3), 1]])
 @pytest.mark.parametrize("budget", [dp.Budget(epsilon=3), dp.Budget(epsilon=3, delta=1e-8)])
 def test_shares_follow_the_weights_and_together_cost_no_more_than_was_asked_for(weights, budget):
-    batch = analyze_batch([COUNT, TOTAL], CATALOG, budget, epsilon=1, weights=weights)
+    batch = batch_of([COUNT, TOTAL], budget, epsilon=1, weights=weights)
     first, second = (part.spending.amount for part in batch.parts)
     ratio = Fraction(1) if weights is None else Fraction(weights[1]) / Fraction(weights[0])
     assert abs(second / first / ratio - 1) < Fraction(1, 10**6)
@@ -32,7 +42,7 @@ def test_shares_follow_the_weights_and_together_cost_no_more_than_was_asked_for(
 @pytest.mark.parametrize("epsilon", [0.1, 1, 5])
 def test_the_noise_of_a_batch_with_a_delta_is_checked_by_the_distribution_of_its_losses(epsilon):
     budget = dp.Budget(epsilon=5, delta=1e-7, reserved_delta=1e-7)
-    batch = analyze_batch([COUNT, TOTAL, COUNT], CATALOG, budget, epsilon=epsilon, delta=1e-7)
+    batch = batch_of([COUNT, TOTAL, COUNT], budget, epsilon=epsilon, delta=1e-7)
     assert pld.epsilon(dp.events.ComposedEvent(tuple(part.event for part in batch.parts)), 1e-7) <= epsilon
     assert batch.event == dp.events.ApproximateEvent(Fraction(str(epsilon)), Fraction(1, 10**7))
     assert batch.delta == Fraction(1, 10**7)
@@ -40,7 +50,7 @@ def test_the_noise_of_a_batch_with_a_delta_is_checked_by_the_distribution_of_its
 
 def test_two_batches_share_a_name_only_where_questions_order_and_price_are_the_same():
     def name(queries, **price):
-        return former(analyze_batch(queries, CATALOG, dp.Budget(epsilon=3), **price))
+        return former(batch_of(queries, dp.Budget(epsilon=3), **price))
 
     assert name([COUNT, TOTAL], epsilon=1) == name([COUNT, TOTAL], epsilon=1)
     others = [name([TOTAL, COUNT], epsilon=1), name([COUNT, TOTAL], epsilon=2), name([COUNT], epsilon=1)]
@@ -49,13 +59,13 @@ def test_two_batches_share_a_name_only_where_questions_order_and_price_are_the_s
 
 
 def test_the_ledger_keeps_what_every_question_of_a_batch_asks_the_engine():
-    batch = analyze_batch([COUNT, TOTAL], CATALOG, dp.Budget(epsilon=3), epsilon=1)
+    batch = batch_of([COUNT, TOTAL], dp.Budget(epsilon=3), epsilon=1)
     assert batch.description.count('"is":"Pushdown"') == 2
 
 
 @pytest.mark.parametrize("price", [{}, {"delta": 1e-9}])
 def test_a_part_of_a_batch_says_why_it_has_its_noise(price):
     budget = dp.Budget(epsilon=3, delta=1e-8, reserved_delta=1e-9)
-    for part in analyze_batch([COUNT, TOTAL], CATALOG, budget, epsilon=1, **price).parts:
+    for part in batch_of([COUNT, TOTAL], budget, epsilon=1, **price).parts:
         assert "rho was asked for" not in part.spending.reason
         assert part.spending.reason.endswith("its share of the batch's price")

@@ -15,6 +15,7 @@ from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
 from discreet.plan.physical import Found
 from discreet.planner.batch import analyze_batch
 from discreet.planner.budget import allocation
+from discreet.planner.budget.price import Price
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.hierarchy import NestedPlan
 from discreet.planner.queries.online_ranges import analyze_stream
@@ -23,7 +24,7 @@ from discreet.planner.queries.quantiles import RankPlan
 from discreet.planner.queries.ranges import RangePlan
 from discreet.planner.queries.sample_and_aggregate import analyze_sample
 from discreet.planner.queries.smooth_sensitivity import analyze_fitted
-from discreet.planner.queries.sparse_vector import analyze_watch
+from discreet.planner.queries.sparse_vector import Threshold, analyze_watch
 from discreet.planner.registry import contested, planned
 from discreet.query.frame import relation_of
 from discreet.samplers import continuous
@@ -308,13 +309,13 @@ def test_bounds_by_growth_are_drawn_as_the_sparse_vector_that_is_priced(draws, n
 
 
 SCORES = {
-    "count": (dp.score(T, by="ward"), 2),
-    "units": (dp.score(T, by="ward", of=dp.count_units()), 1),
-    "sum": (dp.score(T, by="ward", of=dp.sum("cost")), 20),
-    "side": (dp.score(T, by="age", side="or above"), 2),
-    "side of capped bins": (dp.score(T, by="age", side="or above", max_rows_per_group=1), 2),
-    "factors": (dp.score(T, by="ward", times=[1, 5, 3]), 10),
-    "near": (dp.score(T, by="ward", near=4), 2),
+    "count": (dp.score(by="ward"), 2),
+    "units": (dp.score(by="ward", of=dp.count_units()), 1),
+    "sum": (dp.score(by="ward", of=dp.sum("cost")), 20),
+    "side": (dp.score(by="age", side="or above"), 2),
+    "side of capped bins": (dp.score(by="age", side="or above", max_rows_per_group=1), 2),
+    "factors": (dp.score(by="ward", times=[1, 5, 3]), 10),
+    "near": (dp.score(by="ward", near=4), 2),
 }
 
 
@@ -328,8 +329,8 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
     """All scores move one way where a unit is added or removed, unless what counts is how near they are."""
     asked, moved = SCORES[score]
     candidates = [10, 20, 30] if score.startswith("side") else ["A", "B", "C"]
-    budget = PURE if mechanism == "laplace" else PAIR
-    private = contested(asked.contest(candidates), catalog(neighbours), budget, **PRICE[mechanism], top=top)
+    budget, contest = PURE if mechanism == "laplace" else PAIR, asked.contest(relation_of(T), candidates)
+    private = contested(contest, catalog(neighbours), budget, **PRICE[mechanism], top=top)
     exact = [[5, 9, 2, 9][: 4 if score.startswith("side") else 3]]
     scores = private.scores(exact)
     private.randomize(exact)
@@ -356,7 +357,7 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
 def test_the_best_of_keys_that_are_not_known_are_drawn_with_the_rate_that_is_priced(
     draws, measure, moved, neighbours, sides
 ):
-    contest = dp.score(T, by="drug", of=measure).contest(dp.discover(delta=1e-6))
+    contest = dp.score(by="drug", of=measure).contest(relation_of(T), dp.discover(delta=1e-6))
     private = contested(contest, catalog(neighbours), RESERVED, epsilon=4, top=2)
     columns = [[50, 70, 3, 2]] * len(private.pushdown.measures)
     private.randomize(FOUND._replace(columns=columns))
@@ -372,8 +373,8 @@ def test_the_best_of_keys_that_are_not_known_are_drawn_with_the_rate_that_is_pri
 @pytest.mark.draws("planner.queries.sparse_vector.WatchPlan", "planner.queries.online_ranges.StreamPlan")
 @RELATIONS
 def test_a_watch_and_a_stream_draw_what_their_opening_is_charged_for(draws, neighbours, sides):
-    words = {"threshold": 10, "sensitivity": 2, "answers": 2, "monotone": sides == 1, "with_answers": True}
-    watch = analyze_watch("t", catalog(neighbours), PURE, words, epsilon=1)
+    options = Threshold(10, answers=2, sensitivity=2, monotone=sides == 1, with_answers=True)
+    watch = analyze_watch("t", catalog(neighbours), PURE, options, epsilon=1)
     watch.mechanism.open().ask_many([10**6] * 2)
     scales = [call.scale for call in draws.calls]
     first, second, third = 2 / scales[0], 2 * sides * 2 / scales[1], 2 * 2 / scales[2]
@@ -448,8 +449,12 @@ def test_answers_of_chunks_are_drawn_for_all_that_a_unit_changes(draws, aggregat
 @pytest.mark.parametrize("delta", [None, Fraction(1, 10**6)], ids=["sum", "pair"])
 def test_a_batch_draws_for_each_of_its_questions_what_all_are_charged_for(draws, delta, neighbours, sides):
     queries = [T.agg(n=dp.count()).plan, T.group_by("ward").agg(s=dp.sum("cost")).plan]
-    budget = RESERVED if delta else PURE
-    batch = analyze_batch(queries, catalog(neighbours), budget, epsilon=1, delta=delta)
+
+    def part_of(query, budget, price):
+        words = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
+        return planned(query, catalog(neighbours), budget, **words)
+
+    batch = analyze_batch(queries, part_of, RESERVED if delta else PURE, Price(epsilon=1, delta=delta))
     exact = [[[7]], [[1, 2, 3]]]
     noisy = [part.randomize(each) for part, each in zip(batch.parts, exact, strict=True)]
     drawn = events.ComposedEvent(tuple(part.event for part in batch.parts))

@@ -10,8 +10,9 @@ import discreet as dp
 from discreet.plan import logical
 from discreet.plan.fingerprint import Context, Question, fingerprint
 from discreet.planner import identity
-from discreet.planner.identity import Price
-from discreet.query.frame import Query
+from discreet.planner.budget.price import Price
+from discreet.planner.queries.sparse_vector import Threshold
+from discreet.query.frame import Query, relation_of
 
 CATALOG = """
 tables:
@@ -239,7 +240,8 @@ class TestPrices:
         one, two = t.agg(n=dp.count()).plan, QUERY.plan
 
         def batch(*queries, weights=None, price=HALF, budget=MIXED):
-            return named(identity.batch(queries, catalog(), budget, price, weights))
+            questions = [identity.table(query, catalog(), budget, price) for query in queries]
+            return named(identity.batch(questions, budget, price, weights))
 
         others = [batch(one), batch(one, two), batch(two, one), batch(one, two, weights=[1, 2])]
         assert all_different(
@@ -253,8 +255,8 @@ class TestPrices:
 class TestOthers:
     def test_selections_are_the_same_only_where_everything_is(self):
         def selection(candidates, top=1, price=HALF, **words):
-            score = dp.score(words.pop("table", t), **({"by": "ward"} | words))
-            return named(identity.selection(score.contest(candidates), catalog(), MIXED, price, top))
+            source, score = relation_of(words.pop("table", t)), dp.score(**({"by": "ward"} | words))
+            return named(identity.selection(score.contest(source, candidates), catalog(), MIXED, price, top))
 
         names = [
             selection(["A", "B"]),
@@ -277,7 +279,7 @@ class TestOthers:
             selection(dp.discover(delta=1e-11), by="drug"),
         ]
         assert all_different(names)
-        contest = dp.score(t, by="ward").contest(["A", "B"])
+        contest = dp.score(by="ward").contest(relation_of(t), ["A", "B"])
         known = identity.keys.resolve(
             logical.Grouping(("ward",), (("A", "B"),)), identity.bind(contest.source, catalog())
         )
@@ -335,14 +337,12 @@ class TestOthers:
         assert all_different([sample(), *(sample(**each) for each in changes)])
 
     def test_watches_and_streams_are_told_apart_by_their_words(self):
-        usual = {"threshold": 10, "answers": 1, "monotone": False}
-
         def watch(**changes):
-            return named(identity.watch("t", catalog(), PURE, HALF, usual | changes))
+            return named(identity.watch("t", catalog(), PURE, HALF, Threshold(**({"threshold": 10} | changes))))
 
         def stream(column="age", edges=(0, 10, 20), **changes):
             words = {"total": 100, "threshold": 5, "corrections": 3} | changes
-            return named(identity.online_ranges(t._relation, column, edges, catalog(), PURE, HALF, **words))
+            return named(identity.stream(t._relation, column, edges, catalog(), PURE, HALF, **words))
 
         watches = [watch(), watch(threshold=11), watch(answers=2), watch(monotone=True)]
         streams = [stream(), stream("cost"), stream(edges=(0, 10)), stream(total=9), stream(threshold=6)]

@@ -22,6 +22,7 @@ asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a p
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
 
+from discreet.errors import short_traceback
 from discreet.mechanisms import quantile, sampled, smooth
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.gaussian import Gaussian
@@ -52,6 +53,7 @@ NOISES: tuple[type[AdditiveNoise], ...] = (Laplace, Gaussian, Staircase)
 """Every additive noise: those that `mechanism=` may ask for, and those that a release may say it has."""
 
 
+@short_traceback
 def additive_noise(name: str) -> type[AdditiveNoise] | None:
     """The class of additive noise with this tag or published name, or None."""
     return next((noise for noise in NOISES if name in (noise.tag, noise.name)), None)

@@ -193,8 +193,8 @@ class Staircase(AdditiveNoise):
             return math.inf
         ratio = math.exp(-1 / self.scale)
         total = 2 * self.inner - 1 + ratio * (2 * (self.step - self.inner) + 1)
-        both = self._series(s) + self._series(-s)
-        return math.log(-math.expm1(-1 / self.scale) * (both - 1) / total)
+        above, below = self._log_series(abs(s)), self._series_below(abs(s))
+        return math.log(-math.expm1(-1 / self.scale) / total) + above + math.log1p((below - 1) * math.exp(-above))
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         """The least multiple of the grid that all of `count` independent draws stay within together."""
@@ -228,11 +228,23 @@ class Staircase(AdditiveNoise):
         total = 2 * self.inner - 1 + exp_down(decay) * (2 * (self.step - self.inner) + 1)
         return 2 * exp_up(decay * stair) * mass / total if stair else 2 * mass / total
 
-    def _series(self, s: float) -> float:
-        """The sum of b^s(m) e^(s m) over all m >= 0."""
-        grows = math.expm1(s)
-        first, later = math.expm1(s * self.inner) / grows, math.expm1(s * self.step) / grows
-        return first + math.exp(s * self.inner - 1 / self.scale) * later / -math.expm1(s * self.step - 1 / self.scale)
+    def _log_series(self, s: float) -> float:
+        """The logarithm of the sum of b^s(m) e^(s m) over all m >= 0, for s > 0: no float may hold the sum itself."""
+        first = _log_expm1(s * self.inner) - _log_expm1(s)
+        later = s * self.inner - 1 / self.scale + _log_expm1(s * self.step) - _log_expm1(s)
+        later -= math.log(-math.expm1(s * self.step - 1 / self.scale))
+        return max(first, later) + math.log1p(math.exp(-abs(first - later)))
+
+    def _series_below(self, s: float) -> float:
+        """The sum of b^s(m) e^(-s m) over all m >= 0, for s > 0."""
+        falls = math.expm1(-s)
+        first, later = math.expm1(-s * self.inner) / falls, math.expm1(-s * self.step) / falls
+        return first + math.exp(-s * self.inner - 1 / self.scale) * later / -math.expm1(-s * self.step - 1 / self.scale)
+
+
+def _log_expm1(x: float) -> float:
+    """ln(e^x - 1), for x > 0 of any size."""
+    return x + math.log(-math.expm1(-x))
 
 
 @lru_cache(maxsize=1024)

@@ -67,7 +67,12 @@ PlanOf = Callable[[Part, Budget, Price], AnswerPlan]
 
 
 def analyze_batch(
-    questions: Sequence[Part], plan_of: PlanOf[Part], budget: Budget, price: Price, *, weights: Sequence[Number] | None
+    questions: Sequence[Part],
+    plan_of: PlanOf[Part],
+    budget: Budget,
+    price: Price,
+    *,
+    weights: Sequence[Number] | None = None,
 ) -> BatchPlan:
     """Divide a price over the questions of a batch by their weights, or refuse them; all are of one dataset.
 

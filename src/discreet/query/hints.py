@@ -182,6 +182,8 @@ TABLE_VERBS: Mapping[str, str] = {
     "join": 'join(dp.table("wards"), on="ward")',
     "per_unit": "per_unit(n=dp.count())",
     "bounds": 'bounds("cost")',
+    "choose": 'choose(["A", "B"], score=dp.score(by="ward"))',
+    "apply": 'apply(function, columns=["age"], blocks=50, bounds=(0, 100))',
 }
 LISTED_VERBS = ", ".join(list(TABLE_VERBS)[:-1]) + " and " + list(TABLE_VERBS)[-1]
 

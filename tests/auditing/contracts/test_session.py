@@ -22,7 +22,9 @@ from discreet.errors import BudgetError, ParameterError, Refusal
 from discreet.ledger import SQLiteLedger
 from discreet.plan.fingerprint import Context
 from discreet.planner.queries.tables import analyze
+from discreet.release.release import Release
 from discreet.session import draft_catalog
+from discreet.session.pipeline import Pipeline
 from discreet.session.session import Session
 from discreet.testing import generator
 
@@ -159,71 +161,71 @@ class Priced(Session):
         return super().explain(query, **words)
 
 
-class Hasty(Session):
-    """Data is read before the charge."""
-
-    def _answered(self, private, prepared, question, request, *, fresh):
-        self._engines[private.dataset].run(prepared)
-        return super()._answered(private, prepared, question, request, fresh=fresh)
-
-
 class Curious(Session):
     """Explaining looks at the data."""
 
     def explain(self, query, **words):
         explanation = super().explain(query, **words)
-        dataset = self._engines["t"]
-        dataset.run(dataset.prepare(self._private(query, **words).pushdown))
+        plan = analyze(query.plan, self.catalog, self.ledger.budget("t"), **words)
+        self._pipeline.engines["t"].run(self._pipeline.prepare(plan))
         return explanation
 
-    def _private(self, query, **words):
-        return analyze(query.plan, self._catalog, self.ledger.budget("t"), **words)
+
+class Hasty(Pipeline):
+    """Data is read before the charge."""
+
+    def charge(self, plan, prepared, *asked, **words):
+        self.engines[plan.dataset].run(prepared)
+        return super().charge(plan, prepared, *asked, **words)
 
 
-class Generous(Session):
+class Generous(Pipeline):
     """Nothing is charged."""
 
-    def _answered(self, private, prepared, question, request, *, fresh):
+    def answer(self, *asked, **words):
         other = SQLiteLedger(":memory:")
         kept, self.ledger = self.ledger, other
         try:
-            other.register(self._dataset)
-            return super()._answered(private, prepared, question, request, fresh=fresh)
+            other.register(draft_catalog.dataset_of("t", self.catalog.table("t"), "memory"))
+            return super().answer(*asked, **words)
         finally:
             self.ledger = kept
 
-    @property
-    def _dataset(self):
-        return draft_catalog.dataset_of("t", self._catalog.table("t"), "memory")
 
-
-class Talkative(Session):
+class Talkative(Pipeline):
     """A failure tells what the driver said."""
 
-    def _payload(self, private, prepared, _, turn):
-        noisy = self._noisy(private, self._exact(private.dataset, prepared))
-        return json.dumps(self._made(private, noisy, turn.receipt).to_json()).encode()
+    def _made(self, kind, plan, prepared, reservation):
+        noisy = self.randomize(plan, kind.run(plan, prepared, self))
+        return json.dumps(kind.body(plan, noisy, reservation.receipt, is_private=True)).encode()
 
 
-class Forgetful(Session):
+class Forgetful(Pipeline):
     """Every question is a new one."""
 
-    def _context(self, *_, **__):
+    def context(self, *_, **__):
         return Context((("t", secrets.randbits(64)),), is_private=True)
 
 
-class Sparse(Session):
+class Altering(Pipeline):
+    """Somebody alters releases before they are stored."""
+
+    def _made(self, *asked):
+        release = Release.from_json(json.loads(super()._made(*asked)))
+        return json.dumps(self._altered(release).to_json()).encode()
+
+
+class Sparse(Altering):
     """Keys without rows are left out."""
 
-    def _noisy(self, private, exact):
+    def randomize(self, plan, exact):
         self._kept = [i for i, rows in enumerate(exact[0]) if rows]
-        return super()._noisy(private, exact)
+        return super().randomize(plan, exact)
 
-    def _made(self, private, noisy, receipt):
+    def _altered(self, release):
         def part(values):
             return tuple(values[i] for i in self._kept)
 
-        release = super()._made(private, noisy, receipt)
         return replace(
             release,
             keys=tuple(replace(key, values=part(key.values)) for key in release.keys),
@@ -232,44 +234,47 @@ class Sparse(Session):
         )
 
 
-class Blurred(Session):
+class Blurred(Altering):
     """Somebody smooths the answers by a float of their own."""
 
-    def _made(self, private, noisy, receipt):
-        release = super()._made(private, noisy, receipt)
+    def _altered(self, release):
         moved = tuple(replace(o, values=tuple(v + 0.1 for v in o.values)) for o in release.outputs)
         return replace(release, outputs=moved)
 
 
-class Bottomless(Session):
+class Bottomless(Pipeline):
     """A question that does not fit is answered anyway."""
 
-    def _answered(self, private, prepared, question, request, *, fresh):
+    def answer(self, request, confidence, **words):
         try:
-            return super()._answered(private, prepared, question, request, fresh=fresh)
+            return super().answer(request, confidence, **words)
         except BudgetError:
-            made = self._made(private, self._noisy(private, self._exact("t", prepared)), self._receipt)
-            return json.dumps(made.to_json()).encode(), False
+            kind, plan, _ = self.plan(request)
+            noisy = self.randomize(plan, self.exact("t", self.prepare(plan)))
+            body = kind.body(plan, noisy, NoReceipt(), is_private=True)
+            return kind.restore(body, plan, plan.event, confidence, repeated=False)
 
-    @property
-    def _receipt(self):
-        class Nothing:
-            def to_json(self):
-                return "{}"
 
-        return Nothing()
+class NoReceipt:
+    def to_json(self):
+        return "{}"
+
+
+def over(pipeline):
+    """The class of sessions over such a pipeline."""
+    return type(pipeline.__name__, (Session,), {"_pipeline_class": pipeline})
 
 
 BREAKS = {
     Priced: {"explaining is free"},
-    Hasty: {"a charge comes before data"},
     Curious: {"a charge comes before data"},
-    Generous: {"a charge comes before data", "a spent budget refuses"},
-    Talkative: {"a failure says one sentence, and its charge stands"},
-    Forgetful: {"a repeated question gets its stored answer at no cost"},
-    Sparse: {"keys are complete, whatever the data"},
-    Blurred: {"releases stand on the public grid"},
-    Bottomless: {"a spent budget refuses"},
+    over(Hasty): {"a charge comes before data"},
+    over(Generous): {"a charge comes before data", "a spent budget refuses"},
+    over(Talkative): {"a failure says one sentence, and its charge stands"},
+    over(Forgetful): {"a repeated question gets its stored answer at no cost"},
+    over(Sparse): {"keys are complete, whatever the data"},
+    over(Blurred): {"releases stand on the public grid"},
+    over(Bottomless): {"a spent budget refuses"},
 }
 
 
@@ -294,18 +299,19 @@ def test_a_cap_that_is_off_by_one_is_caught():
 
 
 def test_a_session_that_adds_no_noise_is_caught_by_samples():
-    class Exact(Session):
-        def _noisy(self, private, exact):
-            return private.combined(exact)
+    class Exact(Pipeline):
+        def randomize(self, plan, exact):
+            return plan.combined(exact)
 
-    broken = [finding for finding in checked(Exact, T.agg(n=dp.count()), pairs=4, samples=100) if finding.is_broken]
+    found = checked(over(Exact), T.agg(n=dp.count()), pairs=4, samples=100)
+    broken = [finding for finding in found if finding.is_broken]
     assert [finding.layer for finding in broken] == ["statistics"]
 
 
 def test_a_session_that_names_its_data_is_caught_by_its_side_channels():
     class Naming(Session):
         def __str__(self):
-            rows = self._engines["t"]._sources["t"].source.frame.num_rows
+            rows = self._pipeline.engines["t"]._sources["t"].source.frame.num_rows
             return f"session over {rows} rows"
 
     broken = [finding for finding in checked(Naming, T.agg(n=dp.count()), side_channels=True) if finding.is_broken]

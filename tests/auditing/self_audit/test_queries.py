@@ -17,6 +17,7 @@ from discreet.auditing.self_audit.queries import (
     MECHANISMS,
     Case,
     Leaning,
+    Recording,
     Watched,
     audited_at_once,
     cases,
@@ -29,14 +30,18 @@ COUNT = Case("count", "add_remove", "laplace", is_grouped=True)
 EVERYTHING = [case for is_grouped in (True, False) for alike in cases(is_grouped=is_grouped) for case in alike]
 
 
-class Averaged(Watched):
-    """A session that spends more than it says: it shows the mean of 16 answers, each with the noise for one."""
+class Averaging(Recording):
+    """A pipeline that spends more than it says: it shows the mean of 16 answers, each with the noise for one."""
 
-    def _redrawn(self, private, exact):
-        drawn = [private.randomize(exact) for _ in range(16)]
+    def redrawn(self, plan, exact):
+        drawn = [plan.randomize(exact) for _ in range(16)]
         return [
             [round(sum(all_of) / 16) for all_of in zip(*columns, strict=True)] for columns in zip(*drawn, strict=True)
         ]
+
+
+class Averaged(Watched):
+    _pipeline_class = Averaging
 
 
 def test_every_aggregate_that_a_session_releases_is_among_the_cases():
@@ -138,12 +143,16 @@ def test_a_session_with_too_little_noise_is_caught(blocks):
         assert queries.audited_keys(COUNT, sessions, 1e-6)[0].is_broken
 
 
-class Uneven(Watched):
-    """A session whose exact answers depend on the place of a key."""
+class ByPlace(Recording):
+    """A pipeline whose exact answers depend on the place of a key."""
 
-    def _redrawn(self, private, exact):
-        self.exact[0][-1] += 1
-        return super()._redrawn(private, exact)
+    def redrawn(self, plan, exact):
+        self.exact_steps[0][-1] += 1
+        return super().redrawn(plan, exact)
+
+
+class Uneven(Watched):
+    _pipeline_class = ByPlace
 
 
 def test_blocks_with_different_exact_answers_void_the_audit():

@@ -217,9 +217,13 @@ class TimeByData(Leaky):
         return release
 
 
+class TenTimesPipeline(dp.testing.ExactPipeline):
+    def randomize(self, plan, exact):
+        return [[10 * step for step in column] for column in plan.combined(exact)]
+
+
 class TenTimesTheSensitivity(dp.testing.Session):
-    def _noisy(self, private, exact):
-        return [[10 * step for step in column] for column in private.combined(exact)]
+    _pipeline_class = TenTimesPipeline
 
 
 LEAKS = {

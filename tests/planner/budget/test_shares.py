@@ -154,9 +154,9 @@ class TestTheNoiseOfAWholePromise:
     COUNT = t.agg(n=dp.count())
     MANY = t.group_by("ward").agg(**{f"n{i}": dp.count_distinct("ward", domain=["A", str(i)]) for i in range(40)})
 
-    def test_one_count_gets_laplace_noise(self):
+    def test_one_count_gets_noise_of_a_pure_cost(self):
         private = _plan(self.COUNT, epsilon=10)
-        assert private.spending.noise.tag == "laplace"
+        assert private.spending.noise.cost == "epsilon"
         assert "whole promise" in private.spending.reason
         assert MIXED.admits(private.cost)
         assert not MIXED.admits(private.cost + _plan(self.COUNT, epsilon=0.001).cost)

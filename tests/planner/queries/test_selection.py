@@ -9,6 +9,7 @@ import pytest
 import discreet as dp
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
 from discreet.planner.queries.selection import analyze_contest
+from discreet.query.frame import relation_of
 from former import former
 
 T = dp.table("t")
@@ -30,25 +31,25 @@ def exact():
 
 
 def plan_of(session, candidates, score, **price):
-    contest = score.contest(candidates)
+    contest = score.contest(relation_of(T), candidates)
     return analyze_contest(contest, session.catalog, session.ledger.budget("t"), **(price or {"epsilon": 1}))
 
 
 @pytest.mark.parametrize(
     ("neighbours", "score", "moved", "one_way"),
     [
-        ("add_remove", dp.score(T, by="ward"), 2, True),
-        ("replace_one", dp.score(T, by="ward"), 2, False),
-        ("add_remove", dp.score(T, by="ward", max_rows_per_group=1), 1, True),
-        ("add_remove", dp.score(T, by="ward", of=dp.count_units()), 1, True),
-        ("replace_one", dp.score(T, by="ward", of=dp.count_units()), 1, False),
-        ("add_remove", dp.score(T, by="ward", times=[1, 3, 2]), 6, True),
-        ("add_remove", dp.score(T, by="ward", times=[1, -3, 2]), 6, False),
-        ("add_remove", dp.score(T, by="ward", of=dp.sum("bid", bounds=(-1, 5))), 10, False),
-        ("replace_one", dp.score(T, by="ward", of=dp.sum("bid", bounds=(-1, 5))), 12, False),
-        ("add_remove", dp.score(T, by="bid", side="or above"), 2, True),
-        ("replace_one", dp.score(T, by="bid", side="or above"), 2, False),
-        ("add_remove", dp.score(T, by="bid", side="below", near=3), 2, False),
+        ("add_remove", dp.score(by="ward"), 2, True),
+        ("replace_one", dp.score(by="ward"), 2, False),
+        ("add_remove", dp.score(by="ward", max_rows_per_group=1), 1, True),
+        ("add_remove", dp.score(by="ward", of=dp.count_units()), 1, True),
+        ("replace_one", dp.score(by="ward", of=dp.count_units()), 1, False),
+        ("add_remove", dp.score(by="ward", times=[1, 3, 2]), 6, True),
+        ("add_remove", dp.score(by="ward", times=[1, -3, 2]), 6, False),
+        ("add_remove", dp.score(by="ward", of=dp.sum("bid", bounds=(-1, 5))), 10, False),
+        ("replace_one", dp.score(by="ward", of=dp.sum("bid", bounds=(-1, 5))), 12, False),
+        ("add_remove", dp.score(by="bid", side="or above"), 2, True),
+        ("replace_one", dp.score(by="bid", side="or above"), 2, False),
+        ("add_remove", dp.score(by="bid", side="below", near=3), 2, False),
     ],
 )
 def test_one_unit_moves_a_score_by_what_its_caps_allow(neighbours, score, moved, one_way):
@@ -59,11 +60,11 @@ def test_one_unit_moves_a_score_by_what_its_caps_allow(neighbours, score, moved,
 
 
 SCORES = (
-    (dp.score(T, by="ward"), ["A", "B", "C"]),
-    (dp.score(T, by="ward", times=[2, 1, Fraction(1, 2)]), ["A", "B", "C"]),
-    (dp.score(T, by="bid", side="or above", times=lambda price: price), [1, 4, 6]),
-    (dp.score(T, by="bid", side="below", near=2.5), [1, 4, 6]),
-    (dp.score(T, by="ward", of=dp.sum("bid", bounds=(-2, 5))), ["A", "B", "C"]),
+    (dp.score(by="ward"), ["A", "B", "C"]),
+    (dp.score(by="ward", times=[2, 1, Fraction(1, 2)]), ["A", "B", "C"]),
+    (dp.score(by="bid", side="or above", times=lambda price: price), [1, 4, 6]),
+    (dp.score(by="bid", side="below", near=2.5), [1, 4, 6]),
+    (dp.score(by="ward", of=dp.sum("bid", bounds=(-2, 5))), ["A", "B", "C"]),
 )
 
 
@@ -103,13 +104,14 @@ def _neighbours(draws, neighbours):
 def _scores(rows, neighbours):
     words = WORDS | {"types": {"id": "text", "ward": "text", "bid": "integer"}, "neighbours": neighbours}
     with dp.testing.protect(rows, budget=dp.Budget(epsilon=2), **words) as session:
-        session._engines["t"].adopt("t", 12345)
+        session._pipeline.engines["t"].adopt("t", 12345)
         asked = [plan_of(session, candidates, score) for score, candidates in SCORES]
-        return [(each.scores(session._exact("t", session._prepared(each))), each) for each in asked]
+        pipeline = session._pipeline
+        return [(each.scores(pipeline.exact("t", pipeline.prepare(each))), each) for each in asked]
 
 
 def test_a_pure_promise_permutes_and_flips_and_one_with_delta_has_an_exponential_mechanism_of_the_same_rho():
-    score = dp.score(T, by="ward")
+    score = dp.score(by="ward")
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=2), **WORDS) as session:
         assert isinstance(plan_of(session, ["A", "B"], score).mechanism, PermuteAndFlip)
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as session:
@@ -125,13 +127,13 @@ def test_scores_on_one_side_are_those_of_all_rows_there(exact):
     bids = np.array(ROWS["bid"])
     for side, held in (("or above", np.greater_equal), ("below", np.less)):
         prices = [2, 5, 9, -1]
-        asked = plan_of(exact, prices, dp.score(T, by="bid", side=side))
-        exactly = exact._exact("t", exact._prepared(asked))
+        asked = plan_of(exact, prices, dp.score(by="bid", side=side))
+        exactly = exact._pipeline.exact("t", exact._pipeline.prepare(asked))
         assert asked.scores(exactly) == [int(held(bids, price).sum()) for price in prices]
 
 
 def test_several_at_once_share_the_price_and_the_rho():
-    score = dp.score(T, by="ward")
+    score = dp.score(by="ward")
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as session:
         asked = plan_of(session, ["A", "B", "C"], score, epsilon=0.5, top=2)
         assert isinstance(asked.mechanism, TopK)
@@ -141,7 +143,7 @@ def test_several_at_once_share_the_price_and_the_rho():
 
 def test_two_selections_are_the_same_question_only_where_everything_is(exact):
     def name(candidates, **words):
-        return former(plan_of(exact, candidates, dp.score(T, **words)))
+        return former(plan_of(exact, candidates, dp.score(**words)))
 
     first = name(["A", "B"], by="ward")
     assert first == name(["A", "B"], by="ward")

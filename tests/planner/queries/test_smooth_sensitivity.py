@@ -37,12 +37,13 @@ def tables(draws, neighbours):
 def locals_of(rows, neighbours):
     words = {"name": "t", "privacy_unit": "id", "max_rows": 2, "neighbours": neighbours}
     with dp.testing.protect(rows, budget=dp.Budget(epsilon=2), **words) as session:
-        session._engines["t"].adopt("t", 98765)
+        session._pipeline.engines["t"].adopt("t", 98765)
         asked = [
             analyze_fitted(query.plan, session.catalog, session.ledger.budget("t"), epsilon=1)
             for query in QUERIES.values()
         ]
-        return [each.reading.local(session._exact("t", session._prepared(each))) for each in asked]
+        pipeline = session._pipeline
+        return [each.reading.local(pipeline.exact("t", pipeline.prepare(each))) for each in asked]
 
 
 @pytest.mark.guarantee("noise that fits covers what one unit moves, through an engine")

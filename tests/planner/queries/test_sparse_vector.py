@@ -8,12 +8,11 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import BudgetError, UnboundedError, UnsupportedError
-from discreet.planner.queries.sparse_vector import analyze_watch, analyze_watched
+from discreet.planner.queries.sparse_vector import Threshold, analyze_watch, analyze_watched
 from former import former
 
 T = dp.table("t")
 ROWS = pa.table({"id": ["a", "a", "b"], "x": [1, 2, 1]})
-WORDS = {"threshold": 10, "answers": 1}
 
 
 @pytest.fixture
@@ -25,7 +24,8 @@ def session():
 
 
 def watch(session, **words):
-    return analyze_watch("t", session.catalog, session.ledger.budget("t"), WORDS | words, epsilon=0.5)
+    options = Threshold(**({"threshold": 10} | words))
+    return analyze_watch("t", session.catalog, session.ledger.budget("t"), options, epsilon=0.5)
 
 
 def test_the_price_is_that_of_the_whole_and_at_most_what_was_asked_for(session):
@@ -109,7 +109,7 @@ TWO = Catalog.model_validate(
 @pytest.mark.pitfall("B23")
 def test_a_question_that_reads_another_protected_table_is_refused():
     """The watch was charged to one of them."""
-    made = analyze_watch("visits", TWO, dp.Budget(epsilon=2), WORDS, epsilon=0.5)
+    made = analyze_watch("visits", TWO, dp.Budget(epsilon=2), Threshold(10), epsilon=0.5)
     visits, tests = dp.table("visits"), dp.table("tests")
     analyze_watched(visits.agg(n=dp.count()).plan, TWO, made)
     with pytest.raises(UnsupportedError, match="a join with 'tests' in a watch of 'visits'"):

@@ -12,10 +12,11 @@ from discreet.errors import BudgetError, ParameterError, UnboundedError, Unsuppo
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import contested
+from discreet.query.frame import relation_of
 
 V = dp.table("visits")
 FOUND = dp.discover(delta=1e-9)
-BY_UNITS = dp.score(V, by="drug", of=dp.count_units())
+BY_UNITS = dp.score(by="drug", of=dp.count_units())
 
 
 def visits():
@@ -33,13 +34,13 @@ def protected(session=dp.Session, **words):
 
 def planned(session, score=BY_UNITS, found=FOUND, **words):
     budget = session.ledger.budget("visits")
-    return contested(score.contest(found), session.catalog, budget, **({"epsilon": 1} | words))
+    return contested(score.contest(relation_of(V), found), session.catalog, budget, **({"epsilon": 1} | words))
 
 
 def test_the_most_used_of_keys_that_are_not_known_are_named_best_first():
     """Scores are 100 apart, noise is of the order of 1: another order has a chance below 1e-30."""
     with protected() as session:
-        chosen = session.select(FOUND, BY_UNITS, top=5, epsilon=8)
+        chosen = session.release(V.choose(FOUND, score=BY_UNITS, top=5), epsilon=8)
     assert chosen.values == tuple(f"drug {i:02}" for i in range(5))
     assert chosen.candidates is None
     assert "keys that were not known" in str(chosen)
@@ -48,9 +49,7 @@ def test_the_most_used_of_keys_that_are_not_known_are_named_best_first():
 
 def test_fewer_are_named_where_fewer_stand_out():
     with protected() as session:
-        chosen = session.release(
-            V.where(V.cost > 2).choose(FOUND, score=dp.score(by="drug", of=dp.count_units()), top=5), epsilon=1
-        )
+        chosen = session.release(V.where(V.cost > 2).choose(FOUND, score=BY_UNITS, top=5), epsilon=1)
         assert chosen.values == ()
         with pytest.raises(ParameterError, match="empty"):
             _ = chosen.value
@@ -67,14 +66,15 @@ def test_the_same_question_is_answered_from_the_ledger_with_keys_of_their_type()
     assert first.to_json()["values"] == ["2020-02-10", "2020-01-01"]
 
 
-def test_the_price_is_epsilon_and_delta_and_within_is_free():
+def test_the_price_is_epsilon_and_delta_and_the_margin_is_free():
     with protected() as session:
         asked = planned(session, top=3)
         assert isinstance(asked, TopKeysPlan)
         assert asked.mechanism.epsilon == 1
         assert asked.delta == Fraction(1, 10**9)
-        assert session.within(FOUND, BY_UNITS, epsilon=1, top=3) == float(asked.within(Fraction(19, 20)))
-        session.select(FOUND, BY_UNITS, epsilon=1, top=3)
+        question = V.choose(FOUND, score=BY_UNITS, top=3)
+        assert session.explain(question, epsilon=1).outputs[0].margin == asked.within(Fraction(19, 20))
+        session.release(question, epsilon=1)
         assert session.remaining().epsilon == 7
 
 
@@ -90,7 +90,7 @@ def test_under_a_rho_each_choice_is_of_bounded_range():
 @pytest.mark.parametrize(("how", "sides"), [("add_remove", 1), ("replace_one", 2)])
 def test_rows_of_one_unit_count_as_many_times_as_caps_allow(how, sides):
     with protected(neighbours=how, max_rows=7, max_groups=3) as session:
-        rows = planned(session, dp.score(V, by="drug", max_rows_per_group=2)).mechanism
+        rows = planned(session, dp.score(by="drug", max_rows_per_group=2)).mechanism
         units = planned(session).mechanism
         assert (rows.sensitivity, rows.moved, rows.groups) == (2, 2 * sides, 3)
         assert (units.sensitivity, units.moved, units.groups) == (1, sides, 3)
@@ -102,28 +102,29 @@ def test_units_may_have_any_number_of_keys():
 
 
 def test_keys_of_too_few_units_are_not_considered():
+    found = dp.discover(delta=1e-9, at_least=750)
     with protected(dp.testing.Session) as session:
-        few = session.select(dp.discover(delta=1e-9, at_least=750), BY_UNITS, top=10, epsilon=8).values
+        few = session.release(V.choose(found, score=BY_UNITS, top=10), epsilon=8).values
     assert few == tuple(f"drug {i:02}" for i in range(5))
 
 
 @pytest.mark.parametrize(
     ("score", "found"),
     [
-        (dp.score(V, by="drug", of=dp.sum("cost", bounds=(0, 1))), FOUND),
-        (dp.score(V, by="drug", near=3), FOUND),
-        (dp.score(V, by="drug", times=lambda _: 2), FOUND),
-        (dp.score(V, by="day", side="below"), FOUND),
-        (dp.score(V, by="drug"), dp.discover(delta=1e-9, at_least=2)),
+        (dp.score(by="drug", of=dp.sum("cost", bounds=(0, 1))), FOUND),
+        (dp.score(by="drug", near=3), FOUND),
+        (dp.score(by="drug", times=lambda _: 2), FOUND),
+        (dp.score(by="day", side="below"), FOUND),
+        (dp.score(by="drug"), dp.discover(delta=1e-9, at_least=2)),
     ],
 )
 def test_scores_that_are_no_counts_are_refused(score, found):
     with protected(max_rows=1) as session, pytest.raises(UnsupportedError, match="count_units"):
-        session.select(found, score, epsilon=1)
+        session.release(V.choose(found, score=score), epsilon=1)
 
 
 def test_rows_without_a_cap_and_a_promise_without_a_reserve_are_refused():
     with protected() as session, pytest.raises(UnboundedError):
         session.release(V.choose(FOUND, score=dp.score(by="drug")), epsilon=1)
     with protected(budget=dp.Budget(epsilon=8)) as session, pytest.raises(BudgetError, match="reserved_delta"):
-        session.select(FOUND, BY_UNITS, epsilon=1)
+        session.release(V.choose(FOUND, score=BY_UNITS), epsilon=1)

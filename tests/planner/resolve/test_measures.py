@@ -61,13 +61,13 @@ def _refused(aggregate, frame=t) -> Refusal:
     [(median, "median"), (interquartile_range, "interquartile range")],
     ids=["median", "range"],
 )
-def test_what_no_public_noise_covers_is_refused_with_the_verb_that_answers_it(aggregate, kind):
+def test_what_no_public_noise_covers_is_refused_with_the_method_that_answers_it(aggregate, kind):
     for column in ("i", "none", "s"):
         refusal = _refused(aggregate(column, bounds=(0, 120)))
         assert isinstance(refusal, UnsupportedError)
         assert refusal.what == f"{kind} 'x' in a release"
         assert refusal.because == "no noise of a size that is public covers it"
-        assert refusal.instead == "session.smooth(query, epsilon=...)"
+        assert refusal.instead == "session.release(query, epsilon=1, method=dp.SmoothSensitivity())"
 
 
 class TestCounts:

@@ -43,7 +43,7 @@ def test_a_plan_that_calls_build_stays_as_it_is(query):
 
 def test_a_selection_that_calls_build_stays_as_it_is():
     for candidates in (["a", "b"], [1, 2.5], dp.discover(delta=1e-9)):
-        contest = dp.score(T, by="x", times=lambda _: 2).contest(candidates)
+        contest = dp.score(by="x", times=lambda _: 2).contest(relation_of(T), candidates)
         assert validated(contest) == contest
 
 

@@ -199,7 +199,8 @@ def test_two_budgets_over_one_table_are_logged_whatever_it_is_called(people, spa
 
 def test_an_analysts_session_warns_of_records_that_show_row_counts_and_an_owners_does_not(people, caplog, monkeypatch):
     with protected(people, "shown", analyst="ana") as session:
-        assert session._engines["shown"].exposures() == ()  # the tests' Spark has neither web pages nor an event log
+        # the tests' Spark has neither web pages nor an event log
+        assert session._pipeline.engines["shown"].exposures() == ()
     monkeypatch.setattr(module, "_SHOWING_ROWS", {"spark.never.set": ("true", "Spark's web pages")})
     for analyst, expected in (("owner", 0), ("ana", 1)):
         caplog.clear()
