@@ -49,7 +49,7 @@ EXAMPLES: Mapping[str, str] = {
     "on": '"ward"',
     "other": 'dp.table("wards")',
     "candidates": '["A", "B"]',
-    "score": 'dp.score(dp.table("visits"), by="ward")',
+    "score": 'dp.score(by="ward")',
     "sensitivity": "1",
     "epsilon": "0.5",
     "rho": "0.1",
@@ -80,6 +80,7 @@ EXAMPLES: Mapping[str, str] = {
     "values": '["A", "B"]',
     "edges": "range(0, 101, 10)",
     "total": "10_000",
+    "blocks": "100",
     "chunks": "100",
     "columns": '["age"]',
 }
@@ -113,6 +114,8 @@ _MEANINGS: Mapping[str, tuple[str, ...]] = {
     "ledger": ("accountant", "budget_accountant"),
     "mechanism": ("noise",),
     "fresh": ("force", "refresh"),
+    "blocks": ("chunks", "parts", "partitions"),
+    "idempotency_key": ("request", "request_id"),
 }
 _ENDS = (("lower", "upper"), ("low", "high"), ("lo", "hi"), ("min", "max"), ("min_value", "max_value"))
 _SEEDS = ("seed", "random_state", "rng")
@@ -363,11 +366,10 @@ def _variable(owner: str) -> str:
     """The name of a variable that holds such a thing."""
     known = {
         "Frame": "table",
-        "Gate": "session",
-        "Releasing": "session",
-        "Answering": "session",
         "Grouped": 'table.group_by("ward")',
         "Expr": 'table["age"]',
+        "OnlineRanges": "ranges",
+        "SparseVector": "vector",
         "SQLiteLedger": "ledger",
         "PostgresLedger": "ledger",
         "ForgottenLedger": "ledger",

@@ -194,7 +194,7 @@ def duckdb_starts() -> Check:
 
 def sandbox_works() -> Check:
     """Whether a function runs in a locked process, which isolation is in force, and that it holds."""
-    told = "session.sample cannot run functions"
+    told = "table.apply cannot run functions"
     try:
         sandbox, arrow = import_module("discreet.sandbox"), import_module("pyarrow")
         limits = sandbox.Limits(seconds=20, workers=1, constant_time=False)
@@ -207,7 +207,7 @@ def sandbox_works() -> Check:
         remedy = "let this process start others and write to its temporary directory"
         return Check("sandbox", Status.WARNING, f"{told}: {_first_line(error)}", remedy)
     if answers != [42]:
-        remedy = "do not use session.sample here, and report this"
+        remedy = "do not use table.apply here, and report this"
         return Check("sandbox", Status.PROBLEM, "a locked function gave a wrong answer, or opened a file", remedy)
     return Check("sandbox", Status.OK, f"a function ran in a process of its own, cut off from: {isolation}")
 

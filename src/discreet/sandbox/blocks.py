@@ -230,7 +230,7 @@ def checked(limits: object) -> Limits:
     if not isinstance(limits, Limits):
         raise ParameterError(
             f"limits of type {type(limits).__name__}",
-            because="time and memory of a chunk are several numbers",
+            because="time and memory of a block are several numbers",
             instead="limits=dp.sandbox.Limits(seconds=1)",
         )
     return limits

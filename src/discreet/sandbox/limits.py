@@ -120,7 +120,7 @@ class Limits:
         if installed is not None and self.memory * self.workers > installed:
             raise ParameterError(
                 f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
-                because="the machine or its container has less memory, and one chunk would take that of another",
+                because="the machine or its container has less memory, and one block would take that of another",
                 instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
             )
 
@@ -150,7 +150,7 @@ def _workers(given: int | None) -> int:
     if whole(given, "workers") > most:
         raise ParameterError(
             f"workers={given}",
-            because=f"there are {most} cores, and a chunk that shares one could take the time of another chunk",
+            because=f"there are {most} cores, and a block that shares one could take the time of another block",
             instead=f"workers={most}",
         )
     return int(given)
@@ -161,7 +161,7 @@ def _time(value: Number, name: str) -> Fraction:
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise ParameterError(
             f"{name} outside 0.01 to {MOST_SECONDS}",
-            because="starting a chunk takes a few hundredths of a second, and somebody waits for all of them",
+            because="starting a block takes a few hundredths of a second, and somebody waits for all of them",
             instead=f"{name}=1",
         )
     return number

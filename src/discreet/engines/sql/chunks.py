@@ -69,20 +69,20 @@ class Split:
 
 def split_of(columns: Mapping[str, Term], number: int) -> Split:
     """A split of rows, refused where it is none."""
-    if whole(number, "chunks") > MOST_CHUNKS:
+    if whole(number, "blocks") > MOST_CHUNKS:
         raise ParameterError(
-            f"chunks={number}",
+            f"blocks={number}",
             because=f"more than {MOST_CHUNKS:,} processes would be started, one after another",
-            instead="chunks=1000",
+            instead="blocks=1000",
         )
     if not any(name for term in columns.values() for name in _read_by(term)):
         raise ParameterError(
-            "chunks without columns", because="a function sees the columns it names", instead='columns=["age"]'
+            "blocks without columns", because="a function sees the columns it names", instead='columns=["age"]'
         )
     for name, term in columns.items():
         if term.type not in TYPES:
             raise TypeMismatchError(
-                f"column {name!r} of type {term.type} in a chunk",
+                f"column {name!r} of type {term.type} in a block",
                 because="a function is given numbers, text, truth values, dates and times",
                 instead=f"a column of type {', '.join(TYPES)}",
             )

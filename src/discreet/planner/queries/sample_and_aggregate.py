@@ -106,7 +106,7 @@ def analyze_sample(
     """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
     seen = {name: scope.term(logical.Column(name)) for name in _named(columns)}
-    unit, number = scope.table.unit, whole(chunks, "chunks", least=2)
+    unit, number = scope.table.unit, whole(chunks, "blocks", least=2)
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
     if aggregate == "median":
         pure = spent.selection_epsilon()
@@ -142,7 +142,7 @@ def _mechanism(
     if aggregate not in kinds:
         raise ParameterError(
             f"aggregate={aggregate!r}",
-            because="the answers of chunks become one number in one of three ways",
+            because="the answers of blocks become one number in one of three ways",
             instead=" or ".join(f"aggregate={name!r}" for name in kinds),
         )
     return kinds[aggregate](bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
