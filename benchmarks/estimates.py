@@ -3,8 +3,8 @@
     scripts/bench estimates [--releases 1000] [--splits 20] [--draws 20] [--pictures docs/pictures]
 
 The exact integers are read once and noise is drawn afresh for each release, by the plans that a session makes; of every
-way one release comes from a session itself, as a check. Chunks are made anew for each split (a new key). Functions run
-in a sandbox for the first split of every number of chunks, and in this process for the others; for the first split
+way one release comes from a session itself, as a check. Blocks are made anew for each split (a new key). Functions run
+in a sandbox for the first split of every number of blocks, and in this process for the others; for the first split
 both must give the same answers. Prints tables in Markdown: median error, and in brackets what 90% are within.
 At the end, a median beside a mean of invented incomes, for tight and for wide bounds.
 """
@@ -134,7 +134,7 @@ def deviation_of_hours(table: pa.Table) -> float:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A function for chunks, what it is of all rows, and the bounds of its answers."""
+    """A function for blocks, what it is of all rows, and the bounds of its answers."""
 
     function: Callable[[pa.Table], float]
     column: str
@@ -190,7 +190,7 @@ def opened(budget: dp.Budget) -> RecordingSession:
 
 
 def answers_here(session: dp.Session, sampled: Sampled, chunks: int) -> list[Fraction]:
-    """What a function says of each chunk, in this process."""
+    """What a function says of each block, in this process."""
     engine = session._pipeline.engine("adult")  # noqa: SLF001
     asked = sampled.plan(session, chunks, "mean", 1)
     prepared = engine.prepare_chunks(asked.pushdown, asked.columns, asked.chunks)
@@ -212,7 +212,7 @@ def answers_in_the_sandbox(session: RecordingSession, sampled: Sampled, chunks: 
         epsilon=1,
     )
     taken = time.perf_counter() - start
-    print(f"sandbox: {sampled.words}, {chunks:,} chunks: {release.value} ± {release.margin}, {taken:.1f} s", flush=True)
+    print(f"sandbox: {sampled.words}, {chunks:,} blocks: {release.value} ± {release.margin}, {taken:.1f} s", flush=True)
     if session.answers != answers_here(session, sampled, chunks):
         raise SystemExit("the sandbox and this process give different answers")
     return session.answers
@@ -222,7 +222,7 @@ Answers = dict[tuple[str, int], list[list[Fraction]]]
 
 
 def answered(splits: int) -> Answers:
-    """The answers of all chunks, for each function and number of chunks, split by split."""
+    """The answers of all blocks, for each function and number of blocks, split by split."""
     found: Answers = {(sampled.words, chunks): [] for sampled in FUNCTIONS for chunks in CHUNKS}
     for split in range(splits):
         asking = answers_here if split else answers_in_the_sandbox
@@ -254,7 +254,7 @@ def sampled_row(
         splits = answers[sampled.words, chunks]
         values: list[float | None] = [float(plan.randomize(each).value) for each in splits for _ in range(given.draws)]
         found.append(Errors.of(values, truth_of(sampled.function)))
-    return f"sample and aggregate, {aggregate} of {chunks:,} chunks", "none", found
+    return f"sample and aggregate, {aggregate} of {chunks:,} blocks", "none", found
 
 
 def chosen_row(session: dp.Session, releases: int) -> Row:
@@ -360,8 +360,8 @@ def compared(made: list[Row], title: str) -> Any:
 
 
 def by_chunks(panels: dict[str, dict[str, list[float]]]) -> Any:
-    """Errors against the number of chunks: a panel for each function, a line for each epsilon and one without noise."""
-    title = "Error of sample and aggregate against the number of chunks"
+    """Errors against the number of blocks: a panel for each function, a line for each epsilon and one without noise."""
+    title = "Error of sample and aggregate against the number of blocks"
     with plots.canvas(7.5, 9.0, title, len(panels)) as (figure, drawn):
         for axes, (words, lines) in zip(drawn, panels.items(), strict=True):
             for place, (name, errors) in enumerate(lines.items()):
@@ -382,7 +382,7 @@ def by_chunks(panels: dict[str, dict[str, list[float]]]) -> Any:
             axes.grid(color=plots.FAINT, linewidth=0.7)
             axes.set_axisbelow(True)
             axes.set_ylabel(f"median error:\n{words}")
-        drawn[-1].set_xlabel("chunks")
+        drawn[-1].set_xlabel("blocks")
         handles, names = drawn[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", frameon=False, handlelength=4, ncols=2)
         told = (
@@ -408,7 +408,7 @@ Made = dict[tuple[str, str, int], Row]
 
 
 def of_chunks(session: dp.Session, answers: Answers, given: argparse.Namespace) -> Made:
-    """Every function, aggregate and number of chunks; a table of each function."""
+    """Every function, aggregate and number of blocks; a table of each function."""
     made: Made = {}
     for sampled in FUNCTIONS:
         for name in AGGREGATES:
@@ -421,12 +421,12 @@ def of_chunks(session: dp.Session, answers: Answers, given: argparse.Namespace) 
 
 
 def lines_of(sampled: Sampled, made: Made, answers: Answers) -> dict[str, list[float]]:
-    """The lines of a picture: the mean of chunks at each epsilon, and without noise."""
+    """The lines of a picture: the mean of blocks at each epsilon, and without noise."""
     lines = {
         f"with noise, epsilon {epsilon:g}": [made[sampled.words, "mean", c][2][place].median for c in CHUNKS]
         for place, epsilon in enumerate(EPSILONS)
     }
-    return lines | {"without noise: chunks alone": [alone(sampled, chunks, answers) for chunks in CHUNKS]}
+    return lines | {"without noise: blocks alone": [alone(sampled, chunks, answers) for chunks in CHUNKS]}
 
 
 def alone(sampled: Sampled, chunks: int, answers: Answers) -> float:
@@ -434,7 +434,7 @@ def alone(sampled: Sampled, chunks: int, answers: Answers) -> float:
     truth = truth_of(sampled.function)
     off = [abs(float(sum(each)) / chunks - truth) for each in answers[sampled.words, chunks]]
     spread = np.median([np.std([float(answer) for answer in each]) for each in answers[sampled.words, chunks]])
-    print(f"{sampled.words}, {chunks:,} chunks: off by {np.median(off):.5f} without noise, answers spread {spread:.4f}")
+    print(f"{sampled.words}, {chunks:,} blocks: off by {np.median(off):.5f} without noise, answers spread {spread:.4f}")
     return float(np.median(off))
 
 
