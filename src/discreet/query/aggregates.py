@@ -153,7 +153,7 @@ def median(
 ) -> Aggregation:
     """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
 
-    `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
+    A release has a margin in ranks; with `method=dp.SmoothSensitivity()` its noise follows the data.
     """
     return Aggregation(logical.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
 
