@@ -153,7 +153,7 @@ def median(
 ) -> Aggregation:
     """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
 
-    A release has a margin in ranks; with `method=dp.SmoothSensitivity()` its noise follows the data.
+    `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
     """
     return Aggregation(logical.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
 
@@ -214,7 +214,7 @@ def quantiles(
 def interquartile_range(
     column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
 ) -> Aggregation:
-    """The distance between the quartiles of a value clamped to bounds, for `dp.SmoothSensitivity`."""
+    """The distance between the quartiles of a value clamped to bounds, for `method=dp.SmoothSensitivity()`."""
     return Aggregation(logical.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 

@@ -129,6 +129,6 @@ def _measure(contest: logical.Contest, discovery: logical.Discovery) -> physical
     raise UnsupportedError(
         "candidates that are discovered, for this score",
         because="a key that is not there has the score zero, and one unit moves it by as much as any other",
-        instead="score=dp.score(by=..., of=dp.count_units()), or of=dp.count() without at_least, "
+        instead="dp.score(by=..., of=dp.count_units()), or of=dp.count() without at_least, "
         "or a list of public candidates",
     )
