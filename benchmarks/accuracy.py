@@ -18,8 +18,10 @@ import pyarrow as pa
 import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.planner.budget import shares
-from discreet.planner.queries.tables import PrivatePlan, analyze
+from discreet.planner.queries.aggregate import AggregatePlan
+from discreet.planner.queries.tables import analyze
 from discreet.release.release import Output
+from discreet.testing import ExactPipeline
 
 EPSILON, DELTA = 1, 1e-9
 MAX_GROUPS, MAX_ROWS_PER_GROUP = 5, 4
@@ -40,14 +42,26 @@ QUERY = (
 Columns = dict[str, np.ndarray]
 
 
-class Watched(dp.testing.Session):
+class RecordingPipeline(ExactPipeline):
     """Real noise, beside what would have been answered without: so it is stamped NOT PRIVATE."""
 
     truth: Columns
 
-    def _noisy(self, private: PrivatePlan, exact: list[list[int]]) -> list[list[int]]:
-        self.truth = columns(private.outputs(private.combined(exact), Fraction(1, 2)))
-        return private.randomize(exact)
+    def randomize(self, plan: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
+        """With noise, after keeping what would have been answered without."""
+        self.truth = columns(plan.outputs(plan.combined(exact), Fraction(1, 2)))
+        return plan.randomize(exact)
+
+
+class RecordingSession(dp.testing.Session):
+    """A session over it."""
+
+    _pipeline_class = RecordingPipeline
+
+    @property
+    def truth(self) -> Columns:
+        """The answer without noise."""
+        return self._pipeline.truth  # type: ignore[attr-defined, no-any-return]
 
 
 def columns(outputs: Iterable[Output]) -> Columns:
@@ -65,9 +79,9 @@ def generated(units: int, keys: int, seed: int) -> pa.Table:
     return pa.table({"unit": np.repeat(visits, times), "key": np.repeat(places, times), "value": values})
 
 
-def opened(rows: pa.Table, keys: int, missing: dict[str, int]) -> Watched:
+def opened(rows: pa.Table, keys: int, missing: dict[str, int]) -> RecordingSession:
     """A session with a promise of its own, which one query uses up."""
-    return Watched.protect(
+    return RecordingSession.protect(
         rows,
         name="visits",
         privacy_unit="unit",

@@ -60,7 +60,7 @@ def found(session: dp.Session, column: str, epsilon: float, method: str, runs: i
     """The median error of releases whose bounds were found, the upper bound found most often, seconds for each."""
     query = dp.table("adult").agg(s=dp.sum(column, bounds=dp.auto_bounds(method=method)))
     private = planned(query.plan, session.catalog, dp.Budget(epsilon=epsilon), epsilon=epsilon)
-    exact = session._exact("adult", session._prepared(private))  # noqa: SLF001 - one pass for many runs
+    exact = session._pipeline.exact("adult", session._pipeline.prepare(private))  # noqa: SLF001 - one pass for many runs
     truth = private.outputs(private.combined(exact), HALF)[0].values[0]
     errors, bounds, began = [], Counter(), time.perf_counter()
     for _ in range(runs):

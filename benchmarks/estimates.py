@@ -3,8 +3,8 @@
     scripts/bench estimates [--releases 1000] [--splits 20] [--draws 20] [--pictures docs/pictures]
 
 The exact integers are read once and noise is drawn afresh for each release, by the plans that a session makes; of every
-way one release comes from a session itself, as a check. Chunks are made anew for each split (a new key). Functions run
-in a sandbox for the first split of every number of chunks, and in this process for the others; for the first split
+way one release comes from a session itself, as a check. Blocks are made anew for each split (a new key). Functions run
+in a sandbox for the first split of every number of blocks, and in this process for the others; for the first split
 both must give the same answers. Prints tables in Markdown: median error, and in brackets what 90% are within.
 At the end, a median beside a mean of invented incomes, for tight and for wide bounds.
 """
@@ -13,7 +13,7 @@ import argparse
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from discreet.planner.queries.selection import analyze_contest
 from discreet.planner.queries.smooth_sensitivity import analyze_fitted
 from discreet.planner.queries.tables import analyze
 from discreet.query.frame import Query, relation_of
+from discreet.session.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,22 +59,21 @@ class Way:
 
     name: str
     budget: dp.Budget
-    verb: str
-    words: dict[str, Any] = field(default_factory=dict)
+    method: dp.SmoothSensitivity | dp.ProposedBound | None = None
 
     def asked(self, session: dp.Session, query: Query, epsilon: float) -> float | None:
         """One release by a session."""
-        answer = getattr(session, self.verb)(query, epsilon=epsilon, **self.words)
+        answer = session.release(query, epsilon=epsilon, method=self.method)  # type: ignore[arg-type]
         return float(answer.value()) if isinstance(answer, dp.Release) else answer.value
 
     def draw(self, session: dp.Session, query: Query, epsilon: float) -> Draw:
         """The same plan on integers that are read once: each call is one release."""
-        catalog, engine = session.catalog, session._engines["adult"]  # noqa: SLF001
-        if self.verb == "release":
+        catalog, engine = session.catalog, session._pipeline.engine("adult")  # noqa: SLF001
+        if self.method is None:
             private = analyze(query.plan, catalog, self.budget, epsilon=epsilon)
             table = engine.run(engine.prepare(private.pushdown))
             return lambda: float(private.outputs(private.randomize(table), Fraction(19, 20))[0].values[0] or 0)
-        asked = analyze_fitted(query.plan, catalog, self.budget, epsilon=epsilon, **self.words)
+        asked = analyze_fitted(query.plan, catalog, self.budget, epsilon=epsilon, **asdict(self.method))
         exact = engine.run(engine.prepare(asked.pushdown))
 
         def drawn() -> float | None:
@@ -83,18 +83,18 @@ class Way:
         return drawn
 
 
-SUMS = (Way("sum over count, Laplace", PURE, "release"), Way("sum over count, Gaussian", CONVERTED, "release"))
+SUMS = (Way("sum over count, Laplace", PURE), Way("sum over count, Gaussian", CONVERTED))
 FITTED = (
-    Way("smooth, Pareto", PURE, "smooth", {"noise": "pareto"}),
-    Way("smooth, Student's t", PURE, "smooth", {"noise": "student_t"}),
-    Way("smooth, Laplace", RESERVED, "smooth", {"noise": "laplace", "delta": DELTA}),
-    Way("smooth, Laplace log-normal", CONVERTED, "smooth", {"noise": "laplace_log_normal"}),
+    Way("smooth, Pareto", PURE, dp.SmoothSensitivity(noise="pareto")),
+    Way("smooth, Student's t", PURE, dp.SmoothSensitivity(noise="student_t")),
+    Way("smooth, Laplace", RESERVED, dp.SmoothSensitivity(noise="laplace", delta=DELTA)),
+    Way("smooth, Laplace log-normal", CONVERTED, dp.SmoothSensitivity(noise="laplace_log_normal")),
 )
 
 
 def proposed(*bounds: float) -> tuple[Way, ...]:
     return tuple(
-        Way(f"propose {bound:g}, test, release", RESERVED, "propose", {"bound": bound, "delta": DELTA})
+        Way(f"propose {bound:g}, test, release", RESERVED, dp.ProposedBound(bound=bound, delta=DELTA))
         for bound in bounds
     )
 
@@ -134,7 +134,7 @@ def deviation_of_hours(table: pa.Table) -> float:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A function for chunks, what it is of all rows, and the bounds of its answers."""
+    """A function for blocks, what it is of all rows, and the bounds of its answers."""
 
     function: Callable[[pa.Table], float]
     column: str
@@ -163,30 +163,42 @@ FUNCTIONS = (
 )
 
 
-class Watched(dp.Session):
+class RecordingPipeline(Pipeline):
+    """A private pipeline that keeps the exact answer of its last question."""
+
+    answers: Any = None
+
+    def randomize(self, plan: Any, exact: Any) -> Any:
+        """With noise, after keeping what it is added to."""
+        self.answers = exact
+        return super().randomize(plan, exact)
+
+
+class RecordingSession(dp.Session):
     """A private session that keeps what the sandbox answered."""
 
-    answers: list[Fraction]
+    _pipeline_class = RecordingPipeline
 
-    def _answers(self, asked: SampledPlan, prepared: Any) -> list[Fraction]:
-        self.answers = super()._answers(asked, prepared)
-        return self.answers
+    @property
+    def answers(self) -> list[Fraction]:
+        """What the sandbox answered for each block."""
+        return self._pipeline.answers  # type: ignore[attr-defined, no-any-return]
 
 
-def opened(budget: dp.Budget) -> Watched:
-    return Watched.protect(ADULT, privacy_unit=dp.ROW, budget=budget, ledger=":memory:")
+def opened(budget: dp.Budget) -> RecordingSession:
+    return RecordingSession.protect(ADULT, privacy_unit=dp.ROW, budget=budget, ledger=":memory:")
 
 
 def answers_here(session: dp.Session, sampled: Sampled, chunks: int) -> list[Fraction]:
-    """What a function says of each chunk, in this process."""
-    engine = session._engines["adult"]  # noqa: SLF001
+    """What a function says of each block, in this process."""
+    engine = session._pipeline.engine("adult")  # noqa: SLF001
     asked = sampled.plan(session, chunks, "mean", 1)
     prepared = engine.prepare_chunks(asked.pushdown, asked.columns, asked.chunks)
     tables = [table for _, table in engine.chunks(prepared)]
     return [Fraction(sampled.function(table)) for table in tables if table is not None]
 
 
-def answers_in_the_sandbox(session: Watched, sampled: Sampled, chunks: int) -> list[Fraction]:
+def answers_in_the_sandbox(session: RecordingSession, sampled: Sampled, chunks: int) -> list[Fraction]:
     """The same by a real release, which must agree."""
     start = time.perf_counter()
     release = session.release(
@@ -200,7 +212,7 @@ def answers_in_the_sandbox(session: Watched, sampled: Sampled, chunks: int) -> l
         epsilon=1,
     )
     taken = time.perf_counter() - start
-    print(f"sandbox: {sampled.words}, {chunks:,} chunks: {release.value} ± {release.margin}, {taken:.1f} s", flush=True)
+    print(f"sandbox: {sampled.words}, {chunks:,} blocks: {release.value} ± {release.margin}, {taken:.1f} s", flush=True)
     if session.answers != answers_here(session, sampled, chunks):
         raise SystemExit("the sandbox and this process give different answers")
     return session.answers
@@ -210,7 +222,7 @@ Answers = dict[tuple[str, int], list[list[Fraction]]]
 
 
 def answered(splits: int) -> Answers:
-    """The answers of all chunks, for each function and number of chunks, split by split."""
+    """The answers of all blocks, for each function and number of blocks, split by split."""
     found: Answers = {(sampled.words, chunks): [] for sampled in FUNCTIONS for chunks in CHUNKS}
     for split in range(splits):
         asking = answers_here if split else answers_in_the_sandbox
@@ -242,17 +254,17 @@ def sampled_row(
         splits = answers[sampled.words, chunks]
         values: list[float | None] = [float(plan.randomize(each).value) for each in splits for _ in range(given.draws)]
         found.append(Errors.of(values, truth_of(sampled.function)))
-    return f"sample and aggregate, {aggregate} of {chunks:,} chunks", "none", found
+    return f"sample and aggregate, {aggregate} of {chunks:,} blocks", "none", found
 
 
 def chosen_row(session: dp.Session, releases: int) -> Row:
     """A median by choosing: a tenth of epsilon counts, the rest chooses the age with half of the people below it."""
-    engine, catalog = session._engines["adult"], session.catalog  # noqa: SLF001
+    engine, catalog = session._pipeline.engine("adult"), session.catalog  # noqa: SLF001
     ages, people = range(AGES[0], AGES[1] + 1), len(rows()["Age"])
     truth = truth_of(median_age)
 
     def plan(half: Fraction, epsilon: float) -> Any:
-        contest = dp.score(PEOPLE, by="Age", side="below", near=half).contest(ages)
+        contest = PEOPLE.choose(ages, score=dp.score(by="Age", side="below", near=half)).plan
         return analyze_contest(contest, catalog, PURE, epsilon=epsilon * (1 - SHARE))
 
     exact = engine.run(engine.prepare(plan(Fraction(0), 1).pushdown))
@@ -304,7 +316,7 @@ def incomes(releases: int) -> None:
 
 def passing(session: dp.Session) -> None:
     """How sure a test is to pass, which only we may know: the rows are public here."""
-    engine = session._engines["adult"]  # noqa: SLF001
+    engine = session._pipeline.engine("adult")  # noqa: SLF001
     for bound in (0.1, 0.01, 0.004, 0.0039, 0.00385):
         for epsilon in EPSILONS:
             words: Any = {"epsilon": epsilon, "bound": bound, "delta": DELTA}
@@ -348,8 +360,8 @@ def compared(made: list[Row], title: str) -> Any:
 
 
 def by_chunks(panels: dict[str, dict[str, list[float]]]) -> Any:
-    """Errors against the number of chunks: a panel for each function, a line for each epsilon and one without noise."""
-    title = "Error of sample and aggregate against the number of chunks"
+    """Errors against the number of blocks: a panel for each function, a line for each epsilon and one without noise."""
+    title = "Error of sample and aggregate against the number of blocks"
     with plots.canvas(7.5, 9.0, title, len(panels)) as (figure, drawn):
         for axes, (words, lines) in zip(drawn, panels.items(), strict=True):
             for place, (name, errors) in enumerate(lines.items()):
@@ -370,7 +382,7 @@ def by_chunks(panels: dict[str, dict[str, list[float]]]) -> Any:
             axes.grid(color=plots.FAINT, linewidth=0.7)
             axes.set_axisbelow(True)
             axes.set_ylabel(f"median error:\n{words}")
-        drawn[-1].set_xlabel("chunks")
+        drawn[-1].set_xlabel("blocks")
         handles, names = drawn[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", frameon=False, handlelength=4, ncols=2)
         told = (
@@ -396,7 +408,7 @@ Made = dict[tuple[str, str, int], Row]
 
 
 def of_chunks(session: dp.Session, answers: Answers, given: argparse.Namespace) -> Made:
-    """Every function, aggregate and number of chunks; a table of each function."""
+    """Every function, aggregate and number of blocks; a table of each function."""
     made: Made = {}
     for sampled in FUNCTIONS:
         for name in AGGREGATES:
@@ -409,12 +421,12 @@ def of_chunks(session: dp.Session, answers: Answers, given: argparse.Namespace) 
 
 
 def lines_of(sampled: Sampled, made: Made, answers: Answers) -> dict[str, list[float]]:
-    """The lines of a picture: the mean of chunks at each epsilon, and without noise."""
+    """The lines of a picture: the mean of blocks at each epsilon, and without noise."""
     lines = {
         f"with noise, epsilon {epsilon:g}": [made[sampled.words, "mean", c][2][place].median for c in CHUNKS]
         for place, epsilon in enumerate(EPSILONS)
     }
-    return lines | {"without noise: chunks alone": [alone(sampled, chunks, answers) for chunks in CHUNKS]}
+    return lines | {"without noise: blocks alone": [alone(sampled, chunks, answers) for chunks in CHUNKS]}
 
 
 def alone(sampled: Sampled, chunks: int, answers: Answers) -> float:
@@ -422,7 +434,7 @@ def alone(sampled: Sampled, chunks: int, answers: Answers) -> float:
     truth = truth_of(sampled.function)
     off = [abs(float(sum(each)) / chunks - truth) for each in answers[sampled.words, chunks]]
     spread = np.median([np.std([float(answer) for answer in each]) for each in answers[sampled.words, chunks]])
-    print(f"{sampled.words}, {chunks:,} chunks: off by {np.median(off):.5f} without noise, answers spread {spread:.4f}")
+    print(f"{sampled.words}, {chunks:,} blocks: off by {np.median(off):.5f} without noise, answers spread {spread:.4f}")
     return float(np.median(off))
 
 

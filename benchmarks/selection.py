@@ -1,11 +1,11 @@
-"""What choosing and watching cost beside the engine's own query, on DuckDB.
+"""What private selection and the sparse vector technique cost beside the engine's own query, on DuckDB.
 
     scripts/bench selection [--candidates 1000000] [--rows 5000000] [--rounds 3] [--asks 100000]
 
-Selection: one of so many candidates by their counts, whole (`session.select`), against what the engine takes for the
+Selection: one of so many candidates by their counts, whole (`table.choose`), against what the engine takes for the
 same pushed-down query on the same prepared table; the bar is 2 s beyond it. The parts are timed apart as well.
-Watching: so many questions by groups in one ask, and one by one, against ten of them; what the ledger holds afterwards
-must be the same epsilon.
+Sparse vector: so many questions by groups in one ask, and one by one, against ten of them; what the ledger holds
+afterwards must be the same epsilon.
 """
 
 import argparse
@@ -22,11 +22,13 @@ import pyarrow as pa
 from measuring import Timing, interleaved
 
 import discreet as dp
+from discreet.plan import logical
 from discreet.plan.fingerprint import Context, canonical, fingerprint
 from discreet.planner import format_0, identity
+from discreet.planner.budget.price import Price
 from discreet.planner.queries.selection import SelectionPlan, analyze_contest
 from discreet.query.frame import Query
-from discreet.session import selections
+from discreet.session.selections import Selections
 
 BUDGET = dp.Budget(epsilon=500, ceiling=500, reason="benchmark on generated rows")
 CONTEXT = Context((("chosen", 1),), is_private=True)
@@ -53,41 +55,43 @@ def opened(path: Path, home: Path, name: str) -> dp.Session:
     )
 
 
-def select(session: dp.Session, candidates: list[int] | list[str], **more: object) -> dp.Chosen:
-    score = dp.score(dp.table("chosen"), by="item")
-    return session.select(candidates, score, epsilon=0.1, fresh=True, **more)  # type: ignore[arg-type]
+def select(session: dp.Session, candidates: list[int] | list[str], top: int = 1) -> dp.Chosen:
+    question = dp.table("chosen").choose(candidates, score=dp.score(by="item"), top=top)
+    return session.release(question, epsilon=0.1, fresh=True)
+
+
+def contested(candidates: list[int]) -> logical.Contest:
+    return dp.table("chosen").choose(candidates, score=dp.score(by="item")).plan
 
 
 def planned(session: dp.Session, candidates: list[int]) -> SelectionPlan:
-    contest = dp.score(dp.table("chosen"), by="item").contest(candidates)
-    return analyze_contest(contest, session._catalog, BUDGET, epsilon=0.1)  # noqa: SLF001
+    return analyze_contest(contested(candidates), session.catalog, BUDGET, epsilon=0.1)
 
 
 def named(session: dp.Session, candidates: list[int]) -> str:
     """The fingerprint that the question has, and the one that it had in the format before."""
-    contest = dp.score(dp.table("chosen"), by="item").contest(candidates)
-    question = identity.selection(contest, session._catalog, BUDGET, identity.Price(epsilon=0.1), 1)  # noqa: SLF001
+    question = identity.selection(contested(candidates), session.catalog, BUDGET, Price(epsilon=0.1), 1)
     return fingerprint(question, CONTEXT) + format_0.fingerprint(planned(session, candidates), CONTEXT)
 
 
 def parts(session: dp.Session, candidates: list[int]) -> dict[str, Callable[[], object]]:
     """The steps of a selection, each by itself; the engine's is what all is held against."""
     asked = planned(session, candidates)
-    prepared = session._prepared(asked)  # noqa: SLF001
-    engine = session._engines["chosen"]  # noqa: SLF001
+    prepared = session._pipeline.prepare(asked)  # noqa: SLF001
+    engine = session._pipeline.engine("chosen")  # noqa: SLF001
     exact = engine.run(prepared)
     stored = select(session, candidates).receipt
-    payload = f'{{"places": [5], "receipt": {{"hash": "{stored["hash"]}"}}, "private": true, "library": "0"}}'.encode()
+    payload = {"places": [5], "receipt": {"hash": stored["hash"]}, "private": True, "library": "0"}
     return {
         "engine's own query": lambda: engine.run(prepared),
-        "list the candidates": lambda: dp.score(dp.table("chosen"), by="item").contest(candidates),
+        "list the candidates": lambda: contested(candidates),
         "analyse": lambda: planned(session, candidates),
-        "prepare": lambda: session._prepared(asked),  # noqa: SLF001
+        "prepare": lambda: session._pipeline.prepare(asked),  # noqa: SLF001
         "name the question": lambda: named(session, candidates),
         "describe it for the ledger": lambda: canonical(asked.pushdown),
         "score": lambda: asked.scores(exact),
         "score and draw": lambda: asked.randomize(exact),
-        "read back": lambda: selections.restored(payload, asked, Fraction(19, 20), repeated=False),
+        "read back": lambda: Selections().restore(payload, asked, asked.event, Fraction(19, 20), repeated=False),
     }
 
 
@@ -128,42 +132,43 @@ def measure_sides(home: Path, given: argparse.Namespace) -> None:
     """The most candidates that a one-sided score takes."""
     prices = list(range(10_000))
     with opened(home / "rows.parquet", home, "sides") as session:
-        score = dp.score(dp.table("sides"), by="item", side="or above", times=prices)
-        ask = partial(session.select, prices, score, epsilon=0.1, fresh=True)
+        score = dp.score(by="item", side="or above", times=prices)
+        ask = partial(session.release, dp.table("sides").choose(prices, score=score), epsilon=0.1, fresh=True)
         ask()
         timings = interleaved({"10,000 prices, one side": ask}, given.rounds)
     for name, timing in timings.items():
         print(f"  {name:<28}{timing.wall:>8.3f} s wall{timing.cpu:>8.3f} s CPU")
 
 
-def watched(session: dp.Session, name: str, questions: list[Query]) -> tuple[str, float, int]:
-    """What a watch cost in the ledger, and the seconds that its questions took, the first left out."""
+def timed(session: dp.Session, name: str, questions: list[Query]) -> tuple[str, float, int]:
+    """What a sparse vector cost in the ledger, and the seconds that its questions took, the first left out."""
     before = session.remaining(name).epsilon
-    with session.above_threshold(name, threshold=10**9, epsilon=0.1, monotone=True) as watch:
-        watch.ask(questions[0])
+    with session.above_threshold(name, threshold=10**9, epsilon=0.1, monotone=True) as vector:
+        vector.ask(questions[0])
         start = time.perf_counter()
         for question in questions[1:]:
-            watch.ask(question)
+            vector.ask(question)
         taken = time.perf_counter() - start
-        asked = watch.asked
+        asked = vector.asked
     return f"{float(before - session.remaining(name).epsilon):g}", taken, asked
 
 
-def measure_watch(home: Path, given: argparse.Namespace) -> None:
-    dp.datasets.write_parquet(generated(100_000, given.asks).to_batches(), home / "watched.parquet")
-    with opened(home / "watched.parquet", home, "watched") as session:
-        rows = dp.table("watched")
+def measure_sparse_vector(home: Path, given: argparse.Namespace) -> None:
+    dp.datasets.write_parquet(generated(100_000, given.asks).to_batches(), home / "asked.parquet")
+    with opened(home / "asked.parquet", home, "asked") as session:
+        rows = dp.table("asked")
         for count in (10, given.asks):
             grouped = rows.group_by("item", keys={"item": range(count)}).agg(n=dp.count())
-            epsilon, taken, asked = watched(session, "watched", [grouped, grouped])
+            epsilon, taken, asked = timed(session, "asked", [grouped, grouped])
             print(
-                f"watch by groups, {asked:,} questions: epsilon {epsilon}, {taken:.2f} s for {count:,} keys in one ask"
+                f"sparse vector by groups, {asked:,} questions: epsilon {epsilon}, "
+                f"{taken:.2f} s for {count:,} keys in one ask"
             )
         for count in (10, given.asks):
             single = [rows.where(rows.item == number % 1_000).agg(n=dp.count()) for number in range(count)]
-            epsilon, taken, asked = watched(session, "watched", single)
+            epsilon, taken, asked = timed(session, "asked", single)
             each = 1_000 * taken / (count - 1)
-            print(f"watch one by one, {asked:,} questions: epsilon {epsilon}, {each:.2f} ms each")
+            print(f"sparse vector one by one, {asked:,} questions: epsilon {epsilon}, {each:.2f} ms each")
 
 
 def main() -> None:
@@ -177,7 +182,7 @@ def main() -> None:
         home = Path(directory)
         measure_selection(home, given)
         measure_sides(home, given)
-        measure_watch(home, given)
+        measure_sparse_vector(home, given)
 
 
 if __name__ == "__main__":

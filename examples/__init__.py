@@ -1,4 +1,4 @@
-"""Worked applications of choosing and watching, each on the public API with its theorem: `python -m examples.auction`.
+"""Applications of private selection and sparse vectors, each with its theorem: `python -m examples.auction`.
 
     auction      a price for digital goods, chosen by its revenue
     truthful     why nobody gains much by lying to a private choice, alone or with others

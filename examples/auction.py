@@ -66,8 +66,8 @@ def sell(
         budget=dp.Budget(epsilon=epsilon),
         ledger=":memory:",
     ) as session:
-        score = dp.score(dp.table("bids"), by="bid", side="or above", times=lambda price: price)
-        return session.select(prices(most, step), score, epsilon=epsilon)
+        score = dp.score(by="bid", side="or above", times=lambda price: price)
+        return session.release(dp.table("bids").choose(prices(most, step), score=score), epsilon=epsilon)
 
 
 def main() -> None:

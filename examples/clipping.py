@@ -56,8 +56,8 @@ def clipped_mean(
     within = choosing.utility(len(bounds), beta)
     count = session.release(known.agg(n=dp.count()), epsilon=total / 10).value()
     target = max(0, round(count - 3 * within))
-    score = dp.score(known, by=column, side="below", near=target)
-    chosen = int(session.select(bounds, score, epsilon=total / 5).value)
+    score = dp.score(by=column, side="below", near=target)
+    chosen = int(session.release(known.choose(bounds, score=score), epsilon=total / 5).value)
     mean = fixed_mean(session, table, column, bound=2 * chosen, epsilon=total * 7 / 10)
     return Clipped(mean, chosen, target, within)
 

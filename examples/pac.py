@@ -52,8 +52,8 @@ def learn_threshold(values: Sequence[int], labels: Sequence[bool], thresholds: S
     ) as session:
         rows = dp.table("examples")
         right_to_say_no = rows.derive(spared=1 - 2 * rows.yes)
-        score = dp.score(right_to_say_no, by="value", of=dp.sum("spared", bounds=(-1, 1)), side="below")
-        return int(session.select(thresholds, score, epsilon=epsilon).value)
+        score = dp.score(by="value", of=dp.sum("spared", bounds=(-1, 1)), side="below")
+        return int(session.release(right_to_say_no.choose(thresholds, score=score), epsilon=epsilon).value)
 
 
 @dataclass(frozen=True)

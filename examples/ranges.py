@@ -1,13 +1,13 @@
 """Range queries worth answering: any number of ranges for one price, and numbers for those that hold many people.
 
-Most ranges that anybody thinks of hold few people, and a noisy count of few says nothing. A watch tells, range by
-range, whether it holds about `threshold` people or more, and gives the count of those, until c were given. The price
+Most ranges that anybody thinks of hold few people, and a noisy count of few says nothing. AboveThreshold tells, range
+by range, whether it holds about `threshold` people or more, and gives the count of those, until c were given. The price
 does not depend on how many ranges are asked.
 
-Theorem. One person moves every count by at most 1, all of them one way under add_remove, so a watch of epsilon is
-epsilon-DP in all, c counts included. With probability at least 1 - beta, over k ranges: every range that is answered
+Theorem. One person moves every count by at most 1, all of them one way under add_remove, so a sparse vector of epsilon
+is epsilon-DP in all, c counts included. With probability at least 1 - beta, over k ranges: every range that is answered
 holds at least threshold - alpha people, every one that is passed over holds fewer than threshold + alpha, and
-alpha = watch.accuracy(k, 1 - beta), of order c^(2/3) (c^(1/3) ln(k/beta) + ln(1/beta))/epsilon. Half of epsilon
+alpha = vector.accuracy(k, 1 - beta), of order c^(2/3) (c^(1/3) ln(k/beta) + ln(1/beta))/epsilon. Half of epsilon
 goes into the counts that are given: noise of scale 2c/epsilon on each. To answer all k ranges would put noise of scale
 k/epsilon on each.
 
@@ -57,17 +57,17 @@ def worth_answering(
     listed, rows = list(ranges), dp.table(table)
     with session.above_threshold(
         table, threshold=threshold, epsilon=epsilon, answers=answers, monotone=True, with_answers=True
-    ) as watch:
+    ) as vector:
         for start, end in listed:
             if any(start <= a and b <= end for a, b in counts):
                 continue
             inside = rows.where((rows[column] >= start) & (rows[column] < end))
-            reply = watch.ask(inside.agg(n=dp.count()))
+            reply = vector.ask(inside.agg(n=dp.count()))
             if isinstance(reply, Above) and reply.answer is not None:
                 counts[start, end] = reply.answer
-            if not watch.left:
+            if not vector.left:
                 break
-        return Found(counts, watch.asked, watch.accuracy(len(listed), confidence))
+        return Found(counts, vector.asked, vector.accuracy(len(listed), confidence))
 
 
 def main() -> None:

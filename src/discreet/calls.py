@@ -115,6 +115,8 @@ _MEANINGS: Mapping[str, tuple[str, ...]] = {
     "ledger": ("accountant", "budget_accountant"),
     "mechanism": ("noise",),
     "fresh": ("force", "refresh"),
+    "blocks": ("chunks", "parts", "partitions"),
+    "idempotency_key": ("request", "request_id"),
 }
 _ENDS = (("lower", "upper"), ("low", "high"), ("lo", "hi"), ("min", "max"), ("min_value", "max_value"))
 _SEEDS = ("seed", "random_state", "rng")
@@ -367,6 +369,8 @@ def _variable(owner: str) -> str:
         "Frame": "table",
         "Grouped": 'table.group_by("ward")',
         "Expr": 'table["age"]',
+        "OnlineRanges": "ranges",
+        "SparseVector": "vector",
         "SQLiteLedger": "ledger",
         "PostgresLedger": "ledger",
         "ForgottenLedger": "ledger",

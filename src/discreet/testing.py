@@ -52,7 +52,7 @@ class Session(session.Session):
 
 
 class ExactStream:
-    """A watch without noise: an answer is above where it is at the threshold or above it."""
+    """A sparse vector without noise: an answer is above where it is at the threshold or above it."""
 
     def __init__(self, mechanism: AboveThreshold) -> None:
         self._mechanism = mechanism

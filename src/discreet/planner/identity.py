@@ -117,7 +117,7 @@ def sample(
     seen = [(name, scope.term(logical.Column(name))) for name in dict.fromkeys(columns)]
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
     numbers: Parts = {
-        "chunks": whole(chunks, "chunks"),
+        "chunks": whole(chunks, "blocks"),
         "bounds": (rational(low, "bounds"), rational(high, "bounds")),
         "default": None if default is None else rational(default, "default"),
         "grid": None if grid is None else rational(grid, "grid"),

@@ -37,10 +37,17 @@ _LOW = 'dp.quantile("cost", 0.01, bounds=(0, 5_000))'
 _MAX_OF_UNIT = 'dp.largest("cost") in per_unit(...), of the rows of one unit'
 _MIN_OF_UNIT = 'dp.smallest("cost") in per_unit(...), of the rows of one unit'
 _AGG_HIGH, _AGG_LOW = f"agg(cost={_HIGH})", f"agg(cost={_LOW})"
+_CHOOSE = 'choose(["A", "B"], score=dp.score(by="ward"))'
+_APPLY = 'apply(function, columns=["cost"], blocks=100, bounds=(0, 5_000))'
+_SMOOTH, _PROPOSED = "dp.SmoothSensitivity()", "dp.ProposedBound(bound=10, delta=1e-10)"
 
 
 def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
     return dict.fromkeys(words.split(), Hint(because, instead))
+
+
+def _released(verb: str, method: str = "") -> str:
+    return f'session.release(dp.table("visits").{verb}, epsilon=0.5{", method=" * bool(method)}{method})'
 
 
 MODULE: Mapping[str, Hint] = {
@@ -83,12 +90,38 @@ MODULE: Mapping[str, Hint] = {
         "dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
     ),
     **_same("tools", "aggregates stand in discreet itself", 'dp.mean("cost", bounds=(0, 5_000))'),
+    **_same(
+        "smooth_sensitivity propose_test_release",
+        "it is a method of a release",
+        f"{_released(_AGG_MEDIAN, _SMOOTH)}, or method={_PROPOSED}",
+    ),
     **_same("Ledger", _ELSEWHERE, 'dp.SQLiteLedger("ledger.sqlite")'),
 }
 
 SESSION: Mapping[str, Hint] = {
     **_same("sql query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
     **_same("evaluate answer compute", _ONE_DOOR, _RELEASE),
+    **_same("select choose top within", _ONE_DOOR, _released(_CHOOSE)),
+    **_same("sample apply map", _ONE_DOOR, _released(_APPLY)),
+    **_same("smooth", _ONE_DOOR, _released(_AGG_MEDIAN, method=_SMOOTH)),
+    **_same("propose", _ONE_DOOR, _released(_AGG_MEDIAN, method=_PROPOSED)),
+    **_same("batch", _ONE_DOOR, "session.release([query, another], epsilon=0.5)"),
+    **_same(
+        "watch sparse_vector svt",
+        _ELSEWHERE,
+        "with session.above_threshold(threshold=1_000, epsilon=0.5) as vector: ...",
+    ),
+    **_same(
+        "stream ranges",
+        _ELSEWHERE,
+        'with session.online_ranges(dp.table("visits"), "age", edges=range(0, 101, 10), total=10_000, threshold=500, '
+        "epsilon=0.5) as ranges: ...",
+    ),
+    **_same(
+        "errors",
+        _ELSEWHERE,
+        'session.expected_errors(dp.table("visits").agg(n=dp.count()), epsilons=[0.1, 0.5, 1], sizes=10_000)',
+    ),
     **_same("budget epsilon left spent balance remaining_privacy_budget total", _ELSEWHERE, "session.remaining()"),
     **_same("log charges queries", _ELSEWHERE, "session.history()"),
     **_same("tables columns schema", "public facts stand in the catalog", "session.catalog.tables"),
@@ -152,7 +185,10 @@ EXPRESSION: Mapping[str, Hint] = {
 
 
 VERBS: Mapping[str, str] = {
-    **dict.fromkeys(("aggregate", "count", "select", "head", "size"), _AGG),
+    **dict.fromkeys(("aggregate", "count", "head", "size"), _AGG),
+    **dict.fromkeys(("select",), f"{_AGG}, or table.{_CHOOSE}"),
+    **dict.fromkeys(("argmax", "idxmax", "mode", "nlargest", "top"), _CHOOSE),
+    **dict.fromkeys(("sample", "map", "pipe", "map_batches", "mapInArrow"), _APPLY),
     **dict.fromkeys(("assign", "with_columns", "withColumn"), "derive(tens=table.age / 10)"),
     **dict.fromkeys(("filter", "query", "loc"), "where(table.age >= 40)"),
     **dict.fromkeys(("groupby", "groupBy"), 'group_by("ward")'),
@@ -182,8 +218,8 @@ TABLE_VERBS: Mapping[str, str] = {
     "join": 'join(dp.table("wards"), on="ward")',
     "per_unit": "per_unit(n=dp.count())",
     "bounds": 'bounds("cost")',
-    "choose": 'choose(["A", "B"], score=dp.score(by="ward"))',
-    "apply": 'apply(function, columns=["age"], blocks=50, bounds=(0, 100))',
+    "choose": _CHOOSE,
+    "apply": _APPLY,
 }
 LISTED_VERBS = ", ".join(list(TABLE_VERBS)[:-1]) + " and " + list(TABLE_VERBS)[-1]
 

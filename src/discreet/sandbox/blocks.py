@@ -1,7 +1,7 @@
-"""Chunks through lanes, on a public timetable: one answer for each chunk, in order.
+"""Blocks of rows through lanes, on a public timetable: one answer for each block, in order.
 
 A `Sandbox` is opened before anything is charged: it packs the function, starts its lanes and finds out whether the
-kernel can shut a function in. Nothing about a chunk leaves it but whether there is a number, and which.
+kernel can shut a function in. Nothing about a block leaves it but whether there is a number, and which.
 """
 
 import json
@@ -35,7 +35,7 @@ _OFTEN = 0.2
 
 @public_class
 class Sandbox:
-    """A function in its lanes, ready for chunks; a context manager, and used for one release."""
+    """A function in its lanes, ready for blocks; a context manager, and used for one release."""
 
     @short_traceback
     def __init__(
@@ -47,7 +47,7 @@ class Sandbox:
 
     @property
     def isolation(self) -> tuple[str, ...]:
-        """What a chunk's process is cut off from; empty where it is only a process of its own."""
+        """What a block's process is cut off from; empty where it is only a process of its own."""
         return self._lanes[0].cut_off
 
     @property
@@ -69,15 +69,15 @@ class Sandbox:
             lane.close()
         self._lanes = []
 
-    def outputs(self, chunks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
-        """One exact number for each chunk, the default where a chunk gave none in time.
+    def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
+        """One exact number for each block, the default where a block gave none in time.
 
         Chunks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
-        `directory`. With a constant time the call ends `limits.deadline(chunks)` seconds after it began, whatever the
-        function did; where the chunks took longer than `limits.reading`, it raises TimeoutError.
+        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, whatever the
+        function did; where the blocks took longer than `limits.reading`, it raises TimeoutError.
         """
         instead = rational(default, "default")
-        answers = _Timetable(self.limits, self._lanes, self._renewed).run(chunks, directory)
+        answers = _Timetable(self.limits, self._lanes, self._renewed).run(blocks, directory)
         return [instead if answer is None else Fraction(answer) for answer in answers]
 
     def _renewed(self, place: int) -> Lane:
@@ -88,27 +88,27 @@ class Sandbox:
 
 
 class _Timetable:
-    """One run over chunks: all rows are put down first, and then a thread for each lane waits for its turns."""
+    """One run over blocks: all rows are put down first, and then a thread for each lane waits for its turns."""
 
     def __init__(self, limits: Limits, lanes: list[Lane], renewed: Callable[[int], Lane]) -> None:
         self._limits, self._lanes, self._renewed = limits, lanes, renewed
         self._stopped = threading.Event()
         self._start = time.monotonic()
 
-    def run(self, chunks: Chunks, directory: Path | None) -> list[float | None]:
-        """The answers of all chunks in order."""
+    def run(self, blocks: Chunks, directory: Path | None) -> list[float | None]:
+        """The answers of all blocks in order."""
         with tempfile.TemporaryDirectory(prefix="chunks-", dir=directory) as room:
-            answers = self._in_turn(self._put_down(chunks, Path(room)))
+            answers = self._in_turn(self._put_down(blocks, Path(room)))
         if self._limits.constant_time:
             _wait_until(self._start + float(self._limits.deadline(max(len(answers), 1))))
         return answers
 
-    def _put_down(self, chunks: Chunks, room: Path) -> list[Path | None]:
-        """A file for each chunk, before the first begins: how large one is takes no time from another."""
+    def _put_down(self, blocks: Chunks, room: Path) -> list[Path | None]:
+        """A file for each block, before the first begins: how large one is takes no time from another."""
         found = []
-        for number, (index, rows) in enumerate(chunks):
+        for number, (index, rows) in enumerate(blocks):
             if index != number:
-                raise RuntimeError("chunks come in another order than their numbers")
+                raise RuntimeError("blocks come in another order than their numbers")
             found.append(_written(rows, self._limits.memory, room / str(number)))
         if self._limits.constant_time and time.monotonic() > self._start + float(self._limits.reading):
             raise TimeoutError("the engine took longer than `reading`")
@@ -153,16 +153,16 @@ class _Timetable:
 
 @short_traceback
 def outputs(
-    chunks: Chunks,
+    blocks: Chunks,
     function: Function,
     *,
     default: Number,
     limits: Limits | None = None,
     modules: tuple[str, ...] = (),
 ) -> list[Fraction]:
-    """What a function says of each chunk, in one call: see `Sandbox`, which refuses before chunks are made."""
+    """What a function says of each block, in one call: see `Sandbox`, which refuses before blocks are made."""
     with Sandbox(function, limits=limits, modules=modules) as sandbox:
-        return sandbox.outputs(chunks, default=default)
+        return sandbox.outputs(blocks, default=default)
 
 
 @short_traceback
@@ -171,7 +171,7 @@ def rehearse(
 ) -> float:
     """What a function says of rows that are yours to see, in the same sandbox; what goes wrong is told.
 
-    A release tells nothing: a function that cannot work in a sandbox gives the default for every chunk.
+    A release tells nothing: a function that cannot work in a sandbox gives the default for every block.
     """
     bounds = checked(limits)
     if not isinstance(table, pa.Table):
@@ -230,7 +230,7 @@ def checked(limits: object) -> Limits:
     if not isinstance(limits, Limits):
         raise ParameterError(
             f"limits of type {type(limits).__name__}",
-            because="time and memory of a chunk are several numbers",
+            because="time and memory of a block are several numbers",
             instead="limits=dp.sandbox.Limits(seconds=1)",
         )
     return limits

@@ -1,7 +1,7 @@
-"""What a chunk may use, and when: public numbers that say how long a release takes, whatever the data is.
+"""What a block may use, and when: public numbers that say how long a release takes, whatever the data is.
 
 Chunk i runs in lane i % workers, in round i // workers, and round r begins at `reading + r * (seconds + rest)` seconds
-after the start. A chunk that is done sooner leaves its time unused, and one that is not done then is stopped: no chunk
+after the start. A block that is done sooner leaves its time unused, and one that is not done then is stopped: no block
 can tell from the clock what another one did, or how long the engine took, and the time of the release is known in
 advance. An engine that is not done within `reading` makes the release fail, as any failure after its charge does.
 """
@@ -32,17 +32,17 @@ _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_
 @public_class
 @dataclass(frozen=True, init=False)
 class Limits:
-    """What each chunk may use, all of it public.
+    """What each block may use, all of it public.
 
-    seconds        how long a chunk may take; an answer that comes later is not used
+    seconds        how long a block may take; an answer that comes later is not used
     cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
     memory         bytes that it may take beside Python and the libraries
-    workers        how many chunks run at once, each on a core of its own; as many as there are cores by default
-    rest           seconds between two chunks of a lane, in which what the first one leaves is given back; by default
+    workers        how many blocks run at once, each on a core of its own; as many as there are cores by default
+    rest           seconds between two blocks of a lane, in which what the first one leaves is given back; by default
                    as long as that takes for all of `memory`
-    reading        seconds that the engine has before the first chunk begins; one that takes longer fails the release
-    constant_time  False lets a chunk begin as soon as a lane is free, and the release end early: how long it takes
-                   then depends on the data, and a function that looks at the clock learns of other chunks
+    reading        seconds that the engine has before the first block begins; one that takes longer fails the release
+    constant_time  False lets a block begin as soon as a lane is free, and the release end early: how long it takes
+                   then depends on the data, and a function that looks at the clock learns of other blocks
     isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
                    "process": a process of its own with limits, for a function that the owner trusts
     """
@@ -93,17 +93,17 @@ class Limits:
             f"isolation={self.isolation!r})"
         )
 
-    def rounds(self, chunks: int) -> int:
-        """How many chunks one lane runs, one after another."""
-        return math.ceil(whole(chunks, "chunks") / self.workers)
+    def rounds(self, blocks: int) -> int:
+        """How many blocks one lane runs, one after another."""
+        return math.ceil(whole(blocks, "blocks") / self.workers)
 
     def begins(self, turn: int) -> Fraction:
         """When a round begins, in seconds after the start."""
         return self.reading + turn * (self.seconds + self.rest)
 
-    def deadline(self, chunks: int) -> Fraction:
+    def deadline(self, blocks: int) -> Fraction:
         """When the answers are there, in seconds after the start, if the engine keeps to `reading`."""
-        return self.begins(self.rounds(chunks))
+        return self.begins(self.rounds(blocks))
 
     def _check(self) -> None:
         if not isinstance(self.constant_time, bool):
@@ -120,7 +120,7 @@ class Limits:
         if installed is not None and self.memory * self.workers > installed:
             raise ParameterError(
                 f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
-                because="the machine or its container has less memory, and one chunk would take that of another",
+                because="the machine or its container has less memory, and one block would take that of another",
                 instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
             )
 
@@ -150,7 +150,7 @@ def _workers(given: int | None) -> int:
     if whole(given, "workers") > most:
         raise ParameterError(
             f"workers={given}",
-            because=f"there are {most} cores, and a chunk that shares one could take the time of another chunk",
+            because=f"there are {most} cores, and a block that shares one could take the time of another block",
             instead=f"workers={most}",
         )
     return int(given)
@@ -161,7 +161,7 @@ def _time(value: Number, name: str) -> Fraction:
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise ParameterError(
             f"{name} outside 0.01 to {MOST_SECONDS}",
-            because="starting a chunk takes a few hundredths of a second, and somebody waits for all of them",
+            because="starting a block takes a few hundredths of a second, and somebody waits for all of them",
             instead=f"{name}=1",
         )
     return number

@@ -1,6 +1,6 @@
-"""One lane: a template process, and the chunks that it runs one after another, each in a child of its own.
+"""One lane: a template process, and the blocks that it runs one after another, each in a child of its own.
 
-Rows go in through a file that this chunk alone has; eight bytes come back through a pipe. What a child does
+Rows go in through a file that this block alone has; eight bytes come back through a pipe. What a child does
 with its files, when it ends and how, changes nothing but whether its own answer is used.
 """
 
@@ -42,7 +42,7 @@ class LaneError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back of one chunk in time: its bytes, whether its process ended well, and seconds of CPU."""
+    """What came back of one block in time: its bytes, whether its process ended well, and seconds of CPU."""
 
     content: bytes
     ended_well: bool
@@ -102,9 +102,9 @@ class Lane:
         return said
 
     def run(self, rows: int, until: float) -> Reply:
-        """Run one chunk, whose rows a file holds, to its end or until a moment of the clock, when it is killed.
+        """Run one block, whose rows a file holds, to its end or until a moment of the clock, when it is killed.
 
-        The file is closed here. What takes as long as there are rows happens in the chunk's own time.
+        The file is closed here. What takes as long as there are rows happens in the block's own time.
         """
         reading, writing = os.pipe()
         try:

@@ -1,12 +1,12 @@
-"""An open watch: which of many questions are above a threshold, charged as a whole before the first is read.
+"""The sparse vector technique: which of many questions are above a threshold, for one charge when it opens.
 
-with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as watch:
+with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as vector:
     for ward in wards:
-        if watch.ask(visits.where(visits.ward == ward).agg(n=dp.count())):
+        if vector.ask(visits.where(visits.ward == ward).agg(n=dp.count())):
             print(ward)
 
-What a watch tells is kept by its noise on the threshold, which dies with the process: a watch that ended by a crash
-cannot be gone on with, and what it cost stays spent.
+The noise of the threshold exists only in this process: a sparse vector that ended by a crash cannot be continued, and
+its cost stays spent.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ class SparseVector(Interactive):
 
     @property
     def left(self) -> int:
-        """How many more answers may be above before the watch ends."""
+        """How many more answers may be above before it ends."""
         return self._plan.mechanism.answers - len(self._above)
 
     @property
@@ -56,12 +56,12 @@ class SparseVector(Interactive):
 
     @short_traceback
     def check(self, query: Query) -> None:
-        """Refuse now what `ask` would refuse; free, and before the watch is opened too."""
+        """Refuse now what `ask` would refuse; free, and before it is opened too."""
         self._pipeline.prepare(self._analyzed(query))
 
     @short_traceback
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
-        """Whether the answer is above the threshold, with noise; by groups, for each key until the watch ends."""
+        """Whether the answer is above the threshold, with noise; by groups, for each key until it ends."""
         with self._lock:
             stream: Stream = self._still_open()
             asked = self._analyzed(query)
@@ -76,7 +76,7 @@ class SparseVector(Interactive):
         state = "open" if self._stream is not None else "not opened" if self._turn is None else "ended"
         said = f"{self._asked:,} asked, {len(self._above):,} above, {self.left:,} left"
         stamp = "" if self._pipeline.is_private else "NOT PRIVATE "
-        return f"{stamp}watch of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
+        return f"{stamp}sparse vector of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
     def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
         return self._pipeline.open_stream(self._plan.mechanism)
@@ -85,14 +85,16 @@ class SparseVector(Interactive):
         if not isinstance(query, Query):
             raise ParameterError(
                 f"a question of type {type(query).__name__}",
-                because="a watch is asked aggregates",
-                instead='watch.ask(dp.table("visits").agg(n=dp.count()))',
+                because="a sparse vector is asked aggregates",
+                instead='vector.ask(dp.table("visits").agg(n=dp.count()))',
             )
         return analyze_watched(asked_query(query).plan, self._pipeline.catalog, self._plan)
 
     def _still_open(self) -> Stream:
         if self._stream is None:
-            raise self._not_open("a watch that is not open" if self.left else "a watch that has given all its answers")
+            raise self._not_open(
+                "a sparse vector that is not open" if self.left else "a sparse vector that has given all its answers"
+            )
         stream: Stream = self._stream
         return stream
 

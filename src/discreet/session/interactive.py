@@ -1,4 +1,4 @@
-"""What is opened, charged as a whole, asked for a while and closed: a watch, a stream of ranges.
+"""What is opened, charged as a whole, asked for a while and closed: a sparse vector, a stream of ranges.
 
 Its noise dies with the process: what ended by a crash cannot be gone on with, and what it cost stays spent.
 """
@@ -30,8 +30,8 @@ Read = TypeVar("Read")
 class Interactive(ABC):
     """Something that holds noise of its own while it is open. Threads may share it."""
 
-    what = "watch"
-    example = "with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as watch: ..."
+    what = "sparse vector"
+    example = "with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as vector: ..."
 
     def __init__(self, pipeline: "Pipeline", asked: WatchPlan | StreamPlan, question: Question) -> None:
         self._pipeline, self._asked_for, self._question = pipeline, asked, question

@@ -1,7 +1,7 @@
 """An open stream of ranges: answered from a public histogram, which is corrected only where it is wrong.
 
-with session.online_ranges(visits, "age", edges=range(0, 121), total=30_000, threshold=500, epsilon=1) as stream:
-    print(stream.ask(21, 33))
+with session.online_ranges(visits, "age", edges=range(0, 121), total=30_000, threshold=500, epsilon=1) as ranges:
+    print(ranges.ask(21, 33))
 
 The rows of every bin are counted once, when it opens, after the charge; the counts stay in this process.
 """
@@ -25,7 +25,7 @@ class OnlineRanges(Interactive):
     """Open online ranges: `with session.online_ranges(...) as ranges`. Threads may share it."""
 
     what = "stream"
-    example = "with session.online_ranges(...) as stream: ..."
+    example = "with session.online_ranges(...) as ranges: ..."
 
     def __init__(self, pipeline: "Pipeline", asked: StreamPlan, question: Question) -> None:
         super().__init__(pipeline, asked, question)

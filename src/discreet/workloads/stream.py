@@ -2,19 +2,19 @@
 
 Definition
     Counts x of bins are secret; a public histogram h starts even and adds up to a public total. A question is a range
-    of bins. Its exact count is held against that of h, first from above and then from below, by one above-threshold
-    watch. Where the watch tells below, the answer is that of h. Where it tells above, it shows the difference under
+    of bins. Its exact count is held against that of h, first from above and then from below, by one
+    sparse vector. Where it tells below, the answer is that of h. Where it tells above, it shows the difference under
     fresh noise; h is rescaled inside and outside of the range to meet it, and the answer is the corrected one. After
     the last correction the stream is closed.
 
 Guarantee
     If one unit moves the count of any set of bins by at most `rows`, all answers together, of any number of questions
-    that may depend on earlier answers, are epsilon-DP, with the epsilon of the watch. Proof:
+    that may depend on earlier answers, are epsilon-DP, with the epsilon of the sparse vector. Proof:
     docs/proofs/workloads/stream.md.
 
 Exactness
-    Counts, differences and thresholds are whole numbers, and the noise is that of the watch. The public histogram is
-    floats; what is compared is its count of the range, rounded to a whole number.
+    Counts, differences and thresholds are whole numbers, and the noise is that of the sparse vector. The public
+    histogram is floats; what is compared is its count of the range, rounded to a whole number.
 
 Not covered
     Whether the total is public: under "add_remove" the number of rows is not, and a noisy one is to be given. How good

@@ -2,8 +2,8 @@
 
 A law is a function of the dataset; its outcomes are those of the callable that is audited, with lists as tuples. They
 are floats, right to about 9 digits, and whatever a law leaves out is one outcome more. Where a mechanism states its
-`pmf` or `kept`, that is its law. Those of watches, fitted noise and choices until a bar are computed here, from the
-scales and rates that their prices are computed from.
+`pmf` or `kept`, that is its law. Those of sparse vectors, fitted noise and choices until a bar are computed here, from
+the scales and rates that their prices are computed from.
 """
 
 import math
@@ -191,7 +191,7 @@ def _numbered(shares: Any) -> Shares:
 
 
 def _patterns(watch: AboveThreshold, values: Sequence[int]) -> Iterator[tuple[tuple[bool, ...], float]]:
-    """What a watch tells of whole values until it is closed, with the chance of it: summed over its threshold."""
+    """What a sparse vector tells of whole values until it is closed, with its probability, over its threshold."""
     steps = np.arange(-_REACH * math.ceil(watch.scales.threshold), _REACH * math.ceil(watch.scales.threshold) + 1)
     weights = np.exp(-np.abs(steps) / watch.scales.threshold)
     weights /= weights.sum()

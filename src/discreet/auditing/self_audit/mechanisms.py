@@ -1,4 +1,4 @@
-"""Selections, watches, streams, noise that fits and chunks as callables of a dataset, with neighbours and claims.
+"""Selections, sparse vectors, streams, smooth sensitivity and blocks as callables, with neighbours and claims.
 
 Each is what a session calls under its charge, on data where one unit does most: scores that move against each other,
 questions just below a threshold before one above it, a median in a gap, an answer of one chunk from bound to bound.

@@ -171,7 +171,7 @@ def _mechanisms(size: Size) -> Iterator[Finding]:
 
 
 def _families(size: Size) -> Iterator[Finding]:
-    """Layer 3, and the fit of the draws, on selections, watches, streams, noise that fits and aggregated chunks."""
+    """Layer 3, and the fit of the draws, on selections, sparse vectors, streams, smooth sensitivity and blocks."""
     for name, made in families().items():
         yield from audited_family(name, made, size.families, ALARM)
 

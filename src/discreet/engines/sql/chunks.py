@@ -82,7 +82,7 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
     for name, term in columns.items():
         if term.type not in TYPES:
             raise TypeMismatchError(
-                f"column {name!r} of type {term.type} in a chunk",
+                f"column {name!r} of type {term.type} in a block",
                 because="a function is given numbers, text, truth values, dates and times",
                 instead=f"a column of type {', '.join(TYPES)}",
             )

@@ -277,17 +277,17 @@ def _is_usable(charge: Charged, part: Part, asked: Asking) -> bool:
 
 def _refused_request(asked: Asking) -> ParameterError:
     return ParameterError(
-        f"request {asked.request!r} for another question",
-        because="a request key stands for one question, so that a retry is answered and not charged again",
-        instead="a request key of its own for each question, or request=None",
+        f"idempotency key {asked.request!r} for another question",
+        because="a key belongs to one question, so that a retry is answered and not charged again",
+        instead="idempotency_key=None, or another key for each question",
     )
 
 
 def _planned_otherwise(asked: Asking) -> ParameterError:
     return ParameterError(
-        f"request {asked.request!r} for a question that is planned otherwise now",
+        f"idempotency key {asked.request!r} for a question that is planned otherwise now",
         because="its charge has no answer yet, and paid for other noise than would be drawn today",
-        instead="another request key, which is a charge of its own",
+        instead="another idempotency key, which is a charge of its own",
     )
 
 

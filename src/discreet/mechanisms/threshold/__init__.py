@@ -1,8 +1,8 @@
-"""Watching: which of many questions have answers above a threshold, for one price however many are asked.
+"""Sparse vector technique: which of many questions have answers above a threshold, for one cost.
 
-    watch = AboveThreshold(threshold=1000, epsilon=0.5, answers=3)
-    watch.event()                    # the whole stream, charged once, when it opens
-    stream = watch.open()            # draws the noise of the threshold, and keeps it
+    above = AboveThreshold(threshold=1000, epsilon=0.5, answers=3)
+    above.event()                    # the whole stream, charged once, when it opens
+    stream = above.open()            # draws the noise of the threshold, and keeps it
     stream.ask(412)                  # Below()
     stream.ask_many([870, 1430])     # [Below(), Above(answer=None, gap=None)]
     stream.left                      # 2: after three above, the stream is closed

@@ -147,7 +147,7 @@ class AboveThreshold:
         if self.scales.answer is None:
             raise ParameterError(
                 "a margin of answers that are not shown",
-                because="this watch tells above or below, and no numbers under fresh noise",
+                because="this mechanism tells above or below, and no numbers under fresh noise",
                 instead="accuracy(queries=1000), or AboveThreshold(..., with_answers=True).margin()",
             )
         return self._noise_of(self.scales.answer).margin(confidence)

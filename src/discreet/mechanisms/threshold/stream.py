@@ -1,4 +1,4 @@
-"""A stream of questions against one noisy threshold: the secret state of a watch, and what leaves it.
+"""A stream of questions against one noisy threshold: the secret state of a sparse vector, and what leaves it.
 
 The noise of the threshold is drawn when the stream opens and is kept; every question gets noise of its own; after the
 last answer above, the stream is closed and everything further is refused, before anything is computed. A stream holds
@@ -66,7 +66,7 @@ class Scales:
 
 
 class Stream:
-    """An open watch: `ask` until `answers` were above; made by AboveThreshold.open()."""
+    """An open sparse vector: `ask` until `answers` were above; made by AboveThreshold.open()."""
 
     __slots__ = ("__weakref__", "_grid", "_left", "_limit", "_lock", "_noises", "_process", "_scales", "_shows_gap")
 

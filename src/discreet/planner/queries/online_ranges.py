@@ -1,8 +1,8 @@
 """Ranges that are not known in advance: what is read once, how far one unit moves it, and what a stream of them costs.
 
 The engine counts the rows of every bin once, after the charge. One unit has at most so many rows, in any bins, so it
-moves the count of any range by at most as many, whether it is added, removed or replaced. Everything after is one watch
-([proof](docs/proofs/workloads/stream.md)), charged as a whole when it opens.
+moves the count of any range by at most as many, whether it is added, removed or replaced. Everything after is one
+sparse vector ([proof](docs/proofs/workloads/stream.md)), charged as a whole when it opens.
 """
 
 from collections.abc import Sequence

@@ -142,7 +142,7 @@ def _mechanism(
     if aggregate not in kinds:
         raise ParameterError(
             f"aggregate={aggregate!r}",
-            because="the answers of chunks become one number in one of three ways",
+            because="the answers of blocks become one number in one of three ways",
             instead=" or ".join(f"aggregate={name!r}" for name in kinds),
         )
     return kinds[aggregate](bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)

@@ -1,8 +1,8 @@
-"""A watch and the questions that are put to it: what opening costs, and whether a question keeps what was declared.
+"""The sparse vector technique: what opening it costs, and whether a question keeps what was declared.
 
-A watch is charged as a whole when it opens, for any number of questions, each of which one unit moves by at most the
-declared sensitivity. A question by groups is one question for each key, in the order of the keys: each counts by how
-far one unit moves that one integer, however many groups the unit is in.
+A sparse vector is charged as a whole when it opens, for any number of questions, each of which one unit moves by at
+most the declared sensitivity. A question by groups is one question for each key, in the order of the keys: each counts
+by how far one unit moves that one integer, however many groups the unit is in.
 """
 
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ class Threshold:
 
 @dataclass(frozen=True, kw_only=True)
 class WatchPlan(PrivatePlan):
-    """Everything about a watch that is public before it opens."""
+    """Everything about a sparse vector that is public before it opens."""
 
     version: int
     mechanism: AboveThreshold
 
     @property
     def event(self) -> events.Event:
-        """What the whole watch does, for the accountants."""
+        """What the whole sparse vector does, for the accountants."""
         return self.mechanism.event()
 
     @property
@@ -62,7 +62,7 @@ class WatchPlan(PrivatePlan):
 
 @dataclass(frozen=True)
 class WatchedPlan:
-    """A question to an open watch: what the engine is asked, and what one of its integers stands for."""
+    """A question to an open sparse vector: what the engine is asked, and what one of its integers stands for."""
 
     dataset: str
     pushdown: Pushdown
@@ -70,8 +70,8 @@ class WatchedPlan:
 
     @property
     def event(self) -> events.Event:
-        """Nothing that is charged: the watch was."""
-        raise TypeError("a question to a watch has no price of its own")
+        """Nothing that is charged: the sparse vector was."""
+        raise TypeError("a question to a sparse vector has no price of its own")
 
 
 def analyze_watch(
@@ -83,7 +83,7 @@ def analyze_watch(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> WatchPlan:
-    """Price a watch, or refuse it; its epsilon is pure, and costs half its square in rho."""
+    """Price a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
     table = catalog.table(name)
     if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
         raise BudgetError(
@@ -93,8 +93,8 @@ def analyze_watch(
         )
     if len({leaf.table for leaf in leaves(origin(name, catalog).base) if not leaf.is_public}) > 1:
         raise UnsupportedError(
-            f"a watch of {name!r}, whose unit is in another table",
-            because="every question would read both, and a watch is charged to one dataset",
+            f"a sparse vector of {name!r}, whose unit is in another table",
+            because="every question would read both, and a sparse vector is charged to one dataset",
             instead="session.release(query, epsilon=...), which charges both",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
@@ -109,24 +109,24 @@ def analyze_watch(
 
 
 def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan) -> WatchedPlan:
-    """Resolve and bound a question to an open watch, or refuse it; nothing here depends on the data."""
+    """Resolve and bound a question to an open sparse vector, or refuse it; nothing here depends on the data."""
     scope = bind(query.source, catalog)
     if scope.name != watch.dataset:
         raise UnsupportedError(
-            f"a question to {scope.name!r} in a watch of {watch.dataset!r}",
-            because="a watch is charged to one dataset",
+            f"a question to {scope.name!r} in a sparse vector of {watch.dataset!r}",
+            because="a sparse vector is charged to one dataset",
             instead=f'dp.table("{watch.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
         )
     if len(query.outputs) != 1:
         raise UnsupportedError(
             f"a question with {len(query.outputs)} outputs",
-            because="a watch holds one number at a time against its threshold",
-            instead="w.ask(query) for each of them",
+            because="a sparse vector compares one number at a time with its threshold",
+            instead="vector.ask(query) for each of them",
         )
     made = recipe(query.outputs[0], scope)
     if len(made.parts) != 1:
         raise UnsupportedError(
-            f"a {made.kind} in a watch",
+            f"a {made.kind} in a sparse vector",
             because="nobody can say how far one unit moves it without knowing how many rows there are",
             instead="dp.sum(...), or a sum of values less the threshold, held against zero",
         )
@@ -145,12 +145,12 @@ def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan
 
 
 def _refuse_others(scan: physical.Scan, watch: WatchPlan) -> None:
-    """A question that rests on protected tables which the watch was not charged to."""
+    """A question that rests on protected tables which the sparse vector was not charged to."""
     others = [name for name, _ in scan.datasets if name != watch.dataset]
     if others:
         raise UnsupportedError(
-            f"a join with {others[0]!r} in a watch of {watch.dataset!r}",
-            because="a watch is charged to one dataset",
+            f"a join with {others[0]!r} in a sparse vector of {watch.dataset!r}",
+            because="a sparse vector is charged to one dataset",
             instead="session.release(query, epsilon=...), which charges all of them",
         )
 
@@ -161,19 +161,19 @@ def _refuse_undeclared(
     declared = watch.mechanism.sensitivity
     if moved > declared:
         raise UnboundedError(
-            f"{name!r} in a watch of sensitivity {shown(declared)}",
-            because=f"one unit can move it by {shown(moved)}, and the watch was charged for less",
+            f"{name!r} in a sparse vector of sensitivity {shown(declared)}",
+            because=f"one unit can move it by {shown(moved)}, and the sparse vector was charged for less",
             instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
         )
     if (grid / watch.mechanism.grid).denominator != 1:
         raise ParameterError(
-            f"{name!r} on the grid {shown(grid)}, in a watch on the grid {shown(watch.mechanism.grid)}",
-            because="its answers are not whole multiples of the grid of the watch",
+            f"{name!r} on the grid {shown(grid)}, in a sparse vector on the grid {shown(watch.mechanism.grid)}",
+            because="its answers are not whole multiples of the grid of the sparse vector",
             instead=f"session.above_threshold(grid={shown(grid)}, ...), or grid=... on the aggregate",
         )
     if watch.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
         raise UnboundedError(
-            f"{name!r} in a watch with monotone=True",
+            f"{name!r} in a sparse vector with monotone=True",
             because="a row may lower it, where others raise their answers",
             instead="bounds=(0, ...), or monotone=False",
         )

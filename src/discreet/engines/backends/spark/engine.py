@@ -307,7 +307,7 @@ class Spark(SQLEngine):
         prepared = super().prepare_chunks(question, columns, number)
         if not spark_rows.is_here(self._session) and not self._cancellable(self._can_pack):
             raise UnsupportedError(
-                "rows in chunks on this Spark",
+                "rows in blocks on this Spark",
                 because="its executors have no Python with pyarrow, which hands rows over",
                 instead="executors with the Python of the driver: spark.pyspark.python, and pyarrow in it",
             )
