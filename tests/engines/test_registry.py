@@ -112,7 +112,8 @@ OUTSIDE = Path(__file__).parent / "outside"
 DUMPED = """
 import sys, discreet as dp
 session = dp.testing.protect("visits.sql", table="visits", privacy_unit="id", max_rows=2, budget=dp.Budget(epsilon=1))
-query = dp.table("visits").group_by("ward", keys={"ward": ["A", "B"]}).agg(n=dp.count(), old=dp.sum("age", bounds=(0, 50)))
+wards = dp.table("visits").group_by("ward", keys={"ward": ["A", "B"]})
+query = wards.agg(n=dp.count(), old=dp.sum("age", bounds=(0, 50)))
 release = session.release(query, epsilon=1)
 print(release["n"], release["old"])
 """
@@ -120,8 +121,9 @@ print(release["n"], release["old"])
 
 def _run(code, place, *paths):
     path = os.pathsep.join(map(str, paths))
-    words = {"capture_output": True, "text": True, "cwd": place, "check": False}
-    return subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path}, **words)
+    surroundings = os.environ | {"PYTHONPATH": path}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=surroundings, cwd=place, capture_output=True, text=True, check=False)
 
 
 def test_an_engine_of_another_package_registers_itself_and_answers(tmp_path):
