@@ -145,6 +145,18 @@ def test_moments_are_infinite_where_the_tail_is_heavier():
     assert noise.log_moment(0.25) == math.inf
 
 
+def test_moments_are_finite_where_their_terms_are_beyond_floats():
+    """With a scale of 1e-5 the noise is of -1, 0 and 1 alone, each as likely: P[|Y| > 1] < e^-99000."""
+    noise = Staircase(sensitivity=100, epsilon=10**5, inner=2)
+    for s in (1.0, 7.0, 8.0, -8.0, 100.0, 900.0):
+        expected = abs(s) + math.log1p(math.exp(-abs(s)) + math.exp(-2 * abs(s))) - math.log(3)
+        assert noise.log_moment(s) == pytest.approx(expected)
+    for s in (0.001, 0.1, 0.2, 0.249):
+        usual = Staircase(sensitivity=4, epsilon=1, inner=2)
+        total = 2 * usual.inner - 1 + math.exp(-1) * (2 * (usual.step - usual.inner) + 1)
+        assert usual._log_series(s) == pytest.approx(usual.log_moment(s) - math.log(-math.expm1(-1) / total))
+
+
 @pytest.mark.parametrize(
     "words",
     [{"inner": 0}, {"inner": 11}, {"coordinates": 0}, {"epsilon": 0}, {"sensitivity": 2**63}, {"epsilon": 1e-20}],

@@ -193,7 +193,10 @@ class Staircase(AdditiveNoise):
             return math.inf
         ratio = math.exp(-1 / self.scale)
         total = 2 * self.inner - 1 + ratio * (2 * (self.step - self.inner) + 1)
-        both = self._series(s) + self._series(-s)
+        try:
+            both = self._series(s) + self._series(-s)
+        except OverflowError:
+            return math.log(-math.expm1(-1 / self.scale) / total) + self._log_series(abs(s))
         return math.log(-math.expm1(-1 / self.scale) * (both - 1) / total)
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
@@ -233,6 +236,16 @@ class Staircase(AdditiveNoise):
         grows = math.expm1(s)
         first, later = math.expm1(s * self.inner) / grows, math.expm1(s * self.step) / grows
         return first + math.exp(s * self.inner - 1 / self.scale) * later / -math.expm1(s * self.step - 1 / self.scale)
+
+    def _log_series(self, s: float) -> float:
+        """The logarithm of both series less one, where their terms are beyond floats; s is positive."""
+        decay, grows = 1 / self.scale, math.log(-math.expm1(-s))
+        first = s * (self.inner - 1) + math.log(-math.expm1(-s * self.inner)) - grows
+        later = s * (self.step - 1) + math.log(-math.expm1(-s * self.step)) - grows
+        second = s * self.inner - decay + later - math.log(-math.expm1(s * self.step - decay))
+        most = max(first, second)
+        rest = (self._series(-s) - 1) * math.exp(-most)
+        return most + math.log(math.exp(first - most) + math.exp(second - most) + rest)
 
 
 @lru_cache(maxsize=1024)
