@@ -75,7 +75,7 @@ def _tested(mutant: Mutant, copy: Path, limit: float) -> tuple[str, str]:
         )
     except subprocess.TimeoutExpired:
         return "timed out", ""
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests/", "ERROR tests/"))]
     if done.returncode == 0:
         return "SURVIVED", ""
     return ("killed", failed[0].split(" ", 1)[1].split(" - ")[0]) if failed else ("broken", done.stdout[-300:])

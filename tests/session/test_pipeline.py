@@ -73,6 +73,8 @@ def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sente
     assert failed.value.__cause__ is failed.value.__context__ is None
     assert spent == [pytest.approx(0.9)]
     assert float(session.remaining()) == pytest.approx(0.9)
+    (charge,) = [entry for entry in session.history() if entry.kind == "RESERVED"]
+    assert str(charge.state) == "FORFEITED"
 
 
 @pytest.mark.parametrize("kind", ASKED)
