@@ -104,8 +104,8 @@ def test_a_question_is_checked_for_free_before_the_watch_is_opened(session):
 
 
 def test_a_watch_of_a_testing_session_says_that_it_is_not_private(exact, session):
-    assert repr(exact.above_threshold(threshold=50, epsilon=1)).startswith("NOT PRIVATE watch of 't'")
-    assert repr(session.above_threshold(threshold=50, epsilon=1)).startswith("watch of 't'")
+    assert repr(exact.above_threshold(threshold=50, epsilon=1)).startswith("NOT PRIVATE sparse vector of 't'")
+    assert repr(session.above_threshold(threshold=50, epsilon=1)).startswith("sparse vector of 't'")
 
 
 def test_sums_are_held_against_the_threshold_on_the_grid_of_the_watch(exact):

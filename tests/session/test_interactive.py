@@ -9,13 +9,13 @@ from discreet.errors import BudgetError
 T = dp.table("t")
 
 
-@pytest.mark.parametrize("verb", ["watch", "stream"])
+@pytest.mark.parametrize("verb", ["sparse vector", "stream"])
 def test_it_is_opened_once_and_says_what_all_of_it_reveals(verb):
     rows = pa.table({"id": [1, 2, 3], "x": [1, 2, 3]})
     with dp.protect(rows, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=2)) as session:
         made = (
             session.above_threshold(threshold=30, epsilon=0.5)
-            if verb == "watch"
+            if verb == "sparse vector"
             else session.online_ranges(T, "x", edges=[0, 2, 4], total=3, threshold=9, epsilon=0.5)
         )
         assert made.receipt is None

@@ -9,8 +9,8 @@ import pytest
 import discreet as dp
 from discreet.errors import Failure, ParameterError, SourceError
 from discreet.sandbox import Limits
+from discreet.session.arguments import table_name
 from discreet.session.pipeline import Pipeline
-from discreet.session.session import table_name
 
 T = dp.table("t")
 ROWS = pa.table({"id": list(range(50)), "x": [i % 5 for i in range(50)]})

@@ -23,7 +23,8 @@ from discreet.errors import BudgetError, ParameterError, public_class, short_tra
 from discreet.exact import Number, positive, probability, whole
 from discreet.mechanisms import Laplace
 from discreet.query.frame import Query
-from discreet.session.session import Session, table_name
+from discreet.session.arguments import table_name
+from discreet.session.session import Session
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,6 +1,6 @@
 """A private plan in words: what it reads, adds, costs, and how wrong it will be."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet import events
@@ -10,7 +10,7 @@ from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
-from discreet.release.explanation import BatchExplanation, Explanation
+from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation
 
 _LARGEST_EPSILON = 100_000
 _STEPS = 40
@@ -56,6 +56,16 @@ def explained_batch(batch: BatchPlan, budget: Budget, spent: Cost, confidence: F
         fits=budget.admits(spent + batch.cost),
         units=vars(batch.cost),
     )
+
+
+def widest_margin(outputs: Sequence[ExplainedOutput], name: str | None) -> Fraction | None:
+    """The widest margin of all outputs, or that of the named one; None where one of them is not public in advance."""
+    names = [each.name for each in outputs]
+    if name is not None and name not in names:
+        raise ParameterError(f"output={name!r}", because="the query has no such output", instead=f"one of {names}")
+    margins = [each.margin for each in outputs if name in (None, each.name)]
+    known = [margin for margin in margins if margin is not None]
+    return max(known) if known and len(known) == len(margins) else None
 
 
 def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Fraction) -> Fraction:

@@ -11,14 +11,16 @@ its cost stays spent.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.plan.fingerprint import Question
-from discreet.planner.queries.sparse_vector import WatchedPlan, WatchPlan, analyze_watched
-from discreet.query.frame import Query
-from discreet.session.arguments import asked_query
+from discreet.planner import identity
+from discreet.planner.budget.price import Price
+from discreet.planner.queries.sparse_vector import Threshold, WatchedPlan, WatchPlan, analyze_watch, analyze_watched
+from discreet.query.frame import Frame, Query
+from discreet.session.arguments import asked_query, bottom, framed
 from discreet.session.interactive import Interactive
 from discreet.session.streams import Reply, Scalar, Stream
 
@@ -35,6 +37,14 @@ class SparseVector(Interactive):
         self._plan = asked
         self._asked = 0
         self._above: list[int] = []
+
+    @classmethod
+    def planned(cls, pipeline: "Pipeline", table: str | Frame | None, options: Threshold, price: Price) -> Self:
+        """Plan it from public facts; nothing is charged before it is opened."""
+        name = pipeline.table_name(bottom(framed(table)) if isinstance(table, Frame) else table)
+        budget, catalog = pipeline.ledger.budget(name), pipeline.catalog
+        plan = analyze_watch(name, catalog, budget, options, epsilon=price.epsilon, rho=price.rho)
+        return cls(pipeline, plan, identity.watch(name, catalog, budget, price, options))
 
     @property
     def left(self) -> int:

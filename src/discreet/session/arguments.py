@@ -3,17 +3,47 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, probability
 from discreet.plan import logical
+from discreet.planner.budget.allocation import MechanismName
+from discreet.planner.budget.price import Price
+from discreet.planner.expected_error import Sizes
 from discreet.planner.resolve.validation import validated
 from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query, relation_of
 from discreet.query.methods import Method
 from discreet.query.scores import Choice
 from discreet.sandbox import blocks, transport
+from discreet.session.kind import Request
+
+Question = Query | Choice | Application
+
+
+class Spend(TypedDict, total=False):
+    """What a question may spend, and how sure its margins are."""
+
+    epsilon: Number | None
+    rho: Number | None
+    delta: Number | None
+    mechanism: MechanismName | None
+    weights: Sequence[Number] | None
+    confidence: Number
+
+
+class Planned(Spend, total=False):
+    """The same for an explanation: with public sizes of groups, it says how wrong each is expected to be."""
+
+    sizes: Sizes | None
+
+
+class Once(Spend, total=False):
+    """The same for an answer: whether it is new, and the key of a retry."""
+
+    fresh: bool
+    idempotency_key: str | None
 
 
 def asked_query(query: object) -> Query:
@@ -63,6 +93,17 @@ def checked_fresh(fresh: object) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(fresh, bool):
         raise ParameterError(f"fresh={fresh!r}", because="it is True or False", instead="fresh=True")
+
+
+def request_of(
+    query: object, modules: Sequence[str], price: Price, method: Method | None, weights: Sequence[Number] | None
+) -> Request:
+    """The request of a call, refused here where something is not what it should be."""
+    given: dict[str, Any] = {"weights": weights, "delta": price.delta, "mechanism": price.mechanism}
+    question = asked_question(query, modules, **given, method=method)
+    shares = None if weights is None else tuple(weights)
+    delta = getattr(method, "delta", None) if method is not None else price.delta
+    return Request(question, replace(price, delta=delta), method, shares)
 
 
 def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
@@ -144,3 +185,15 @@ def _of_kind(part: Any, *kinds: type) -> Any:
         because="only aggregates of a table are released",
         instead='dp.table("visits").agg(n=dp.count())',
     )
+
+
+def table_name(query: Query) -> str:
+    """The name of the table at the bottom of a query."""
+    return bottom(query.plan.source)
+
+
+def bottom(relation: logical.Relation) -> str:
+    """The name of the table at the bottom of a chain."""
+    while not isinstance(relation, logical.Table):
+        relation = relation.source
+    return relation.name

@@ -7,12 +7,15 @@ The rows of every bin are counted once, when it opens, after the charge; the cou
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from discreet.engines import Prepared
 from discreet.errors import public_class, short_traceback
 from discreet.plan.fingerprint import Question
-from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner import identity
+from discreet.planner.budget.price import Price
+from discreet.planner.queries.online_ranges import StreamPlan, analyze_stream
+from discreet.session.arguments import bottom, framed
 from discreet.session.interactive import Interactive
 from discreet.workloads.stream import OnlineStream, Told
 
@@ -31,6 +34,17 @@ class OnlineRanges(Interactive):
         super().__init__(pipeline, asked, question)
         self._plan = asked
         self._answers: list[tuple[int, int, int, bool]] = []
+
+    @classmethod
+    def planned(
+        cls, pipeline: "Pipeline", table: object, column: str, edges: tuple[Any, ...], price: Price, **options: Any
+    ) -> Self:
+        """Plan it from public facts; nothing is charged before it is opened."""
+        source, catalog = framed(table), pipeline.catalog
+        budget = pipeline.ledger.budget(pipeline.table_name(bottom(source)))
+        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho}
+        plan = analyze_stream(source, column, edges, catalog, budget, **options, **cost)
+        return cls(pipeline, plan, identity.stream(source, column, edges, catalog, budget, price, **options))
 
     @property
     def left(self) -> int:

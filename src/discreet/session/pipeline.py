@@ -21,7 +21,6 @@ from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
-from discreet.plan import logical
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.plan.physical import Scan
 from discreet.planner import format_0
@@ -32,6 +31,7 @@ from discreet.planner.queries.sample_and_aggregate import SampledPlan
 from discreet.planner.queries.sparse_vector import WatchPlan
 from discreet.progress import shown_while
 from discreet.session import draft_catalog
+from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
 from discreet.session.kind import Kind, Request
 from discreet.session.kinds import kind_of
@@ -314,13 +314,6 @@ def _scans(plan: PrivatePlan) -> list[Scan]:
 def _own_receipt(plan: PrivatePlan, reservation: Turn) -> Receipt:
     """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
-
-
-def bottom(relation: logical.Relation) -> str:
-    """The name of the table at the bottom of a chain."""
-    while not isinstance(relation, logical.Table):
-        relation = relation.source
-    return relation.name
 
 
 def _opened_ledger(ledger: str | Path | Ledger | None) -> Ledger:

@@ -1,7 +1,6 @@
 """A session: explain a question for free, release its answer for a charge, see what remains of the budget.
 
 session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
-session.explain(query, epsilon=0.5)
 session.release(query, epsilon=0.5)
 """
 
@@ -10,24 +9,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack, overload
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Value
 from discreet.catalog.privacy_unit import Row
 from discreet.catalog.time_slice import Slice
 from discreet.engines import Statements, public_location, source_of
-from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.errors import public_class, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.ledger import Entry, Ledger
-from discreet.planner import identity
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
-from discreet.planner.explain import explained, explained_batch, least_epsilon
-from discreet.planner.queries.online_ranges import analyze_stream
+from discreet.planner.explain import explained, explained_batch, least_epsilon, widest_margin
 from discreet.planner.queries.private_plan import AnswerPlan
-from discreet.planner.queries.sparse_vector import Threshold, analyze_watch
+from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.queries.tables import MechanismName
 from discreet.query import hints
 from discreet.query.applications import Application
@@ -43,39 +39,21 @@ from discreet.release.selection import Chosen
 from discreet.sandbox.modules import allowed
 from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
-from discreet.session.arguments import asked_question, checked_fresh, confidence_of, framed, refuse_several
-from discreet.session.kind import Request
+from discreet.session.arguments import (
+    Once,
+    Planned,
+    Question,
+    Spend,
+    checked_fresh,
+    confidence_of,
+    refuse_several,
+    request_of,
+)
 from discreet.session.online_ranges import OnlineRanges
-from discreet.session.pipeline import OWNER, Pipeline, bottom
+from discreet.session.pipeline import OWNER, Pipeline
 from discreet.session.stored import CONFIDENCE
 
-__all__ = ["Session", "protect", "table_name"]
-
-Question = Query | Choice | Application
-
-
-class Spend(TypedDict, total=False):
-    """What a question may spend, and how sure its margins are."""
-
-    epsilon: Number | None
-    rho: Number | None
-    delta: Number | None
-    mechanism: MechanismName | None
-    weights: Sequence[Number] | None
-    confidence: Number
-
-
-class Planned(Spend, total=False):
-    """The same for an explanation: with public sizes of groups, it says how wrong each is expected to be."""
-
-    sizes: Sizes | None
-
-
-class Once(Spend, total=False):
-    """The same for an answer: whether it is new, and the key of a retry."""
-
-    fresh: bool
-    idempotency_key: str | None
+__all__ = ["Session", "protect"]
 
 
 @public_class
@@ -125,9 +103,7 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @classmethod
@@ -251,13 +227,7 @@ class Session:
 
         Args:
             query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
-            epsilon: What it may spend.
-            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
-            delta: Of a batch: charge it as one event of (epsilon, delta).
-            mechanism: The additive noise: "laplace", "gaussian" or "staircase". Default: what the budget asks for.
-            method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
-            weights: Of a batch: how the cost is divided. Default: evenly.
-            confidence: How often margins hold. Default 0.95.
+            epsilon: What it may spend; rho, delta, mechanism, method, weights and confidence are as for `release`.
             sizes: How large groups are, from public knowledge or an earlier release of counts: each group is then shown
                 with its expected relative error. `{"A": 500, "B": 40}`, or rows in all.
 
@@ -268,7 +238,7 @@ class Session:
             Refusal: If the question cannot be answered; nothing is spent.
         """
         level = confidence_of(confidence)
-        request = self._request(query, Price(epsilon, rho, delta, mechanism), method, weights)
+        request = request_of(query, self._modules, Price(epsilon, rho, delta, mechanism), method, weights)
         kind, plan, budget = self._pipeline.plan(request)
         with kind.prepared(request, plan, self._pipeline):
             spent = self.ledger.spent(plan.dataset)
@@ -337,7 +307,7 @@ class Session:
         """
         level = confidence_of(confidence)
         checked_fresh(fresh)
-        request = self._request(query, Price(epsilon, rho, delta, mechanism), method, weights)
+        request = request_of(query, self._modules, Price(epsilon, rho, delta, mechanism), method, weights)
         return self._pipeline.answer(request, level, fresh=fresh, idempotency_key=idempotency_key)
 
     @short_traceback
@@ -388,8 +358,7 @@ class Session:
             query: A question.
             margin: The largest margin of error.
             output: The output that has to meet it. Default: all of them.
-            mechanism: The additive noise, as for `release`.
-            method: As for `release`.
+            mechanism: The additive noise, as for `release`, and so is `method`.
             confidence: How often the margin holds. Default 0.95.
 
         Returns:
@@ -402,15 +371,8 @@ class Session:
         wanted = positive(margin, "margin")
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
-            outputs = self._plan(query, Price(epsilon, mechanism=mechanism), method).explained(level)
-            names = [each.name for each in outputs]
-            if output is not None and output not in names:
-                raise ParameterError(
-                    f"output={output!r}", because="the query has no such output", instead=f"one of {names}"
-                )
-            margins = [each.margin for each in outputs if output in (None, each.name)]
-            known = [found for found in margins if found is not None]
-            return max(known) if known and len(known) == len(margins) else None
+            plan = self._plan(query, Price(epsilon, mechanism=mechanism), method)
+            return widest_margin(plan.explained(level), output)
 
         return float(least_epsilon(margin_at, wanted))
 
@@ -437,8 +399,7 @@ class Session:
         Args:
             table: The table that is asked. Default: the only one.
             threshold: What answers are compared with.
-            epsilon: What it may spend.
-            rho: The same in zero-concentrated differential privacy.
+            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
             answers: How many may be above before it ends.
             sensitivity: The most that one unit moves any answer; a query that it can move farther is refused.
             monotone: Only counts, and sums of values of at least zero, are asked: less noise, under "add_remove".
@@ -452,11 +413,8 @@ class Session:
         Raises:
             Refusal: If the cost does not fit the budget.
         """
-        name = self._pipeline.table_name(bottom(framed(table)) if isinstance(table, Frame) else table)
         options = Threshold(threshold, answers, sensitivity, monotone, with_answers, gap, grid)
-        budget, catalog, price = self.ledger.budget(name), self._pipeline.catalog, Price(epsilon, rho)
-        plan = analyze_watch(name, catalog, budget, options, epsilon=epsilon, rho=rho)
-        return SparseVector(self._pipeline, plan, identity.watch(name, catalog, budget, price, options))
+        return SparseVector.planned(self._pipeline, table, options, Price(epsilon, rho))
 
     @short_traceback
     def online_ranges(
@@ -471,9 +429,7 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
     ) -> OnlineRanges:
-        """Any number of ranges of a column, asked one after another, for one cost.
-
-        Use it as `with session.online_ranges(...) as ranges`.
+        """Any number of ranges of a column, one after another, for one cost: `with session.online_ranges(...) as r`.
 
         Args:
             table: `dp.table("visits")`, with any where and derive.
@@ -482,8 +438,7 @@ class Session:
             total: How many rows there are, roughly: a public number, or one that was released.
             threshold: How wrong an answer may be before it is corrected.
             corrections: How many corrections there may be before it ends.
-            epsilon: What it may spend.
-            rho: The same in zero-concentrated differential privacy.
+            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
 
         Returns:
             The open mechanism, to be asked by `ask`.
@@ -491,12 +446,8 @@ class Session:
         Raises:
             Refusal: If the cost does not fit the budget.
         """
-        source, known = framed(table), tuple(edges)
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
-        budget, catalog = self.ledger.budget(self._pipeline.table_name(bottom(source))), self._pipeline.catalog
-        plan = analyze_stream(source, column, known, catalog, budget, **options, epsilon=epsilon, rho=rho)
-        asked = identity.stream(source, column, known, catalog, budget, Price(epsilon, rho), **options)
-        return OnlineRanges(self._pipeline, plan, asked)
+        return OnlineRanges.planned(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
@@ -537,28 +488,12 @@ class Session:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def _request(
-        self, query: object, price: Price, method: Method | None = None, weights: Sequence[Number] | None = None
-    ) -> Request:
-        """The request of a call, refused here where something is not what it should be."""
-        question = asked_question(
-            query, self._modules, weights=weights, delta=price.delta, mechanism=price.mechanism, method=method
-        )
-        shares = None if weights is None else tuple(weights)
-        delta = getattr(method, "delta", None) if method is not None else price.delta
-        return Request(question, replace(price, delta=delta), method, shares)
-
     def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
         """The private plan of one question at a price."""
         refuse_several(query)
-        _, plan, _ = self._pipeline.plan(self._request(query, price, method))
+        _, plan, _ = self._pipeline.plan(request_of(query, self._modules, price, method, None))
         one: AnswerPlan = plan
         return one
-
-
-def table_name(query: Query) -> str:
-    """The name of the table at the bottom of a query."""
-    return bottom(query.plan.source)
 
 
 protect = Session.protect

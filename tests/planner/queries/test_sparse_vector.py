@@ -112,7 +112,7 @@ def test_a_question_that_reads_another_protected_table_is_refused():
     made = analyze_watch("visits", TWO, dp.Budget(epsilon=2), Threshold(10), epsilon=0.5)
     visits, tests = dp.table("visits"), dp.table("tests")
     analyze_watched(visits.agg(n=dp.count()).plan, TWO, made)
-    with pytest.raises(UnsupportedError, match="a join with 'tests' in a watch of 'visits'"):
+    with pytest.raises(UnsupportedError, match="a join with 'tests' in a sparse vector of 'visits'"):
         analyze_watched(visits.join(tests, on="id").agg(n=dp.count()).plan, TWO, made)
 
 

@@ -39,7 +39,8 @@ from discreet.ledger import Entry, SQLiteLedger
 from discreet.planner.queries.tables import AggregatePlan, MechanismName, analyze
 from discreet.query.frame import Query
 from discreet.release.release import Release
-from discreet.session.session import Session, table_name
+from discreet.session.arguments import table_name
+from discreet.session.session import Session
 
 SHARE_OF_BUDGET = Fraction(1, 10)
 _MOST_RELEASES = 200

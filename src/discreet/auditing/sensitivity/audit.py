@@ -35,7 +35,8 @@ from discreet.exact import Number, rational, shown, whole
 from discreet.planner.queries.aggregate import Noised
 from discreet.planner.queries.tables import AggregatePlan, MechanismName, Sensitivity, analyze
 from discreet.query.frame import Query
-from discreet.session.session import Session, table_name
+from discreet.session.arguments import table_name
+from discreet.session.session import Session
 
 LAYER = "sensitivity"
 NORMS = ("l0", "l1", "l2_squared", "linf")

@@ -59,7 +59,8 @@ from discreet.errors import short_traceback
 from discreet.exact import Number, whole
 from discreet.query.frame import Query, count, table
 from discreet.release.release import Measured, Release
-from discreet.session.session import Session, table_name
+from discreet.session.arguments import table_name
+from discreet.session.session import Session
 
 LAYER = "side channels"
 CLAIM = "the same {} on neighbours"
