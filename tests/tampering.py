@@ -28,8 +28,8 @@ from psycopg.rows import dict_row
 from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Cost
 from discreet.ledger import Ledger
 from discreet.ledger.integrity.recovery import evidence
-from discreet.ledger.integrity.replay import cost_in, tallies
-from discreet.ledger.integrity.verification import Finding, verification
+from discreet.ledger.integrity.replay import cost_in, replay_totals
+from discreet.ledger.integrity.verification import IntegrityFinding, verification
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
 from discreet.ledger.transactions.statements import Pen
@@ -67,7 +67,7 @@ class Hand:
         cursor = self._connection.execute(asked, values)
         return [] if cursor.description is None else [dict(row) for row in cursor]
 
-    def findings(self, name: str | None = None) -> list[Finding]:
+    def findings(self, name: str | None = None) -> list[IntegrityFinding]:
         """What the rows as they are now show about one dataset or about all."""
         return list(verification(list(evidence(Pen(self._work), name))).findings)
 
@@ -143,7 +143,7 @@ def roll_back(hand: Hand, name: str, kept: int) -> None:
     _put_back_the_row(hand, name, left)
     _put_back_reservations(hand, name, left)
     hand.execute("DELETE FROM analysts WHERE dataset = :name", name=name)
-    for analyst, own in tallies(left, {row["sequence"] for row in left}).items():
+    for analyst, own in replay_totals(left, {row["sequence"] for row in left}).items():
         columns = own.row(name, analyst)
         marks = ", ".join(f":{column}" for column in columns)
         hand.execute(f"INSERT INTO analysts ({', '.join(columns)}) VALUES ({marks})", **columns)

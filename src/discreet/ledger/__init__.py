@@ -14,7 +14,7 @@ A charge moves through one state machine, and nothing leads back:
 """
 
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.verification import Finding, Verification
+from discreet.ledger.integrity.verification import IntegrityFinding, Verification
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.opening import open_ledger
 from discreet.ledger.postgres import PostgresLedger
@@ -34,7 +34,7 @@ __all__ = [
     "Anchor",
     "Dataset",
     "Entry",
-    "Finding",
+    "IntegrityFinding",
     "Kind",
     "Ledger",
     "Part",

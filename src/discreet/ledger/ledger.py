@@ -19,8 +19,8 @@ from discreet.errors import BudgetError, LedgerError, ParameterError, PendingErr
 from discreet.exact import Number
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.rollback import Witness
-from discreet.ledger.integrity.verification import Finding, Verification, verification
+from discreet.ledger.integrity.rollback import RollbackDetector
+from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import key, label, short_code
 from discreet.ledger.records.chain import State
@@ -59,7 +59,7 @@ class Ledger:
     `lease` is how many seconds a process that went silent keeps its turn; a living one renews it.
     """
 
-    def __init__(self, store: Store, *, signer: Signer | None, witness: Witness, lease: float = LEASE) -> None:
+    def __init__(self, store: Store, *, signer: Signer | None, witness: RollbackDetector, lease: float = LEASE) -> None:
         self._store = store
         self._signer = signer
         self._witness = witness
@@ -302,7 +302,7 @@ class Ledger:
 
     def stopped(self) -> dict[str, str]:
         """The datasets that are not served, and why; '' stands for all of them."""
-        found = self._look(recovery.halted)
+        found = self._look(recovery.open_halts)
         behind = dict.fromkeys(self._witness.behind(), faults.BEHIND)
         return behind | found
 
@@ -415,18 +415,18 @@ class Ledger:
     def _signed(self, turn: Turn) -> Turn:
         if self._signer is None:
             return turn
-        receipts = tuple(receipt.signed(self._signer, self._id) for receipt in turn.receipts)
+        receipts = tuple(receipt.sign(self._signer, self._id) for receipt in turn.receipts)
         return Turn(receipts=receipts, attempt=turn.attempt, payload=turn.payload)
 
     def _verified(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
         anchors = self._witness.anchors()  # before the store is read: others go on charging and anchoring
         try:
-            findings = tuple(Finding(text) for text in self._store.findings())
+            findings = tuple(IntegrityFinding(text) for text in self._store.findings())
             evidence = self._look(lambda pen: list(recovery.evidence(pen, name)))
         except LedgerError as error:
             if str(error) != faults.DAMAGED:
                 raise
-            return Verification(datasets=0, events=0, findings=(Finding(str(error)),))
+            return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
         if name is not None:
             asked = {each.name for each in evidence}
             anchors = {each: anchor for each, anchor in anchors.items() if each in asked}

@@ -175,7 +175,7 @@ def test_a_recovery_of_nothing_writes_nothing(visits, another, charge):
 
 def test_receipts_that_no_key_of_the_ledger_signed_recover_nothing(visits, charge, tmp_path):
     link = replace(charge(visits).link(), sequence=99)
-    forged = receipt_of(link).signed(Signer.at(tmp_path / "theirs"))
+    forged = receipt_of(link).sign(Signer.at(tmp_path / "theirs"))
     assert not visits.recover(reason=REASON, receipts=[forged])
     assert tenths(visits) == 1
     assert visits.history("visits")[-1].sequence == 2

@@ -14,9 +14,16 @@ from typing import Any
 
 from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Caps, Cost
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchors import Anchor, behind, highest
-from discreet.ledger.integrity.replay import Tally, cost_in, tallies, tally_of
-from discreet.ledger.integrity.verification import OUTCOMES, Evidence, Verification, damage_in, found_in, promise_in
+from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
+from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
+from discreet.ledger.integrity.verification import (
+    OUTCOMES,
+    Evidence,
+    Verification,
+    damage_in,
+    open_findings,
+    recorded_budget,
+)
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import Kind, Link, State, columns_of, now
@@ -63,16 +70,16 @@ class Proof:
         latest = max(self.anchors, key=lambda each: each.sequence)
         return replace(latest, spent=highest(NOTHING, (each.spent for each in self.anchors)))
 
-    def beside(self, held: Evidence) -> list[Anchor]:
+    def lost_anchors(self, held: Evidence) -> list[Anchor]:
         """Anchors of histories that the chain does not hold and no recovery counted, in the order of their file."""
-        accounted = held.accounted()
+        accounted = held.recovered_anchors()
         unlike = (each for each in self.anchors if held.heads.get(each.sequence) != each.head)
         return [each for each in unlike if each.sequence and each.head not in accounted]
 
     def missing(self, held: Evidence) -> list[Receipt]:
         """Receipts, each once, of charges that the chain does not hold and that no recovery counted."""
         ours = {receipt.hash: receipt for receipt in self.receipts if receipt.dataset == self.name}
-        return [ours[name] for name in ours.keys() - held.heads.values() - held.counted().keys()]
+        return [ours[name] for name in ours.keys() - held.heads.values() - held.recovered_receipts().keys()]
 
 
 def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verification) -> None:
@@ -90,7 +97,7 @@ def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verificatio
         run(halt)
 
 
-def halted(pen: Pen) -> dict[str, str]:
+def open_halts(pen: Pen) -> dict[str, str]:
     """What was found of the datasets that do not serve; '' stands for all of them."""
     return {row["dataset"]: row["finding"] for row in pen.rows(_HALTED)}
 
@@ -130,21 +137,21 @@ def recover(pen: Pen, proof: Proof) -> None:
         return
     (held,) = evidence(pen, known.name)
     missing = proof.missing(held)
-    most = _most(known, held, missing, proof)
+    most = _recovered_total(known, held, missing, proof)
     is_lossy = (
-        bool(found_in(held))
+        bool(open_findings(held))
         or most != known.spent
         or _is_behind(known, held, proof.anchor)
-        or bool(proof.beside(held))
+        or bool(proof.lost_anchors(held))
         or any(not held.is_covered(receipt.sequence) for receipt in missing)
     )
     if not is_lossy and not known.is_halted:
         return
-    after = _promised(known, held, proof.anchor, most)
-    plan = _Plan(known, after, held, proof, missing, _mended(held, missing), is_lossy)
+    after = _recovered_account(known, held, proof.anchor, most)
+    plan = _RecoveryPlan(known, after, held, proof, missing, _repaired_shares(held, missing), is_lossy)
     link = plan.link()
     plan.carry_out(pen, link)
-    is_clean = not found_in(plan.result(link))
+    is_clean = not open_findings(plan.result(link))
     for row in pen.rows(_STANDING):
         if (row["dataset"] == known.name and is_clean) or (row["dataset"] == "" and proof.is_sound):
             pen.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
@@ -153,57 +160,57 @@ def recover(pen: Pen, proof: Proof) -> None:
 def _is_behind(known: Account, held: Evidence, anchor: Anchor | None) -> bool:
     if anchor is None:
         return False
-    return behind(anchor, sequence=known.sequence, head_at=held.heads.get, spent=known.spent) is not None
+    return reason_behind(anchor, sequence=known.sequence, head_at=held.heads.get, spent=known.spent) is not None
 
 
-def _most(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _recovered_total(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """The most of: the row, the chain, the charges of which the chain or a receipt is left, and the anchors.
 
     A receipt that an event names as the one before it was in this history, and its charge is in the row's total.
     """
     named = {row["previous"] for row in held.events} | {known.head}
     beside = [each for each in missing if each.hash not in named and not held.is_covered(each.sequence)]
-    lost = [*held.counted().values(), *(receipt.cost for receipt in missing)]
+    lost = [*held.recovered_receipts().values(), *(receipt.cost for receipt in missing)]
     most = highest(
-        known.spent + _paid(beside),
+        known.spent + _receipt_total(beside),
         [
-            _total(held.events),
-            _total(held.intact(Kind.RESERVED)) + statements.total(lost),
-            _anchored(known, held, missing, proof),
-            _with_forks(known, held, missing, proof),
+            _event_total(held.events),
+            _event_total(held.intact(Kind.RESERVED)) + statements.total(lost),
+            _anchored_cost(known, held, missing, proof),
+            _cost_with_forks(known, held, missing, proof),
         ],
     )
     epsilon = None if most.epsilon is None else min(most.epsilon, LARGEST_UNITS)
     return Cost(epsilon, min(most.rho, LARGEST_UNITS), min(most.delta, LARGEST_UNITS))
 
 
-def _anchored(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _anchored_cost(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """What was anchored and was charged later; after another history, all that is not known to be in both."""
     anchor = proof.anchor
     if anchor is None:
         return NOTHING
-    spent = anchor.spent + _paid(receipt for receipt in missing if receipt.sequence > anchor.sequence)
+    spent = anchor.spent + _receipt_total(receipt for receipt in missing if receipt.sequence > anchor.sequence)
     if anchor.sequence > known.sequence or held.heads.get(anchor.sequence) == anchor.head:
         return spent
     shared = max((each.sequence for each in proof.anchors if held.heads.get(each.sequence) == each.head), default=0)
-    return spent + _total(row for row in held.intact(Kind.RESERVED) if row["sequence"] > shared)
+    return spent + _event_total(row for row in held.intact(Kind.RESERVED) if row["sequence"] > shared)
 
 
-def _with_forks(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _cost_with_forks(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """What is spent here and, beside it, in histories that parted from this one: both were seen, so they add.
 
     An older copy that nobody charged since is no fork: its chain is the beginning of the one that is lost.
     """
-    lost = proof.beside(held)
+    lost = proof.lost_anchors(held)
     if not lost:
         return NOTHING
-    runs = [run for run in _runs(lost) if _is_fork(known, held, proof, run)]
-    parted = statements.total(_beyond(run, held, proof) for run in runs)
+    runs = [run for run in _histories(lost) if _is_fork(known, held, proof, run)]
+    parted = statements.total(_cost_of_fork(run, held, proof) for run in runs)
     last = max(anchor.sequence for anchor in lost)
-    return known.spent + parted + _paid(receipt for receipt in missing if receipt.sequence > last)
+    return known.spent + parted + _receipt_total(receipt for receipt in missing if receipt.sequence > last)
 
 
-def _runs(lost: list[Anchor]) -> list[list[Anchor]]:
+def _histories(lost: list[Anchor]) -> list[list[Anchor]]:
     """Anchors by the history they are of: those of one key go on while the chain gets longer and more is spent."""
     runs: list[list[Anchor]] = []
     for anchor in lost:
@@ -215,7 +222,7 @@ def _runs(lost: list[Anchor]) -> list[list[Anchor]]:
     return runs
 
 
-def _shared(held: Evidence, proof: Proof, before: int) -> Anchor | None:
+def _last_shared_anchor(held: Evidence, proof: Proof, before: int) -> Anchor | None:
     """The highest anchor that stands in the chain below a place."""
     standing = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
     return max(standing, key=lambda each: each.sequence, default=None)
@@ -225,31 +232,31 @@ def _is_fork(known: Account, held: Evidence, proof: Proof, run: list[Anchor]) ->
     """Whether this chain went its own way: it is as long as a lost one, or was written after that was anchored."""
     if run[0].sequence <= known.sequence:
         return True
-    shared = _shared(held, proof, run[0].sequence)
+    shared = _last_shared_anchor(held, proof, run[0].sequence)
     tail = [row for row in held.events if row["sequence"] > (0 if shared is None else shared.sequence)]
     return any(row["time"] > run[0].time for row in tail)
 
 
-def _beyond(run: list[Anchor], held: Evidence, proof: Proof) -> Cost:
+def _cost_of_fork(run: list[Anchor], held: Evidence, proof: Proof) -> Cost:
     """What a lost history spent after the last place that is known to be in both."""
-    shared = _shared(held, proof, run[0].sequence)
+    shared = _last_shared_anchor(held, proof, run[0].sequence)
     return _difference(highest(NOTHING, (each.spent for each in run)), NOTHING if shared is None else shared.spent)
 
 
-def _paid(receipts: Iterable[Receipt]) -> Cost:
+def _receipt_total(receipts: Iterable[Receipt]) -> Cost:
     return statements.total(receipt.cost for receipt in receipts)
 
 
-def _total(events: Iterable[dict[str, Any]]) -> Cost:
+def _event_total(events: Iterable[dict[str, Any]]) -> Cost:
     return statements.total(cost_in(row, "cost") for row in events)
 
 
-def _promised(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
+def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
     """The account as recovered, under the smallest promise that the row, the chain or a later anchor shows.
 
     Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
-    told = promise_in(held)
+    told = recorded_budget(held)
     every = [known.budget, *([] if told is None else [budget_of(told)])]
     if anchor is not None and anchor.sequence > known.sequence:
         every.append(budget_of(anchor.budget))
@@ -265,14 +272,14 @@ def _caps(known: Account, budget: Budget) -> Caps:
     return Caps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
 
 
-def _mended(held: Evidence, missing: list[Receipt]) -> dict[str, Tally]:
+def _repaired_shares(held: Evidence, missing: list[Receipt]) -> dict[str, AnalystTotals]:
     """What analysts spent and failed and the quotas they have, of those whose row says otherwise or is not there."""
-    told = tallies(held.events, held.heads)
-    rows = {row["analyst"]: tally_of(row) for row in held.shares}
+    told = replay_totals(held.events, held.heads)
+    rows = {row["analyst"]: totals_in_row(row) for row in held.shares}
     mended = {}
     for analyst in sorted(told.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
-        expected, own = told.get(analyst, Tally()), rows.get(analyst)
-        lost = _paid(receipt for receipt in missing if receipt.analyst == analyst)
+        expected, own = told.get(analyst, AnalystTotals()), rows.get(analyst)
+        lost = _receipt_total(receipt for receipt in missing if receipt.analyst == analyst)
         if own == expected and analyst in told and lost == NOTHING:
             continue
         spent = highest(expected.spent + lost, [] if own is None else [own.spent])
@@ -282,7 +289,7 @@ def _mended(held: Evidence, missing: list[Receipt]) -> dict[str, Tally]:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _RecoveryPlan:
     """A recovery: what is known, what the account and the shares become, and why; `is_lossy` where history is lost."""
 
     known: Account
@@ -290,7 +297,7 @@ class _Plan:
     held: Evidence
     proof: Proof
     missing: list[Receipt]
-    shares: dict[str, Tally]
+    shares: dict[str, AnalystTotals]
     is_lossy: bool
 
     def link(self) -> Link:
@@ -304,7 +311,7 @@ class _Plan:
         failed = Counter(each.analyst for each in written)
         rows = {row["analyst"]: row for row in self.held.shares}
         rows |= {analyst: own.row(self.held.name, analyst) for analyst, own in self.shares.items()}
-        settled = self._settled(written)
+        settled = self._reservation_states(written)
         return replace(
             self.held,
             dataset=self.after.row() | {"sequence": written[-1].sequence, "head": written[-1].hash},
@@ -326,11 +333,11 @@ class _Plan:
         for forfeit in forfeits:
             standing = pen.append(standing, forfeit)
             statements.fail(pen, self.held.name, forfeit.analyst or "")
-        for sequence, state in self._settled(forfeits).items():
+        for sequence, state in self._reservation_states(forfeits).items():
             pen.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
 
     def _link(self, accepted: list[list[str]]) -> Link:
-        anchor, charged = self.proof.anchor, _total(self.held.events)
+        anchor, charged = self.proof.anchor, _event_total(self.held.events)
         used = [self.known.sequence, 0 if anchor is None else anchor.sequence]
         used += [*(row["sequence"] for row in self.held.events), *(receipt.sequence for receipt in self.missing)]
         return self.known.link(
@@ -348,14 +355,14 @@ class _Plan:
             "from": {"sequence": known.sequence, "head": known.head},
             "receipts": {each.hash: _units(each.cost) for each in self.missing},
             "anchor": None if anchor is None else anchor.sequence,
-            "anchors": [each.head for each in self.proof.beside(self.held)],
+            "anchors": [each.head for each in self.proof.lost_anchors(self.held)],
             "old": {"budget": budget_columns(known.budget), "spent": _units(known.spent)},
             "new": {
                 "budget": budget_columns(after.budget),
                 "caps": [after.caps.epsilon, after.caps.rho, after.caps.delta],
                 "spent": _units(after.spent),
             },
-            "shares": {analyst: own.told() for analyst, own in self.shares.items()},
+            "shares": {analyst: own.recovery_detail() for analyst, own in self.shares.items()},
         }
 
     def _forfeits(self, link: Link) -> list[Link]:
@@ -370,7 +377,7 @@ class _Plan:
                 standing = replace(standing, sequence=links[-1].sequence, head=links[-1].hash)
         return links
 
-    def _settled(self, written: list[Link]) -> dict[int, str]:
+    def _reservation_states(self, written: list[Link]) -> dict[int, str]:
         """The states of reservations that stand open though the chain, with what is written now, concludes them."""
         outcomes = {row["reservation"]: str(row["kind"]) for row in self.held.of_kind(*OUTCOMES)}
         outcomes |= {each.reservation: str(each.kind) for each in written if each.reservation is not None}

@@ -61,7 +61,7 @@ class Receipt:
             return False
         return public is None or signed_by(_statement(self), self.key, self.signature, public)
 
-    def signed(self, signer: Signer, ledger: str | None = None) -> "Receipt":
+    def sign(self, signer: Signer, ledger: str | None = None) -> "Receipt":
         """The receipt with the id of a ledger and the signature of its key; another signature gives way."""
         named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
         return replace(named, signature=signer.sign(_statement(named)))
