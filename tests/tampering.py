@@ -32,7 +32,7 @@ from discreet.ledger.integrity.replay import cost_in, replay_totals
 from discreet.ledger.integrity.verification import IntegrityFinding, verification
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
@@ -69,7 +69,7 @@ class Hand:
 
     def findings(self, name: str | None = None) -> list[IntegrityFinding]:
         """What the rows as they are now show about one dataset or about all."""
-        return list(verification(list(evidence(Pen(self._work), name))).findings)
+        return list(verification(list(evidence(LedgerWriter(self._work), name))).findings)
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table."""
@@ -102,7 +102,7 @@ def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
         triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             raw.execute(f"DROP TRIGGER {name}")
-        yield Hand(raw, sqlite._Work(raw), "rowid")
+        yield Hand(raw, sqlite._SQLiteTransaction(raw), "rowid")
         for _, statement in triggers:
             raw.execute(statement)
         raw.execute("COMMIT" if is_kept else "ROLLBACK")
@@ -115,7 +115,7 @@ def _on_postgres(address: str, *, is_kept: bool) -> Iterator[Hand]:
     with psycopg.connect(address, row_factory=dict_row) as raw:
         raw.execute("SET LOCAL session_replication_role = replica")
         raw.execute("SET LOCAL search_path = discreet")
-        hand = Hand(raw, postgres._Work(raw), "ctid")
+        hand = Hand(raw, postgres._PostgresTransaction(raw), "ctid")
         if not is_kept:
             for check in raw.execute(ANY_CHECK).fetchall():
                 raw.execute(f"ALTER TABLE {check['of']} DROP CONSTRAINT {check['name']}".encode())
@@ -209,7 +209,7 @@ def tenths(ledger: Ledger) -> Fraction | None:
 
 def anchor_file(ledger: Ledger) -> Path:
     """Where its anchors are."""
-    return ledger._witness._directory / f"{ledger._witness._ledger}.jsonl"
+    return ledger._detector._directory / f"{ledger._detector._ledger}.jsonl"
 
 
 def clean(ledger: Ledger, **options: object) -> bool:

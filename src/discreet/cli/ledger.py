@@ -15,7 +15,7 @@ from discreet.cli.opening import opened, opened_file
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
-from discreet.ledger.records.quota import EVERYONE, Kept
+from discreet.ledger.records.quota import EVERYONE, Unchanged
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.records.signatures import public_keys
 from discreet.ledger.reporting.report import DELTAS, Overview
@@ -201,7 +201,7 @@ def quota(
     if lift and given:
         raise _both()
     with opened(where, key, anchors) as ledger:
-        budget: Budget | Kept | None = None if lift else Kept.QUOTA
+        budget: Budget | Unchanged | None = None if lift else Unchanged.QUOTA
         if given:
             budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
         ledger.set_quota(dataset, analyst, budget, failures=failures, reason=reason)

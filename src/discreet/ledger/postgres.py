@@ -37,8 +37,8 @@ class PostgresLedger(Ledger):
         lease: float = LEASE,
     ) -> None:
         signer = Signer.at(Path(key or home() / "signing.key"))
-        witness = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
-        super().__init__(PostgresStore(address), signer=signer, witness=witness, lease=lease)
+        detector = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
+        super().__init__(PostgresStore(address), signer=signer, detector=detector, lease=lease)
 
     @staticmethod
     def create(address: str, *, role: str) -> None:

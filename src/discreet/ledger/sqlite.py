@@ -34,7 +34,7 @@ class SQLiteLedger(Ledger):
         directory = Path(anchors or home() / "anchors") if is_kept or anchors else None
         self._file = SQLiteStore(path)
         super().__init__(
-            self._file, signer=signer, witness=RollbackDetector(directory, signer, every=ANCHOR_EVERY), lease=lease
+            self._file, signer=signer, detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY), lease=lease
         )
 
     def backup(self, path: str | os.PathLike[str]) -> None:

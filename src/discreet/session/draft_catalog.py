@@ -21,7 +21,7 @@ from discreet.engines.sources.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
 from discreet.ledger import Dataset, Ledger, Registration
-from discreet.ledger import Slice as KeptSlice
+from discreet.ledger import RegisteredSlice as KeptSlice
 from discreet.ledger.records import places
 from discreet.ledger.records.registration import another_source
 from discreet.query.aggregates import checked_bounds

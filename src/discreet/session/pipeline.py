@@ -22,7 +22,7 @@ from discreet.errors import CatalogError, Failure, ParameterError, SourceError, 
 from discreet.events import Event
 from discreet.exact import whole
 from discreet.home import home
-from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
+from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.plan import logical
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
@@ -230,7 +230,9 @@ class Gate(ABC):
         while True:
             turn = self.ledger.charge_together(
                 [
-                    Part(name=name, version=version, event=private.event, registration=self._registrations[name])
+                    DatasetCharge(
+                        name=name, version=version, event=private.event, registration=self._registrations[name]
+                    )
                     for name, version in datasets(private)
                 ],
                 analyst=self.analyst,
@@ -247,13 +249,15 @@ class Gate(ABC):
             except SupersededError:
                 fresh = False
 
-    def _made_and_stored(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
+    def _made_and_stored(
+        self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Reservation
+    ) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(turn):
             payload = self._payload(private, prepared, question, turn)
             return self.ledger.answer(turn, payload)
 
-    def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
+    def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Reservation) -> bytes:
         """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             receipt = _own_receipt(private, turn)
@@ -267,7 +271,7 @@ class Gate(ABC):
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
-    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: Prepared | None) -> Turn:
+    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: Prepared | None) -> Reservation:
         """Charge a watch or a stream as a whole; every opening is a charge of its own."""
         self._refuse_gone()
         states = states_of(ready)
@@ -295,7 +299,7 @@ class Gate(ABC):
         engine = self._engines[name]
         return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
 
-    def _forfeit(self, turn: Turn, code: str) -> None:
+    def _forfeit(self, turn: Reservation, code: str) -> None:
         try:
             self.ledger.forfeit(turn, code)
         except Exception as error:  # noqa: BLE001 - the charge stands whether or not the mark can be written
@@ -356,7 +360,7 @@ def _scans(asked: Asked) -> list[Scan]:
     return [part.pushdown.scan for part in parts]
 
 
-def _own_receipt(asked: Asked, turn: Turn) -> Receipt:
+def _own_receipt(asked: Asked, turn: Reservation) -> Receipt:
     """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
     return next((receipt for receipt in turn.receipts if receipt.dataset == asked.dataset), turn.receipt)
 

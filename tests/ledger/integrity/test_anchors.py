@@ -86,7 +86,7 @@ class TestAnchor:
     def test_an_anchor_with_anything_changed_does_not_verify(self, name):
         signed = anchor().sign(SIGNER)
         other = {"sequence": 2, "spent": Cost(None, 1, 0), "budget": BUDGET | {"epsilon": "3/1"}}.get(name, "other")
-        assert not replace(signed, **{name: other}).verify(SIGNER.known())
+        assert not replace(signed, **{name: other}).verify(SIGNER.known_keys())
 
     def test_an_anchor_holds_the_promise_as_the_ledger_writes_it(self):
         data = json.loads(anchor().to_json())

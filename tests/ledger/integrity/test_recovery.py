@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import Dataset, Kind, Part, Receipt, Signer, SQLiteLedger, State
+from discreet.ledger import Dataset, DatasetCharge, Kind, Receipt, Signer, SQLiteLedger, State
 from discreet.ledger.records import faults
 from discreet.ledger.records.receipt import receipt_of
 from tampering import TENTH, anchor_file, clean, tenths
@@ -206,7 +206,7 @@ def test_whoever_was_stopped_serves_again_by_any_name_and_with_other_datasets(vi
     visits.rename("visits", "calls", reason="a test")
     lost()
     stopped, owner = another(), another()
-    parts = [Part(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in names]
+    parts = [DatasetCharge(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in names]
     asked = {"analyst": "ann", "question": QUESTION, "description": "{}", "fresh": True}
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
         stopped.charge_together(parts, **asked)

@@ -341,7 +341,7 @@ def test_a_receipt_that_no_key_of_the_ledger_signed_is_told_and_stops_nobody(vis
     receipt = charge(visits)
     forged = receipt_of(replace(receipt.link(), sequence=99)).sign(Signer.at(tmp_path / "a key of theirs"))
     assert forged.verify()
-    assert not forged.verify(visits._publics())
+    assert not forged.verify(visits._public_keys())
     for made_up in (forged, replace(forged, key=None, signature=None), replace(forged, key=receipt.key)):
         (finding,) = visits.verify(receipts=[receipt, made_up]).findings
         assert not finding.is_ours
@@ -355,7 +355,7 @@ def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(
     with SQLiteLedger(tmp_path / "staging.sqlite") as staging:
         staging.register(dataset())
         foreign = [charge(staging) for _ in range(3)][-1]
-    assert foreign.verify(visits._publics())
+    assert foreign.verify(visits._public_keys())
     (finding,) = visits.verify(receipts=[foreign]).findings
     assert (finding.is_ours, finding.what.endswith("and it names another ledger")) == (False, True)
     visits.recover(reason="a test", receipts=[foreign])

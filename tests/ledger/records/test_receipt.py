@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Cost, cost
 from discreet.errors import LedgerError
-from discreet.ledger.records.chain import Kind, Link
+from discreet.ledger.records.chain import ChainLink, Kind
 from discreet.ledger.records.receipt import Receipt, cost_of, cost_texts, receipt_of
 from discreet.ledger.records.signatures import Signer
 
@@ -20,7 +20,7 @@ SIGNER = Signer.in_memory()
 GOLDEN_PUBLIC = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 
 
-CHARGE = Link(
+CHARGE = ChainLink(
     dataset="visits",
     sequence=2,
     kind=Kind.RESERVED,
@@ -181,7 +181,7 @@ class TestSignatures:
         before = receipt.sign(old)
         new = Signer.rotate(tmp_path / "key")
         assert before.sign(new).verify(new.public)
-        assert before.verify(new.known())
+        assert before.verify(new.known_keys())
         assert not before.verify(new.public)
 
 

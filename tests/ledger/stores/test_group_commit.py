@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.stores import group_commit
-from discreet.ledger.stores.group_commit import MOST_TOGETHER, Gathering
+from discreet.ledger.stores.group_commit import MOST_TOGETHER, GroupCommit
 from discreet.ledger.transactions.store import UnknownOutcomeError
 
 THREADS = 40
@@ -22,7 +22,7 @@ class Journeys:
 
     def __init__(self, gathered: int = THREADS) -> None:
         self.journeys: list[list[int]] = []
-        self.gathering = Gathering(self.carry)
+        self.gathering = GroupCommit(self.carry)
         self._gathered = gathered
 
     def carry(self, claims):
@@ -47,7 +47,7 @@ def outcomes(journeys, threads=THREADS, name=lambda _: "visits"):
 
     def ask(number):
         try:
-            found[number] = journeys.gathering.go(name(number), {"number": number})
+            found[number] = journeys.gathering.submit(name(number), {"number": number})
         except BaseException as error:  # noqa: BLE001 - told by its kind
             found[number] = error
 
@@ -115,15 +115,15 @@ def test_an_unknown_outcome_is_unknown_to_all_who_went_and_none_is_sent_again(fa
 
 def test_one_who_is_interrupted_while_waiting_is_not_sent_and_the_line_goes_on(monkeypatch):
     journeys = Journeys(gathered=4)
-    first = threading.Thread(target=journeys.gathering.go, args=("visits", {"number": 1}))
+    first = threading.Thread(target=journeys.gathering.submit, args=("visits", {"number": 1}))
     first.start()
     while not journeys.journeys:
         time.sleep(0.001)
     with monkeypatch.context() as patched:
         patched.setattr(journeys.gathering, "_see_to_a_carrier", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            journeys.gathering.go("visits", {"number": 99})
-    others = [threading.Thread(target=journeys.gathering.go, args=("visits", {"number": n})) for n in (2, 3, 4)]
+            journeys.gathering.submit("visits", {"number": 99})
+    others = [threading.Thread(target=journeys.gathering.submit, args=("visits", {"number": n})) for n in (2, 3, 4)]
     for thread in others:
         thread.start()
     for thread in (first, *others):
@@ -138,9 +138,9 @@ def interrupted(_):
 
 def test_a_line_whose_carrier_never_came_gets_another():
     journeys = Journeys(gathered=0)
-    journeys.gathering._lines["visits"] = line = group_commit._Line()
+    journeys.gathering._lines["visits"] = line = group_commit._Queue()
     journeys.gathering._serve("visits", line, object())
-    assert journeys.gathering.go("visits", {"number": 3}) == {"number": 3}
+    assert journeys.gathering.submit("visits", {"number": 3}) == {"number": 3}
 
 
 @pytest.mark.pitfall("D")

@@ -45,7 +45,7 @@ def test_a_pen_remembers_how_far_each_chain_moved(visits):
         known = statements.account(pen, "visits")
         known = pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
         pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
-        return pen.moved
+        return pen.heads
 
     moved = visits._run(twice)
     assert {name: account.sequence for name, account in moved.items()} == {"visits": 3}

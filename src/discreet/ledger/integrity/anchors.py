@@ -22,7 +22,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.receipt import cost_of, cost_texts
-from discreet.ledger.records.signatures import Publics, Signer, signed_by
+from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
 
 FORMAT = "discreet.anchor/1"
 
@@ -62,7 +62,7 @@ class Anchor:
 
     def verify(self, public: Publics) -> bool:
         """Whether one of some public keys signed it; an anchor without a signature proves nothing."""
-        return signed_by(_statement(self), self.key, self.signature, public)
+        return is_signed_by(_statement(self), self.key, self.signature, public)
 
     def to_json(self) -> str:
         """The anchor as one line."""
@@ -103,7 +103,7 @@ def highest(spent: Cost, others: Iterable[Cost]) -> Cost:
 class _AnchorIndex:
     """What was read so far; replaced whole, so that a fork never sees half of it."""
 
-    place: append_log.Place = append_log.BEGINNING
+    place: append_log.FilePosition = append_log.BEGINNING
     latest: Mapping[tuple[str, str], Anchor] = field(default_factory=dict)
     spent: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
 
@@ -112,7 +112,7 @@ class _AnchorIndex:
 class _LineAudit:
     """What a check of every line has found so far."""
 
-    place: append_log.Place = append_log.BEGINNING
+    place: append_log.FilePosition = append_log.BEGINNING
     found: tuple[str, ...] = ()
 
 
@@ -125,7 +125,7 @@ class AnchorFile:
     def __init__(self, path: str | os.PathLike[str], signer: Signer) -> None:
         self._path = Path(path).absolute()
         self._signer = signer
-        self._publics = signer.known()
+        self._publics = signer.known_keys()
         self._read = _AnchorIndex()
         self._audit = _LineAudit()
         self._is_changed = False
@@ -176,9 +176,9 @@ class AnchorFile:
         """The lock of this process: a child must not wait for a thread that stayed in its parent."""
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
-    def _batches(self, place: append_log.Place) -> Iterator[append_log.Batch]:
+    def _batches(self, place: append_log.FilePosition) -> Iterator[append_log.LineBatch]:
         with _constant_error(UNREADABLE):
-            while (batch := append_log.after(self._path, place)).place != place:
+            while (batch := append_log.read_after(self._path, place)).place != place:
                 self._is_changed = self._is_changed or batch.is_anew
                 place = batch.place
                 yield batch
@@ -186,14 +186,14 @@ class AnchorFile:
     def _is_ours(self, anchor: Anchor) -> bool:
         """Another process may have rotated the key: the list is read again where a line names a key that is new."""
         if anchor.key not in self._publics:
-            self._publics = self._signer.known()
+            self._publics = self._signer.known_keys()
         return anchor.verify(self._publics)
 
     def _read_new_lines(self) -> None:
         for batch in self._batches(self._read.place):
             self._read = self._index_with(batch)
 
-    def _index_with(self, batch: append_log.Batch) -> _AnchorIndex:
+    def _index_with(self, batch: append_log.LineBatch) -> _AnchorIndex:
         """The highest come first, so that of many anchors one for each dataset is verified; none is ever forgotten."""
         latest, spent = dict(self._read.latest), dict(self._read.spent)
         glimpses = [glimpse for _, line in batch.lines if (glimpse := _parse_unverified(line))]

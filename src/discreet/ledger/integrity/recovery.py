@@ -26,12 +26,12 @@ from discreet.ledger.integrity.verification import (
 )
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import Kind, Link, State, columns_of, now
+from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, now
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_columns, budget_of, is_same_promise
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
-from discreet.ledger.transactions.store import inserting
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import insert_statement
 
 CODE = "recovered"
 
@@ -82,60 +82,60 @@ class Proof:
         return [ours[name] for name in ours.keys() - held.heads.values() - held.recovered_receipts().keys()]
 
 
-def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verification) -> None:
+def try_to_halt(run: Callable[[Callable[[LedgerWriter], None]], None], found: Verification) -> None:
     """Stop serving what does not agree, for every process; a store that cannot be written serves nothing anyway."""
     ours = [finding for finding in found.findings if finding.is_ours]
     texts = {finding.dataset or "": str(finding) for finding in reversed(ours)}
 
-    def halt(pen: Pen) -> None:
-        standing = {row["dataset"] for row in pen.rows(_STANDING)}
-        for name in sorted((texts.keys() - standing) & {"", *statements.names(pen)}):
+    def halt(writer: LedgerWriter) -> None:
+        standing = {row["dataset"] for row in writer.rows(_STANDING)}
+        for name in sorted((texts.keys() - standing) & {"", *statements.names(writer)}):
             row = {"id": secrets.token_hex(16), "dataset": name, "time": now(), "finding": texts[name]}
-            pen.insert("halts", row | {"cleared": None})
+            writer.insert("halts", row | {"cleared": None})
 
     with suppress(LedgerError):
         run(halt)
 
 
-def open_halts(pen: Pen) -> dict[str, str]:
+def open_halts(writer: LedgerWriter) -> dict[str, str]:
     """What was found of the datasets that do not serve; '' stands for all of them."""
-    return {row["dataset"]: row["finding"] for row in pen.rows(_HALTED)}
+    return {row["dataset"]: row["finding"] for row in writer.rows(_HALTED)}
 
 
-def accounts(pen: Pen) -> list[Account]:
+def accounts(writer: LedgerWriter) -> list[Account]:
     """Where every dataset stands whose row can be read."""
     found = []
-    for row in pen.rows("SELECT * FROM datasets ORDER BY name"):
+    for row in writer.rows("SELECT * FROM datasets ORDER BY name"):
         with suppress(LedgerError):
             found.append(account_of(row | {"halts": 0}))
     return found
 
 
-def evidence(pen: Pen, name: str | None) -> Iterator[Evidence]:
+def evidence(writer: LedgerWriter, name: str | None) -> Iterator[Evidence]:
     """Everything that the store holds about one dataset or about all, unread."""
-    (ledger,) = pen.rows("SELECT min(id) AS id FROM ledger")
-    for each in statements.names(pen) if name is None else [statements.name_of(pen, name)]:
-        rows = pen.rows("SELECT * FROM datasets WHERE name = :name", name=each)
-        answers = pen.rows("SELECT reservation, payload FROM answers WHERE dataset = :name", name=each)
+    (ledger,) = writer.rows("SELECT min(id) AS id FROM ledger")
+    for each in statements.names(writer) if name is None else [statements.name_of(writer, name)]:
+        rows = writer.rows("SELECT * FROM datasets WHERE name = :name", name=each)
+        answers = writer.rows("SELECT reservation, payload FROM answers WHERE dataset = :name", name=each)
         yield Evidence(
             name=each,
             dataset=rows[0] if rows else None,
-            versions=pen.rows(_OF.format("versions", "version"), name=each),
-            events=pen.rows(_OF.format("events", "sequence"), name=each),
-            reservations=pen.rows(_OF.format("reservations", "sequence"), name=each),
+            versions=writer.rows(_OF.format("versions", "version"), name=each),
+            events=writer.rows(_OF.format("events", "sequence"), name=each),
+            reservations=writer.rows(_OF.format("reservations", "sequence"), name=each),
             answers={row["reservation"]: digest(bytes(row["payload"])) for row in answers},
-            shares=pen.rows(_OF.format("analysts", "analyst"), name=each),
-            aliases=[row["alias"] for row in pen.rows(_OF.format("aliases", "alias"), name=each)],
+            shares=writer.rows(_OF.format("analysts", "analyst"), name=each),
+            aliases=[row["alias"] for row in writer.rows(_OF.format("aliases", "alias"), name=each)],
             ledger=ledger["id"],
         )
 
 
-def recover(pen: Pen, proof: Proof) -> None:
+def recover(writer: LedgerWriter, proof: Proof) -> None:
     """Bring one dataset to the most that any evidence shows; nothing is written where all agree."""
-    known = statements.find_account(pen, proof.name)
+    known = statements.find_account(writer, proof.name)
     if known is None:
         return
-    (held,) = evidence(pen, known.name)
+    (held,) = evidence(writer, known.name)
     missing = proof.missing(held)
     most = _recovered_total(known, held, missing, proof)
     is_lossy = (
@@ -150,11 +150,11 @@ def recover(pen: Pen, proof: Proof) -> None:
     after = _recovered_account(known, held, proof.anchor, most)
     plan = _RecoveryPlan(known, after, held, proof, missing, _repaired_shares(held, missing), is_lossy)
     link = plan.link()
-    plan.carry_out(pen, link)
+    plan.carry_out(writer, link)
     is_clean = not open_findings(plan.result(link))
-    for row in pen.rows(_STANDING):
+    for row in writer.rows(_STANDING):
         if (row["dataset"] == known.name and is_clean) or (row["dataset"] == "" and proof.is_sound):
-            pen.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
+            writer.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
 
 
 def _is_behind(known: Account, held: Evidence, anchor: Anchor | None) -> bool:
@@ -256,8 +256,8 @@ def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, mo
 
     Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
-    told = recorded_budget(held)
-    every = [known.budget, *([] if told is None else [budget_of(told)])]
+    recorded = recorded_budget(held)
+    every = [known.budget, *([] if recorded is None else [budget_of(recorded)])]
     if anchor is not None and anchor.sequence > known.sequence:
         every.append(budget_of(anchor.budget))
     budget = min(every, key=lambda each: (each.epsilon, each.delta))
@@ -274,18 +274,18 @@ def _caps(known: Account, budget: Budget) -> Caps:
 
 def _repaired_shares(held: Evidence, missing: list[Receipt]) -> dict[str, AnalystTotals]:
     """What analysts spent and failed and the quotas they have, of those whose row says otherwise or is not there."""
-    told = replay_totals(held.events, held.heads)
+    recorded = replay_totals(held.events, held.heads)
     rows = {row["analyst"]: totals_in_row(row) for row in held.shares}
-    mended = {}
-    for analyst in sorted(told.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
-        expected, own = told.get(analyst, AnalystTotals()), rows.get(analyst)
+    repaired = {}
+    for analyst in sorted(recorded.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
+        expected, own = recorded.get(analyst, AnalystTotals()), rows.get(analyst)
         lost = _receipt_total(receipt for receipt in missing if receipt.analyst == analyst)
-        if own == expected and analyst in told and lost == NOTHING:
+        if own == expected and analyst in recorded and lost == NOTHING:
             continue
         spent = highest(expected.spent + lost, [] if own is None else [own.spent])
         failures = max(expected.failures, 0 if own is None else own.failures)
-        mended[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
-    return mended
+        repaired[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
+    return repaired
 
 
 @dataclass(frozen=True)
@@ -300,12 +300,12 @@ class _RecoveryPlan:
     shares: dict[str, AnalystTotals]
     is_lossy: bool
 
-    def link(self) -> Link:
+    def link(self) -> ChainLink:
         """The event, which accepts the damage that is still there after it."""
         damage = damage_in(self.result(self._link([])))
         return self._link([[str(each), each.seal] for each in damage if each.seal])
 
-    def result(self, link: Link) -> Evidence:
+    def result(self, link: ChainLink) -> Evidence:
         """What the store holds after it."""
         written = [link, *self._forfeits(link)]
         failed = Counter(each.analyst for each in written)
@@ -322,21 +322,21 @@ class _RecoveryPlan:
             ],
         )
 
-    def carry_out(self, pen: Pen, link: Link) -> None:
+    def carry_out(self, writer: LedgerWriter, link: ChainLink) -> None:
         """Write the event, the shares, and what becomes of charges in flight."""
-        standing = pen.promise(self.known, link, self.after)
+        standing = writer.promise(self.known, link, self.after)
         there = {row["analyst"] for row in self.held.shares}
         for analyst, own in self.shares.items():
             row = own.row(self.held.name, analyst)
-            pen.write(*((_MEND, row) if analyst in there else inserting("analysts", row)))
+            writer.write(*((_MEND, row) if analyst in there else insert_statement("analysts", row)))
         forfeits = self._forfeits(link)
         for forfeit in forfeits:
-            standing = pen.append(standing, forfeit)
-            statements.fail(pen, self.held.name, forfeit.analyst or "")
+            standing = writer.append(standing, forfeit)
+            statements.fail(writer, self.held.name, forfeit.analyst or "")
         for sequence, state in self._reservation_states(forfeits).items():
-            pen.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
+            writer.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
 
-    def _link(self, accepted: list[list[str]]) -> Link:
+    def _link(self, accepted: list[list[str]]) -> ChainLink:
         anchor, charged = self.proof.anchor, _event_total(self.held.events)
         used = [self.known.sequence, 0 if anchor is None else anchor.sequence]
         used += [*(row["sequence"] for row in self.held.events), *(receipt.sequence for receipt in self.missing)]
@@ -365,19 +365,19 @@ class _RecoveryPlan:
             "shares": {analyst: own.recovery_detail() for analyst, own in self.shares.items()},
         }
 
-    def _forfeits(self, link: Link) -> list[Link]:
+    def _forfeits(self, link: ChainLink) -> list[ChainLink]:
         """Charges without an outcome may have one in the history that is lost."""
         standing, links = replace(self.after, sequence=link.sequence, head=link.hash), []
         concluded = {row["reservation"] for row in self.held.of_kind(*OUTCOMES)}
         for row in self.held.of_kind(Kind.RESERVED) if self.is_lossy else ():
             if row["sequence"] not in concluded:
-                told = {name: row[name] for name in ("version", "analyst", "question")}
+                columns = {name: row[name] for name in ("version", "analyst", "question")}
                 detail = canonical({"code": CODE})
-                links.append(standing.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **told))
+                links.append(standing.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **columns))
                 standing = replace(standing, sequence=links[-1].sequence, head=links[-1].hash)
         return links
 
-    def _reservation_states(self, written: list[Link]) -> dict[int, str]:
+    def _reservation_states(self, written: list[ChainLink]) -> dict[int, str]:
         """The states of reservations that stand open though the chain, with what is written now, concludes them."""
         outcomes = {row["reservation"]: str(row["kind"]) for row in self.held.of_kind(*OUTCOMES)}
         outcomes |= {each.reservation: str(each.kind) for each in written if each.reservation is not None}

@@ -1,4 +1,4 @@
-"""What stands outside the store and remembers: anchors in a file, and how far this process saw each chain go.
+"""Rollback detection: anchors in a file, and how far this process saw each chain go.
 
 A store that stands behind what was seen is an older copy that was put back; it does not serve until it is recovered. An
 anchor is written only while the one before it stands in the chain: a history that took the place of another is not
@@ -22,14 +22,14 @@ from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor, AnchorFile, hi
 from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
-from discreet.ledger.records.canonical_text import digest, parsed
+from discreet.ledger.records.canonical_text import digest, parse_object
 from discreet.ledger.records.chain import now
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 
-Look = Callable[[Callable[[Pen], Any]], Any]
+Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 
 _PLAIN = re.compile("[0-9a-f]{32}")
 _HEAD_AT = "SELECT hash FROM events WHERE dataset = :name AND sequence = :sequence"
@@ -40,7 +40,7 @@ _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
 class ChainPosition(Protocol):
-    """Where a dataset's chain stands: what an account knows, and what T1 in one journey tells."""
+    """The head of a dataset's chain, its totals and its budget: an account, or the reply to T1 in one round trip."""
 
     @property
     def name(self) -> str:
@@ -141,7 +141,7 @@ class RollbackDetector:
         if self._file is None or not given:
             return
         observed = {account.name: (seen or {}).get(account.name) for account in given}
-        self._refuse(self._look(lambda pen: self._lost_anchors(pen, observed)))
+        self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
         self._append(given)
 
     def settle(self, accounts: Iterable[ChainPosition]) -> None:
@@ -209,16 +209,18 @@ class RollbackDetector:
         if lost:
             raise LedgerError(faults.BEHIND)
 
-    def _lost_anchors(self, pen: Pen, seen: Mapping[str, ChainPosition | None] | None = None) -> list[Anchor]:
+    def _lost_anchors(
+        self, writer: LedgerWriter, seen: Mapping[str, ChainPosition | None] | None = None
+    ) -> list[Anchor]:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None and self._file is not None:
-            candidates += self._file.unknown_anchors(self._ledger, partial(_is_in_the_chain, pen))
+            candidates += self._file.unknown_anchors(self._ledger, partial(_is_in_the_chain, writer))
         for name, standing in (seen or {}).items():
             if standing is not None and (name not in anchors or standing.sequence > anchors[name].sequence):
                 candidates.append(self._anchor(standing))
-        return [anchor for anchor in candidates if self._reason_behind(pen, anchor) is not None]
+        return [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
 
     def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
         """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
@@ -234,13 +236,13 @@ class RollbackDetector:
 
         return list({anchor.dataset: anchor for anchor in self._file.unknown_anchors(self._ledger, is_known)}.values())
 
-    def _reason_behind(self, pen: Pen, anchor: Anchor) -> str | None:
+    def _reason_behind(self, writer: LedgerWriter, anchor: Anchor) -> str | None:
         def head_at(sequence: int) -> str | None:
-            row = pen.row(_HEAD_AT, name=anchor.dataset, sequence=sequence)
+            row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=sequence)
             return None if row is None else row["hash"]
 
         try:
-            account = statements.find_account(pen, anchor.dataset, lock=False)
+            account = statements.find_account(writer, anchor.dataset, lock=False)
         except LedgerError:
             return _UNREADABLE
         if account is None or account.name != anchor.dataset:
@@ -267,15 +269,15 @@ class RollbackDetector:
         )
 
 
-def _is_in_the_chain(pen: Pen, anchor: Anchor) -> bool:
+def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
     """Whether the chain holds what was anchored, or a recovery counted it; one that is too short is told by its end."""
-    row = pen.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
+    row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
     if row is not None and row["hash"] == anchor.head:
         return True
-    last = pen.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
+    last = writer.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
     if last is None or last["sequence"] < anchor.sequence:
         return True
-    details = [parsed(each["detail"]) for each in pen.rows(_RECOVERIES, name=anchor.dataset)]
+    details = [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)]
     return any(anchor.head in each.get("anchors", ()) for each in details)
 
 

@@ -8,8 +8,15 @@ from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import LedgerError, Refusal
 from discreet.ledger.records import faults
-from discreet.ledger.records.chain import GENESIS, Kind, Link, now
-from discreet.ledger.records.registration import Dataset, Slice, budget_columns, budget_of, slice_columns, slice_of
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, now
+from discreet.ledger.records.registration import (
+    Dataset,
+    RegisteredSlice,
+    budget_columns,
+    budget_of,
+    slice_columns,
+    slice_of,
+)
 from discreet.version import __version__
 
 
@@ -27,12 +34,12 @@ class Account:
     floor: Cost = NOTHING
     sequence: int = 0
     head: str = GENESIS
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
     is_halted: bool = False
 
-    def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> Link:
+    def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> ChainLink:
         """The next link of the chain; `after` is the last sequence number that was ever used, where it is known."""
-        return Link(
+        return ChainLink(
             dataset=self.name,
             sequence=max(self.sequence, after or 0) + 1,
             kind=kind,
@@ -43,7 +50,7 @@ class Account:
             **columns,
         )
 
-    def promising(self, budget: Budget) -> "Account":
+    def with_budget(self, budget: Budget) -> "Account":
         """The account under a new promise; what was spent stays."""
         return replace(self, budget=budget, caps=budget.caps(), floor=self.spent)
 
@@ -52,10 +59,10 @@ class Account:
         """Whether anything was ever charged; every charge costs at least one unit."""
         return self.spent != NOTHING
 
-    def registered_again(self, dataset: Dataset) -> "Account":
+    def with_declaration(self, dataset: Dataset) -> "Account":
         """The account as its owner declares it now; only where nothing was charged."""
         declared = replace(self, unit=dataset.unit, neighbours=dataset.neighbours)
-        return declared.promising(dataset.budget)
+        return declared.with_budget(dataset.budget)
 
     def row(self) -> dict[str, object]:
         """The columns of the table `datasets`."""
@@ -70,7 +77,7 @@ class Account:
         )
 
 
-def opened(dataset: Dataset, hash_key: str) -> Account:
+def new_account(dataset: Dataset, hash_key: str) -> Account:
     """The account of a dataset that nobody has asked yet."""
     return Account(
         name=dataset.name,

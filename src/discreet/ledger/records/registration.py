@@ -27,7 +27,7 @@ _NUMBERS = ("epsilon", "delta", "reserved_delta", "ceiling")
 
 
 @dataclass(frozen=True)
-class Slice:
+class RegisteredSlice:
     """The part of a table that belongs to one period: from `start` until before `end`, by the owner's time column.
 
     A slice has a budget of its own, because its rows are new; slices of one table never overlap. A person who is in
@@ -49,7 +49,7 @@ class Slice:
                 instead='Slice("visits", "2026-10-01", "2026-11-01")',
             )
 
-    def overlaps(self, other: "Slice") -> bool:
+    def overlaps(self, other: "RegisteredSlice") -> bool:
         """Whether some moment lies in both."""
         return self.start < other.end and other.start < self.end
 
@@ -72,7 +72,7 @@ class Dataset:
     version: int = 1
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     population: int | None = None
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
 
     def __post_init__(self) -> None:
         label(self.name, "name")
@@ -83,7 +83,7 @@ class Dataset:
         object.__setattr__(self, "version", checked_version(self.version))
         object.__setattr__(self, "neighbours", _relation(self.neighbours))
         if self.population is not None:
-            object.__setattr__(self, "population", _counted(self.population))
+            object.__setattr__(self, "population", _check_population(self.population))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class Registration:
     spent: Cost
     sequence: int
     hash_key: int = field(repr=False)
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
     same_source: tuple[str, ...] = ()
     is_new: bool = False
 
@@ -138,30 +138,30 @@ def is_same_promise(asked: Budget, kept: Budget) -> bool:
     return same and asked.reserved_delta in (None, kept.reserve)
 
 
-def divided(asked: Budget, known: Budget | None) -> Budget:
+def divide_delta(declared: Budget, known: Budget | None) -> Budget:
     """A declared budget with its division of delta: as registered for the same delta, a tenth for a new one."""
-    is_known = known is not None and known.delta == asked.delta
-    return asked.reserving(known.reserve if known is not None and is_known else asked.reserve)
+    is_known = known is not None and known.delta == declared.delta
+    return declared.reserving(known.reserve if known is not None and is_known else declared.reserve)
 
 
-def capped(name: str, asked: Budget, kept: Budget, spent: Cost) -> Budget:
+def new_cap(name: str, cap: Budget, registered: Budget, spent: Cost) -> Budget:
     """A new cap with the registered division of delta; another is refused once something was charged.
 
     The division is fixed before the first answer: one that follows what was spent is not private.
     """
-    if asked.reserved_delta is None and kept.reserve > asked.delta:
+    if cap.reserved_delta is None and registered.reserve > cap.delta:
         raise BudgetError(
-            f"a cap of {asked} for {name!r}",
-            because=f"the promise reserves {shown(kept.reserve)} of its delta, which is more than this delta",
-            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(kept.delta)})",
+            f"a cap of {cap} for {name!r}",
+            because=f"the promise reserves {shown(registered.reserve)} of its delta, which is more than this delta",
+            instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(registered.delta)})",
         )
-    new = asked.reserving(kept.reserve)
-    if spent != NOTHING and new.reserve != kept.reserve:
+    new = cap.reserving(registered.reserve)
+    if spent != NOTHING and new.reserve != registered.reserve:
         raise BudgetError(
             f"another reserved_delta for {name!r}",
             because="answers were given under the old division of delta, and one chosen after them is not private",
-            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(max(asked.delta, kept.reserve))}), "
-            f"which keeps the registered reserved_delta of {shown(kept.reserve)}",
+            instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(max(cap.delta, registered.reserve))}), "
+            f"which keeps the registered reserved_delta of {shown(registered.reserve)}",
         )
     return new
 
@@ -191,21 +191,21 @@ def _budget(epsilon: str, delta: str, reserved_delta: str, ceiling: str, reason:
     )
 
 
-def slice_columns(part: Slice | None) -> dict[str, str | None]:
+def slice_columns(part: RegisteredSlice | None) -> dict[str, str | None]:
     """A slice as columns; all empty for a whole table."""
     if part is None:
         return {"part_of": None, "slice_start": None, "slice_end": None}
     return {"part_of": part.of, "slice_start": part.start, "slice_end": part.end}
 
 
-def slice_of(columns: Mapping[str, object]) -> Slice | None:
+def slice_of(columns: Mapping[str, object]) -> RegisteredSlice | None:
     """The slice that `slice_columns` wrote."""
     if columns["part_of"] is None:
         return None
-    return Slice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
+    return RegisteredSlice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
 
 
-def _counted(population: object) -> int:
+def _check_population(population: object) -> int:
     number = whole(population, "population")
     if number > LARGEST_UNITS:
         raise ParameterError("this population", because="the ledger counts in 64-bit integers", instead="a smaller one")
@@ -222,7 +222,7 @@ def refuse_the_name_of_slices(name: str, parts: list[str]) -> None:
         )
 
 
-def refuse_old_data(asked: Dataset, whole_table: bool, others: Iterable[tuple[str, Slice]]) -> None:
+def refuse_old_data(asked: Dataset, whole_table: bool, others: Iterable[tuple[str, RegisteredSlice]]) -> None:
     """A new budget needs new rows: no slice of a table that has one promise, none that overlaps another."""
     if asked.slice is None:
         refuse_the_name_of_slices(asked.name, [name for name, _ in others])
@@ -286,7 +286,7 @@ def refusal_of_a_change(asked: Dataset, stored: Registration, newest: int) -> Re
     return elsewhere or _another_promise(asked, stored) or _facts(asked, stored, newest)
 
 
-def replaced(name: str) -> Refusal:
+def replaced_registration_error(name: str) -> Refusal:
     """The refusal of a charge under a registration that was replaced since."""
     return SourceError(
         f"a charge under an earlier registration of {name!r}",
@@ -364,7 +364,7 @@ def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
     return None
 
 
-def _registered_part(part: Slice | None) -> str:
+def _registered_part(part: RegisteredSlice | None) -> str:
     return (
         "the whole table, without a slice" if part is None else f'the slice as registered: "{part.start}", "{part.end}"'
     )
