@@ -105,7 +105,7 @@ def exact_figure(number: float) -> str:
     return f"{number:,.6f}".rstrip("0").rstrip(".")
 
 
-def counted(number: int, one: str, several: str | None = None) -> str:
+def pluralize(number: int, one: str, several: str | None = None) -> str:
     """A number with the word that goes with it."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 

@@ -69,13 +69,13 @@ class ExactDumper(yaml.SafeDumper):
         return True
 
 
-def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """Breaks of lines that are not ASCII are lost unless they are quoted."""
     style = '"' if re.search("[\x85\u2028\u2029\ufeff]", text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
-ExactDumper.add_representer(str, _written)
+ExactDumper.add_representer(str, _represent_text)
 
 _WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
 for _tag, _pattern, _first in (

@@ -11,7 +11,7 @@ from rich.status import Status
 
 from discreet.accounting.filters import Budget
 from discreet.cli import address, receipt
-from discreet.cli.opening import opened, opened_file
+from discreet.cli.opening import open_file_ledger, open_ledger_at
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
@@ -87,7 +87,7 @@ def show(
 ) -> None:
     """Tell what was spent and is left, of one dataset or of all."""
     asked: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
         reports = [ledger.report(name, **asked) for name in names]
         stopped = {name: why for name, why in ledger.stopped().items() if name in ("", *names)}
@@ -102,7 +102,7 @@ def history(
     dataset: Name, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
 ) -> None:
     """List what happened to a dataset, in order."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         entries = ledger.history(dataset)
     if as_json:
         print(_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}))
@@ -123,7 +123,7 @@ def verify(
     A dataset with a finding is not served any more, by anybody, until `recover`.
     """
     given = _read(receipts)
-    with opened(where, key, anchors) as ledger, _waiting("verifying ..."):
+    with open_ledger_at(where, key, anchors) as ledger, _waiting("verifying ..."):
         found = ledger.verify(dataset, receipts=given)
         anchored = ledger.anchors()
     if not anchored:
@@ -144,7 +144,7 @@ def recover(
     What was spent becomes the most that any evidence shows; nothing is ever lowered.
     """
     given = _read(receipts)
-    with opened(where, key, anchors) as ledger, _waiting("recovering ..."):
+    with open_ledger_at(where, key, anchors) as ledger, _waiting("recovering ..."):
         left = ledger.recover(reason=reason, receipts=given)
     _conclude(left)
 
@@ -152,10 +152,10 @@ def recover(
 @app.command()
 def anchor(where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
     """Write down, outside the ledger, where every chain stands."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         ledger.anchor()
         number_of = len(ledger.datasets())
-    print(f"{_counted(number_of, 'dataset')} anchored")
+    print(f"{_pluralize(number_of, 'dataset')} anchored")
 
 
 @app.command()
@@ -172,7 +172,7 @@ def cap(
 
     What is not given stays as it is, and what was spent stays spent.
     """
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
         ledger.set_cap(dataset, budget, reason=reason)
         print(f"the promise of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
@@ -200,7 +200,7 @@ def quota(
     given = (epsilon, delta) != (None, None)
     if lift and given:
         raise _both()
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         budget: Budget | Unchanged | None = None if lift else Unchanged.QUOTA
         if given:
             budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
@@ -208,7 +208,7 @@ def quota(
         share = ledger.share(dataset, analyst)
     whose = "everyone without a quota of their own" if analyst == EVERYONE else repr(analyst)
     allowed = "what is left of the cap" if share.quota is None else str(share.quota)
-    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_counted(share.most_failures, 'time')}")
+    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_pluralize(share.most_failures, 'time')}")
 
 
 @app.command()
@@ -221,7 +221,7 @@ def rename(
     anchors: Anchors = None,
 ) -> None:
     """Give a dataset another name; both lead to one promise."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         ledger.rename(dataset, to, reason=reason)
     print(f"{to!r} and {dataset!r} are one dataset, with one promise")
 
@@ -237,9 +237,9 @@ def expire(
 
     Their holder went silent, and nobody asked the question again.
     """
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         number_of = ledger.forfeit_expired(grace=grace)
-    print(f"{_counted(number_of, 'charge')} forfeited")
+    print(f"{_pluralize(number_of, 'charge')} forfeited")
 
 
 @app.command()
@@ -269,10 +269,10 @@ def backup(
     anchors: Anchors = None,
 ) -> None:
     """Copy a ledger in a file, while it is in use."""
-    with opened_file(where, key, anchors) as ledger:
+    with open_file_ledger(where, key, anchors) as ledger:
         ledger.backup(file)
         number_of = len(ledger.datasets())
-    print(f"{_counted(number_of, 'dataset')} copied to {str(file)!r}")
+    print(f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}")
 
 
 @keys.command("show")
@@ -346,5 +346,5 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _counted(number_of: int, noun: str) -> str:
+def _pluralize(number_of: int, noun: str) -> str:
     return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.stores import group_commit
-from discreet.ledger.stores.group_commit import MOST_TOGETHER, GroupCommit
+from discreet.ledger.stores.group_commit import MOST_IN_A_GROUP, GroupCommit
 from discreet.ledger.transactions.store import UnknownOutcomeError
 
 THREADS = 40
@@ -75,9 +75,9 @@ def test_those_who_come_meanwhile_go_together_and_each_gets_its_own_row():
 
 
 def test_a_journey_is_of_bounded_size():
-    journeys = Journeys(gathered=2 * MOST_TOGETHER)
-    assert len(outcomes(journeys, threads=2 * MOST_TOGETHER)) == 2 * MOST_TOGETHER
-    assert [len(each) for each in journeys.journeys][1] == MOST_TOGETHER
+    journeys = Journeys(gathered=2 * MOST_IN_A_GROUP)
+    assert len(outcomes(journeys, threads=2 * MOST_IN_A_GROUP)) == 2 * MOST_IN_A_GROUP
+    assert [len(each) for each in journeys.journeys][1] == MOST_IN_A_GROUP
 
 
 def test_datasets_do_not_wait_for_each_other():

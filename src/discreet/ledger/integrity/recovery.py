@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost, FilterCaps
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
 from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
@@ -264,12 +264,12 @@ def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, mo
     return replace(known, budget=budget, caps=_caps(known, budget), spent=most, floor=most)
 
 
-def _caps(known: Account, budget: Budget) -> Caps:
+def _caps(known: Account, budget: Budget) -> FilterCaps:
     """Under an unchanged promise the rules let caps fall, if somebody raised them, and never rise."""
     caps, old = budget.caps(), known.caps
     if not is_same_promise(budget, known.budget):
         return caps
-    return Caps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
+    return FilterCaps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
 
 
 def _repaired_shares(held: Evidence, missing: list[Receipt]) -> dict[str, AnalystTotals]:

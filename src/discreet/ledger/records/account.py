@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import LedgerError, Refusal
 from discreet.ledger.records import faults
@@ -29,7 +29,7 @@ class Account:
     neighbours: Neighbours
     hash_key: str
     budget: Budget
-    caps: Caps
+    caps: FilterCaps
     spent: Cost = NOTHING
     floor: Cost = NOTHING
     sequence: int = 0
@@ -99,7 +99,7 @@ def account_of(row: Mapping[str, Any]) -> Account:
             neighbours=Neighbours(row["neighbours"]),
             hash_key=row["hash_key"],
             budget=budget_of(row),
-            caps=Caps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
+            caps=FilterCaps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
             spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
             floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
             sequence=row["sequence"],

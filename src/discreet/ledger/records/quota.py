@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
 from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
 from discreet.exact import shown, whole
 from discreet.ledger.records import admission, faults
@@ -46,7 +46,7 @@ class Share:
     most_failures: int = MOST_FAILURES
 
     @property
-    def caps(self) -> Caps | None:
+    def caps(self) -> FilterCaps | None:
         """The caps of the quota under each filter."""
         return None if self.quota is None else self.quota.caps()
 
