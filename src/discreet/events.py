@@ -213,10 +213,10 @@ def event_of(what: Event | HasEvent) -> Event:
     """The event itself, or that of a mechanism; anything else is refused."""
     if type(what) in _NAMES:
         return what  # type: ignore[return-value]
-    made = getattr(what, "event", None)
-    if not callable(made) or isinstance(what, type):
+    method = getattr(what, "event", None)
+    if not callable(method) or isinstance(what, type):
         raise no_event(what)
-    return event_of(made())
+    return event_of(method())
 
 
 @short_traceback

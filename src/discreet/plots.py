@@ -114,10 +114,10 @@ def error_bars(
     below += [bare] if whiskers and bare else []
     below += [_wrap(caption, 6)] if caption else []
     with listing(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
-        for axes, answers, said in zip(drawn, panels, words, strict=True):
+        for axes, answers, texts in zip(drawn, panels, words, strict=True):
             _draw_answers(axes, answers)
             axes.grid(axis="y", color=FAINT, linewidth=0.7)
-            axes.set_xlabel(_wrap(said, 6))
+            axes.set_xlabel(_wrap(texts, 6))
         drawn[-1].set_xlabel("\n".join([drawn[-1].get_xlabel(), *below]))
         figure.set_label(_text_of_panels(title, words, names, notes, ". ".join(filter(None, (bare, caption)))))
     return figure
@@ -425,10 +425,10 @@ def _text_of_panels(
 ) -> str:
     """The answers of every panel in one text."""
     if len(words) == 1:
-        told = _description(title or words[0], names, notes[0])
+        texts = _description(title or words[0], names, notes[0])
     else:
-        told = ". ".join([*([title] if title else []), *map(_description, words, [names] * len(words), notes)])
-    return f"{told}. {caption}" if caption else told
+        texts = ". ".join([*([title] if title else []), *map(_description, words, [names] * len(words), notes)])
+    return f"{texts}. {caption}" if caption else texts
 
 
 def _wrap(text: str, inches: float) -> str:

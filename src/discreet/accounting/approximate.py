@@ -57,7 +57,7 @@ def basic(event: events.Event) -> Parameters:
 def advanced(*, epsilon: Number, count: int, slack: Number, delta: Number = 0) -> Parameters:
     """Advanced composition of `count` events that are each (epsilon, delta)-DP."""
     one = Parameters(positive(epsilon, "epsilon"), probability(delta, "delta"))
-    return _compose_advanced([(one, whole(count, "count"))], _check_slack(slack))
+    return _advanced_composition([(one, whole(count, "count"))], _check_slack(slack))
 
 
 @short_traceback
@@ -69,7 +69,7 @@ def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
         if exact.epsilon is None:
             raise _unbounded_error()
         parts.append((Parameters(exact.epsilon, exact.delta), count))
-    return _compose_advanced(parts, _check_slack(slack))
+    return _advanced_composition(parts, _check_slack(slack))
 
 
 @short_traceback
@@ -77,7 +77,7 @@ def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
     """2 epsilon sqrt(2 count ln(1/slack)), rounded up, where it holds; refused where the total exceeds 1."""
     rate, times, spent = positive(epsilon, "epsilon"), whole(count, "count"), _check_slack(slack)
     found = 2 * rate * sqrt_up(2 * times * log_up(1 / spent))
-    if found > 1 or found < _compose_advanced([(Parameters(rate, Fraction(0)), times)], spent).epsilon:
+    if found > 1 or found < _advanced_composition([(Parameters(rate, Fraction(0)), times)], spent).epsilon:
         raise AccountingError(
             f"the textbook form of advanced composition at a total of {shown(found)}",
             because="it is proven for totals of at most 1 and false beyond",
@@ -149,7 +149,7 @@ class _Weights:
         return (self.count - 2 * steps) * self.epsilon
 
 
-def _compose_advanced(parts: Iterable[tuple[Parameters, int]], slack: Fraction) -> Parameters:
+def _advanced_composition(parts: Iterable[tuple[Parameters, int]], slack: Fraction) -> Parameters:
     squares, drift, delta = Fraction(0), Fraction(0), slack
     for part, count in parts:
         squares += count * part.epsilon**2

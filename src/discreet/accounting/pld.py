@@ -76,17 +76,17 @@ def delta(event: events.Event, epsilon: Number) -> float:
     return min(_delta(_parts(read), reached) for read in _readings(event))
 
 
-def _epsilon(parts: Counter[events.Event], asked: Fraction) -> float:
+def _epsilon(parts: Counter[events.Event], delta: Fraction) -> float:
     if not parts:
         return 0.0
-    if asked == 0:
+    if delta == 0:
         raise _no_delta()
     allowance = _allowance(parts)
-    if asked < 10 * allowance:
-        raise _too_small(asked, allowance)
-    found = float(_compose(parts).get_epsilon_for_delta(float(asked) - allowance))
+    if delta < 10 * allowance:
+        raise _too_small(delta, allowance)
+    found = float(_compose(parts).get_epsilon_for_delta(float(delta) - allowance))
     if math.isinf(found):
-        raise _no_epsilon(asked)
+        raise _no_epsilon(delta)
     return found
 
 
@@ -244,8 +244,8 @@ def _split(losses: Floats, probabilities: Floats, *, step: float, lost: float) -
     size = int(below.max()) - first + 2
     masses = np.bincount(below - first, weights=probabilities * (1 - above), minlength=size)
     masses += np.bincount(below - first + 1, weights=probabilities * above, minlength=size)
-    kept = pld_pmf.DensePLDPmf(step, first, masses * (1 - lost), lost, pessimistic_estimate=True)
-    return distributions.PrivacyLossDistribution(kept)
+    inner = pld_pmf.DensePLDPmf(step, first, masses * (1 - lost), lost, pessimistic_estimate=True)
+    return distributions.PrivacyLossDistribution(inner)
 
 
 def _of_rho(rho: float, lost: float, step: float) -> Any:

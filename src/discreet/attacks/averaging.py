@@ -187,7 +187,7 @@ class StoppedAveraging(Outcome):
 
 
 @short_traceback
-def repeats_needed(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
+def repeats_to_distinguish(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
     """How many answers tell two counts apart with a confidence: their mean is then this far within half the gap."""
     level = float(probability(confidence, "confidence", example="0.99"))
     return max(1, ceil((2 * float(ndtri(level)) * deviation / gap) ** 2))
@@ -218,7 +218,7 @@ def against_mechanism(
         )
     spread = mechanism.standard_deviation
     step = whole(gap, "gap")
-    needed = repeats_needed(spread, gap=step, confidence=confidence)
+    needed = repeats_to_distinguish(spread, gap=step, confidence=confidence)
     most, rounds = whole(needed if answers is None else answers, "answers"), whole(trials, "trials")
     places = np.unique(np.geomspace(1, most, num=min(most, 12)).astype(np.int64))
     right = np.zeros(len(places))
@@ -271,7 +271,7 @@ def against_session(
         estimate=sum(answer.value for answer in paid) / len(paid),
         deviation=stored[0].deviation,
         gap=step,
-        needed=repeats_needed(stored[0].deviation, gap=step),
+        needed=repeats_to_distinguish(stored[0].deviation, gap=step),
         bound=best_guess(float(budget.epsilon), float(budget.delta), apart=step) if stored[0].is_private else 1.0,
         neighbours=str(neighbours_of(session, table)),
         truth=truth,

@@ -84,8 +84,8 @@ class Differencing(Outcome):
         whose = "the one person's value" if self.people == 1 else "the sum over whoever has these values"
         if not self.deviation:
             return f"{self._number_text(self.difference)}: {whose}, exactly, from two answers"
-        said = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
-        return said if self.error is None else f"{said}; {whose} is missed by {_figure(self.error)}"
+        text = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
+        return text if self.error is None else f"{text}; {whose} is missed by {_figure(self.error)}"
 
     @property
     def with_epsilon(self) -> str:

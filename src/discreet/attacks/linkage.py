@@ -83,11 +83,11 @@ class Linkage(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
+        text = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
         if self.learned_values is None:
-            return said
-        said += f"; {self.learn!r} of {pluralize(self.learned_values, 'person', 'people')} is learned"
-        return said if self.right is None else f"{said}, and {self.right:,} times it is right"
+            return text
+        text += f"; {self.learn!r} of {pluralize(self.learned_values, 'person', 'people')} is learned"
+        return text if self.right is None else f"{text}, and {self.right:,} times it is right"
 
     @property
     def with_epsilon(self) -> str:
@@ -205,7 +205,7 @@ def against_table(
         counts = sizes(theirs, _count(theirs, ours))[ours]
         unique_by.append((name, float(np.mean(counts == 1)) if len(counts) else 0.0))
     numbers, times = np.unique(counts, return_counts=True)
-    known_values, right = _count_learned(table, people, theirs, ours, learn, truth)
+    known_values, right = _count_shared_values(table, people, theirs, ours, learn, truth)
     return Linkage(
         rows=table.num_rows,
         people=people.num_rows,
@@ -240,13 +240,13 @@ def against_session(
     keys = _keys(people.select(columns), learn, choices)
     query = frame.table(table).group_by(*columns, learn, keys=keys).agg(**{_COUNT: frame.count()})
     release = session.release(query, epsilon=epsilon)
-    *_, (asked, ours) = classes([release.to_arrow(), people], columns)
-    shape = (_count(asked, ours), len(choices))
+    *_, (answers, ours) = classes([release.to_arrow(), people], columns)
+    shape = (_count(answers, ours), len(choices))
     place = {choice: number for number, choice in enumerate(choices)}
     answered = np.array([place[choice] for choice in release.to_arrow()[learn].to_pylist()])
     counts, likelier = np.zeros(shape), np.zeros(shape)
-    counts[asked, answered] = release[_COUNT]
-    likelier[asked, answered] = _likelier(release)
+    counts[answers, answered] = release[_COUNT]
+    likelier[answers, answered] = _likelier(release)
     guessed = np.argmax(likelier + _prior(counts, _deviation(release)), axis=1)[ours]
     usual = choices[int(np.argmax(counts.sum(axis=0)))]
     truths = people[truth].to_pylist()
@@ -266,7 +266,7 @@ def against_session(
     )
 
 
-def _count_learned(
+def _count_shared_values(
     table: pa.Table, people: pa.Table, theirs: Codes, ours: Codes, learn: str | None, truth: str | None
 ) -> tuple[int | None, int | None]:
     """How many people's candidates all share one value, and how many of these are the true one."""

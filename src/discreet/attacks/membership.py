@@ -89,11 +89,11 @@ class Membership(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self._rates_text}; area under the curve {self.area:.3f}"
+        text = f"{self._rates_text}; area under the curve {self.area:.3f}"
         if self.found is None:
-            return said
+            return text
         least = plots.plain(round(self.found, 3))
-        return f"{said}; that takes an epsilon of at least {least} (at {percent(self.confidence)} confidence)"
+        return f"{text}; that takes an epsilon of at least {least} (at {percent(self.confidence)} confidence)"
 
     @property
     def with_epsilon(self) -> str:
@@ -101,8 +101,8 @@ class Membership(Outcome):
         epsilon = 1.0 if self.epsilon is None else self.epsilon
         places = [false for false, _ in self.rates] or FALSE_POSITIVES
         most = ", ".join(f"{percent(allowed(place, epsilon, self.delta))} at {percent(place)}" for place in places)
-        said = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
-        return said if self.found is not None else f"{said}, in the mean over many releases"
+        text = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
+        return text if self.found is not None else f"{text}, in the mean over many releases"
 
     @property
     def _rates_text(self) -> str:
@@ -224,8 +224,8 @@ def against_table(
         shown = np.asarray(noise.release(shown.ravel()), dtype=float).reshape(shown.shape)
     ratios = likelihood_ratios(shown, people=size, frequencies=frequencies[targets], deviation=spread)
     kind = "exact counts" if epsilon is None else f"counts at a total epsilon of {plots.plain(float(epsilon))}"
-    said = f"{kind}, {pluralize(len(names), 'column')} of {pluralize(size, 'person', 'people')}"
-    return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=said)
+    text = f"{kind}, {pluralize(len(names), 'column')} of {pluralize(size, 'person', 'people')}"
+    return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=text)
 
 
 @short_traceback

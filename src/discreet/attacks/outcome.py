@@ -59,7 +59,7 @@ class Outcome(ABC):
         return {"schema": SCHEMA, "attack": self.attack, **dict(self._sentences()), "figures": numbers}
 
     def __str__(self) -> str:
-        return "\n".join([self.attack, *(f"  {name:<12}  {said}" for name, said in self._sentences())])
+        return "\n".join([self.attack, *(f"  {name:<12}  {sentence}" for name, sentence in self._sentences())])
 
     __repr__ = __str__
 

@@ -127,9 +127,9 @@ def _settle(axes: "Axes", axis: Axis, which: Literal["x", "y"]) -> None:
 def _curve_text(curve: Curve, x: Axis, y: Axis) -> str:
     """A curve in words: its points, or its ends and middle where they are many."""
     points = curve.points if len(curve.points) <= 12 else curve.points[:: max(1, len(curve.points) // 6)]
-    said = [f"{_number_text(b, y)} at {_number_text(a, x)}" for a, b in points]
-    kept = [word for word, after in pairwise([*said, ""]) if word != after]
-    return f"{curve.name} {', '.join(kept)}"
+    texts = [f"{_number_text(b, y)} at {_number_text(a, x)}" for a, b in points]
+    changes = [word for word, after in pairwise([*texts, ""]) if word != after]
+    return f"{curve.name} {', '.join(changes)}"
 
 
 def _number_text(number: float, axis: Axis) -> str:

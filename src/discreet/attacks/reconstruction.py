@@ -96,10 +96,10 @@ class Reconstruction(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
+        text = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
         if self.refusal is None:
-            return said
-        return f"{said}; question {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
+            return text
+        return f"{text}; question {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
 
     @property
     def with_epsilon(self) -> str:
@@ -157,8 +157,8 @@ class ReconstructionCurve(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
-        return f"bits that are right, means of {pluralize(self.runs, 'run')}, by total epsilon: {said}"
+        text = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
+        return f"bits that are right, means of {pluralize(self.runs, 'run')}, by total epsilon: {text}"
 
     @property
     def with_epsilon(self) -> str:

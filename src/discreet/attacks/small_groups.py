@@ -77,11 +77,11 @@ class SmallGroups(Outcome):
     def learned(self) -> str:
         """What came out, and from how much."""
         small = pluralize(self.people_in_small, "person is", "people are")
-        said = f"{pluralize(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
-        said += str(self.fewer_than)
+        text = f"{pluralize(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
+        text += str(self.fewer_than)
         if self.given_away is not None:
-            said += f"; {pluralize(self.given_away, 'value is', 'values are')} given away"
-        return said + (f", such as {self.examples[0]}" if self.examples else "")
+            text += f"; {pluralize(self.given_away, 'value is', 'values are')} given away"
+        return text + (f", such as {self.examples[0]}" if self.examples else "")
 
     @property
     def with_epsilon(self) -> str:
@@ -152,14 +152,14 @@ class ToldGroups(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = (
+        text = (
             f"{self.called:,} groups are called small and {percent(self.precision)} of them are (of all groups "
             f"{percent(self.small / self.groups)} are); {self.called_one:,} are called a group of one, "
             f"{self.right_one:,} of them are, of {self.of_one:,} that there are"
         )
         if self.value_error is None:
-            return said
-        return f"{said}; the mean of a group of one is off by {plots.plain(round(self.value_error, 6))} in the median"
+            return text
+        return f"{text}; the mean of a group of one is off by {plots.plain(round(self.value_error, 6))} in the median"
 
     @property
     def with_epsilon(self) -> str:

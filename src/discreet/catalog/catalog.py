@@ -350,11 +350,11 @@ class Catalog(Fact):
         return validate(cls, strict_yaml.read(text), "catalog")
 
     def __repr__(self) -> str:
-        told = [
+        description = [
             f"{name!r} ({len(table.columns)} columns, privacy_unit {table.privacy_unit!r})"
             for name, table in self.tables.items()
         ]
-        return f"catalog of {', '.join(told) or 'no table'}"
+        return f"catalog of {', '.join(description) or 'no table'}"
 
     __str__ = __repr__
 

@@ -92,7 +92,7 @@ def _problem(error: Exception) -> str:
     """What is wrong, and on which line."""
     mark = getattr(error, "problem_mark", None)
     if isinstance(error, yaml.YAMLError):
-        said = str(getattr(error, "problem", None) or str(error).splitlines()[0]).lower()
-        said = "a tab where spaces belong" if "'\\t'" in said else said
-        return said if mark is None else f"line {mark.line + 1}: {said}"
+        problem = str(getattr(error, "problem", None) or str(error).splitlines()[0]).lower()
+        problem = "a tab where spaces belong" if "'\\t'" in problem else problem
+        return problem if mark is None else f"line {mark.line + 1}: {problem}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"

@@ -194,7 +194,7 @@ def duckdb_starts() -> Check:
 
 def sandbox_works() -> Check:
     """Whether a function runs in a locked process, which isolation is in force, and that it holds."""
-    told = "session.sample cannot run functions"
+    text = "session.sample cannot run functions"
     try:
         sandbox, arrow = import_module("discreet.sandbox"), import_module("pyarrow")
         limits = sandbox.Limits(seconds=20, workers=1, constant_time=False)
@@ -202,10 +202,10 @@ def sandbox_works() -> Check:
             answers = tried.outputs([(0, arrow.table({"x": [20, 22]}))], default=-1)
             isolation = ", ".join(tried.isolation)
     except Refusal as refusal:
-        return Check("sandbox", Status.WARNING, f"{told}: {refusal.because}", refusal.instead)
+        return Check("sandbox", Status.WARNING, f"{text}: {refusal.because}", refusal.instead)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         remedy = "let this process start others and write to its temporary directory"
-        return Check("sandbox", Status.WARNING, f"{told}: {_first_line(error)}", remedy)
+        return Check("sandbox", Status.WARNING, f"{text}: {_first_line(error)}", remedy)
     if answers != [42]:
         remedy = "do not use session.sample here, and report this"
         return Check("sandbox", Status.PROBLEM, "a locked function gave a wrong answer, or opened a file", remedy)

@@ -15,7 +15,7 @@ from discreet.cli.opening import open_file_ledger, open_ledger_at
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
-from discreet.ledger.records.quota import EVERYONE, Unchanged
+from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.records.signatures import public_keys
 from discreet.ledger.reporting.report import DELTAS, Overview
@@ -86,15 +86,15 @@ def show(
     anchors: Anchors = None,
 ) -> None:
     """Tell what was spent and is left, of one dataset or of all."""
-    asked: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
+    options: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
     with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
-        reports = [ledger.report(name, **asked) for name in names]
+        reports = [ledger.report(name, **options) for name in names]
         stopped = {name: why for name, why in ledger.stopped().items() if name in ("", *names)}
     for name, why in stopped.items():
         typer.echo(f"{repr(name) if name else 'every dataset'} is stopped: {why}", err=True)
-    told = Overview(reports) if dataset is None else reports[0]
-    print(_json(told.to_dict()) if as_json else told)
+    shown = Overview(reports) if dataset is None else reports[0]
+    print(_json(shown.to_dict()) if as_json else shown)
 
 
 @app.command()
@@ -201,7 +201,7 @@ def quota(
     if lift and given:
         raise _both()
     with open_ledger_at(where, key, anchors) as ledger:
-        budget: Budget | Unchanged | None = None if lift else Unchanged.QUOTA
+        budget: Budget | NoChange | None = None if lift else NoChange.QUOTA
         if given:
             budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
         ledger.set_quota(dataset, analyst, budget, failures=failures, reason=reason)
@@ -294,21 +294,21 @@ def show_keys(key: KeyFile = None) -> None:
 @keys.command("rotate")
 def rotate_key(key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
-    made = Signer.rotate(_key_at(key))
-    print(f"{made.key}  {made.public}  signs now")
+    new_key = Signer.rotate(_key_at(key))
+    print(f"{new_key.key}  {new_key.public}  signs now")
 
 
 def _key_at(path: Path | None) -> Path:
     return home() / "signing.key" if path is None else path
 
 
-def _budget(kept: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
-    """A budget with what is not given as it is kept; the division of delta is never changed here."""
-    if epsilon is None and kept is None:
+def _budget(current: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
+    """A budget with the current value of what is not given; the division of delta is never changed here."""
+    if epsilon is None and current is None:
         raise ParameterError(
             f"a quota with delta {delta} and no epsilon", because="there is none to keep", instead="--epsilon 0.5"
         )
-    old = {} if kept is None else vars(kept)
+    old = {} if current is None else vars(current)
     new = {name: value for name, value in {"epsilon": epsilon, "delta": delta}.items() if value is not None}
     return Budget(**old | new | {"reason": reason})
 

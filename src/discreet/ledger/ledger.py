@@ -26,7 +26,7 @@ from discreet.ledger.records.canonical_text import key, label, short_code
 from discreet.ledger.records.chain import State
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.lease import Lease, term
-from discreet.ledger.records.quota import EVERYONE, Share, Unchanged, checked_failures
+from discreet.ledger.records.quota import EVERYONE, NoChange, Share, checked_failures
 from discreet.ledger.records.receipt import ChargeReference, Receipt, receipt_of
 from discreet.ledger.records.registration import Dataset, Registration
 from discreet.ledger.records.reservation import Reservation, reservation_of
@@ -104,7 +104,7 @@ class Ledger:
         self,
         name: str,
         analyst: str = EVERYONE,
-        quota: Budget | Unchanged | None = Unchanged.QUOTA,
+        quota: Budget | NoChange | None = NoChange.QUOTA,
         *,
         failures: int | None = None,
         reason: str,
@@ -116,7 +116,7 @@ class Ledger:
         """
         label(reason, "reason", most=LONGEST_REASON)
         label(analyst, "analyst")
-        if not (quota is None or isinstance(quota, Budget | Unchanged)):
+        if not (quota is None or isinstance(quota, Budget | NoChange)):
             raise ParameterError(
                 f"a quota of type {type(quota).__name__}",
                 because="a quota is stated as a budget is",

@@ -216,14 +216,14 @@ class TestFile:
         assert file.latest()["visits"].sequence == 9
         assert file.latest("one")["visits"].sequence == 5
         assert file.latest("three") == {}
-        assert file.spent()["visits"] == Cost(5, 99, 0)
-        assert file.spent("one")["visits"] == Cost(5, 5, 0)
+        assert file.largest_totals()["visits"] == Cost(5, 99, 0)
+        assert file.largest_totals("one")["visits"] == Cost(5, 5, 0)
 
     def test_the_most_spent_is_kept_where_a_later_anchor_says_less(self, file):
         file.append([anchor(5, spent=Cost(50, 5, 0)), anchor(6, spent=Cost(6, 6, 6))])
         file.append([anchor(4, spent=Cost(None, 4, 0))])
         assert file.latest()["visits"].sequence == 6
-        assert file.spent()["visits"] == Cost(None, 6, 6)
+        assert file.largest_totals()["visits"] == Cost(None, 6, 6)
 
     def test_lines_of_strangers_count_for_nothing_and_are_found(self, file, path):
         forged = replace(anchor(8), key=SIGNER.key, signature=STRANGER.sign("text"))
@@ -398,7 +398,7 @@ from discreet.ledger.records.signatures import Signer
 
 file = AnchorFile(sys.argv[1], Signer.in_memory())
 file.append([Anchor(ledger="", dataset="d", sequence=1, head="", spent=NOTHING, budget={}, time="")])
-with file._turn():
+with file._process_lock():
     child = os.fork()
     if not child:
         signal.alarm(20)

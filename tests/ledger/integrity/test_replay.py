@@ -61,7 +61,7 @@ def test_a_recovery_says_where_an_analyst_goes_on_from():
     found = told(
         event(2, "RESERVED", "ann", Cost(1, 1, 0)),
         event(3, "RESERVED", "bob", Cost(1, 1, 0)),
-        event(4, "RECOVERED", shares={"ann": mended.told()}),
+        event(4, "RECOVERED", shares={"ann": mended.recovery_detail()}),
         event(5, "RESERVED", "ann", Cost(1, 1, 0)),
     )
     assert found["ann"].spent == Cost(8, 8, 0)

@@ -196,7 +196,7 @@ class AnchorFile:
     def _index_with(self, batch: append_log.LineBatch) -> _AnchorIndex:
         """The highest come first, so that of many anchors one for each dataset is verified; none is ever forgotten."""
         latest, spent = dict(self._read.latest), dict(self._read.spent)
-        glimpses = [glimpse for _, line in batch.lines if (glimpse := _parse_unverified(line))]
+        glimpses = [glimpse for _, line in batch.lines if (glimpse := _preview_line(line))]
         for each in sorted(glimpses, key=lambda glimpse: glimpse.sequence, reverse=True):
             known, most = latest.get(each.name), spent.get(each.name, each.spent)
             is_news = known is None or known.sequence < each.sequence or _higher(most, each.spent) != most
@@ -218,7 +218,7 @@ class AnchorFile:
             self._audit = _LineAudit(batch.place, tuple(found))
 
 
-class _UnverifiedLine(NamedTuple):
+class _LinePreview(NamedTuple):
     """What a line says of itself, before it is checked: enough to see whether it matters."""
 
     name: tuple[str, str]
@@ -227,10 +227,10 @@ class _UnverifiedLine(NamedTuple):
     line: bytes
 
 
-def _parse_unverified(line: bytes) -> _UnverifiedLine | None:
+def _preview_line(line: bytes) -> _LinePreview | None:
     try:
         data = json.loads(line)
-        return _UnverifiedLine(
+        return _LinePreview(
             (str(data["ledger"]), str(data["dataset"])), int(data["sequence"]), cost_of(data["spent"]), line
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):

@@ -88,8 +88,8 @@ def try_to_halt(run: Callable[[Callable[[LedgerWriter], None]], None], found: Ve
     texts = {finding.dataset or "": str(finding) for finding in reversed(ours)}
 
     def halt(writer: LedgerWriter) -> None:
-        standing = {row["dataset"] for row in writer.rows(_STANDING)}
-        for name in sorted((texts.keys() - standing) & {"", *statements.names(writer)}):
+        halts = {row["dataset"] for row in writer.rows(_STANDING)}
+        for name in sorted((texts.keys() - halts) & {"", *statements.names(writer)}):
             row = {"id": secrets.token_hex(16), "dataset": name, "time": now(), "finding": texts[name]}
             writer.insert("halts", row | {"cleared": None})
 
@@ -224,8 +224,8 @@ def _histories(lost: list[Anchor]) -> list[list[Anchor]]:
 
 def _last_shared_anchor(held: Evidence, proof: Proof, before: int) -> Anchor | None:
     """The highest anchor that stands in the chain below a place."""
-    standing = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
-    return max(standing, key=lambda each: each.sequence, default=None)
+    shared = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
+    return max(shared, key=lambda each: each.sequence, default=None)
 
 
 def _is_fork(known: Account, held: Evidence, proof: Proof, run: list[Anchor]) -> bool:
@@ -324,14 +324,14 @@ class _RecoveryPlan:
 
     def carry_out(self, writer: LedgerWriter, link: ChainLink) -> None:
         """Write the event, the shares, and what becomes of charges in flight."""
-        standing = writer.promise(self.known, link, self.after)
+        account = writer.promise(self.known, link, self.after)
         there = {row["analyst"] for row in self.held.shares}
         for analyst, own in self.shares.items():
             row = own.row(self.held.name, analyst)
             writer.write(*((_MEND, row) if analyst in there else insert_statement("analysts", row)))
         forfeits = self._forfeits(link)
         for forfeit in forfeits:
-            standing = writer.append(standing, forfeit)
+            account = writer.append(account, forfeit)
             statements.fail(writer, self.held.name, forfeit.analyst or "")
         for sequence, state in self._reservation_states(forfeits).items():
             writer.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
@@ -367,14 +367,14 @@ class _RecoveryPlan:
 
     def _forfeits(self, link: ChainLink) -> list[ChainLink]:
         """Charges without an outcome may have one in the history that is lost."""
-        standing, links = replace(self.after, sequence=link.sequence, head=link.hash), []
+        account, links = replace(self.after, sequence=link.sequence, head=link.hash), []
         concluded = {row["reservation"] for row in self.held.of_kind(*OUTCOMES)}
         for row in self.held.of_kind(Kind.RESERVED) if self.is_lossy else ():
             if row["sequence"] not in concluded:
                 columns = {name: row[name] for name in ("version", "analyst", "question")}
                 detail = canonical({"code": CODE})
-                links.append(standing.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **columns))
-                standing = replace(standing, sequence=links[-1].sequence, head=links[-1].hash)
+                links.append(account.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **columns))
+                account = replace(account, sequence=links[-1].sequence, head=links[-1].hash)
         return links
 
     def _reservation_states(self, written: list[ChainLink]) -> dict[int, str]:

@@ -127,12 +127,12 @@ class RollbackDetector:
 
         A chain that took the place of the one that was seen or anchored is refused: what was committed stays.
         """
-        moved = list(accounts)
-        self._refuse([self._anchor(self._seen[account.name]) for account in moved if self._is_less(account)])
+        positions = list(accounts)
+        self._refuse([self._anchor(self._seen[account.name]) for account in positions if self._is_less(account)])
         with self._process_lock():
-            seen = {account.name: self._seen[account.name] for account in moved if account.name in self._seen}
-            self._remember(moved)
-            due = [account for account in moved if self._is_due(account)]
+            seen = {account.name: self._seen[account.name] for account in positions if account.name in self._seen}
+            self._remember(positions)
+            due = [account for account in positions if self._is_due(account)]
         self.write(due, seen)
 
     def write(self, accounts: Iterable[ChainPosition], seen: Mapping[str, ChainPosition] | None = None) -> None:
@@ -217,9 +217,9 @@ class RollbackDetector:
         candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None and self._file is not None:
             candidates += self._file.unknown_anchors(self._ledger, partial(_is_in_the_chain, writer))
-        for name, standing in (seen or {}).items():
-            if standing is not None and (name not in anchors or standing.sequence > anchors[name].sequence):
-                candidates.append(self._anchor(standing))
+        for name, position in (seen or {}).items():
+            if position is not None and (name not in anchors or position.sequence > anchors[name].sequence):
+                candidates.append(self._anchor(position))
         return [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
 
     def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
@@ -294,4 +294,4 @@ def _make_directory(directory: Path) -> Path:
 
 
 def _reason_in_evidence(anchor: Anchor, evidence: Evidence, row: Mapping[str, Any]) -> str | None:
-    return reason_behind(anchor, sequence=row["sequence"], head_at=evidence.heads.get, spent=evidence.total_spent())
+    return reason_behind(anchor, sequence=row["sequence"], head_at=evidence.heads.get, spent=evidence.recorded_total())

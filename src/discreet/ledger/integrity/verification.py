@@ -88,7 +88,7 @@ class Evidence:
     aliases: list[str] = field(default_factory=list)
     ledger: str = ""
 
-    def total_spent(self) -> Cost:
+    def recorded_total(self) -> Cost:
         """What the dataset's own row says was spent."""
         return NOTHING if self.dataset is None else cost_in(self.dataset, "spent")
 
@@ -232,7 +232,7 @@ def _check_head(evidence: Evidence) -> Iterator[IntegrityFinding]:
 
 
 def _check_totals(evidence: Evidence) -> Iterator[IntegrityFinding]:
-    if evidence.dataset is not None and evidence.total_spent() != _total(evidence.of_kind(*_COSTLY)):
+    if evidence.dataset is not None and evidence.recorded_total() != _total(evidence.of_kind(*_COSTLY)):
         yield IntegrityFinding("the total spent is not the sum of the charges", evidence.name)
 
 

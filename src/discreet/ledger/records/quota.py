@@ -23,7 +23,7 @@ LARGEST_FAILURES = 2**31 - 1
 EVERYONE = "*"
 
 
-class Unchanged(Enum):
+class NoChange(Enum):
     """What is not changed, told apart from None, which lifts a quota."""
 
     QUOTA = "as it is"

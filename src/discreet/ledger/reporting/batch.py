@@ -73,7 +73,7 @@ def bound_events(counted: Counted) -> Counted:
     if len(counted) <= MOST_DISTINCT:
         return counted
     heaviest = sorted(counted, key=lambda event: counted[event] * float(price(event).rho), reverse=True)
-    kept = Counter({event: counted[event] for event in heaviest[: MOST_DISTINCT - MOST_GROUPS]})
+    bounded = Counter({event: counted[event] for event in heaviest[: MOST_DISTINCT - MOST_GROUPS]})
     rho = delta = 0
     epsilons: Counter[float] = Counter()
     for event in heaviest[MOST_DISTINCT - MOST_GROUPS :]:
@@ -84,9 +84,9 @@ def bound_events(counted: Counted) -> Counted:
         else:
             epsilons[double_up(cost.epsilon)] += count
     for largest, count in _groups(epsilons):
-        kept[events.PureEvent(Fraction(largest))] += count
-    kept[events.ConcentratedEvent(Fraction(rho, _FINE), Fraction(min(delta, _FINE), _FINE))] += 1
-    return kept
+        bounded[events.PureEvent(Fraction(largest))] += count
+    bounded[events.ConcentratedEvent(Fraction(rho, _FINE), Fraction(min(delta, _FINE), _FINE))] += 1
+    return bounded
 
 
 def _leaves(texts: Counter[str], unwritten: Counter[Cost]) -> Counted:

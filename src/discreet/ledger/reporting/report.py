@@ -323,10 +323,10 @@ def report(
 
 
 def _sum(entries: list[Entry]) -> SpendingTotal:
-    tally = SpendingCounter()
+    counter = SpendingCounter()
     for entry in entries:
-        tally.add(entry)
-    return tally.spending()
+        counter.add(entry)
+    return counter.spending()
 
 
 def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, SpendingTotal]:
@@ -334,7 +334,7 @@ def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, SpendingTota
     tallies: defaultdict[K, SpendingCounter] = defaultdict(SpendingCounter)
     for entry in entries:
         tallies[key(entry)].add(entry)
-    return {value: tally.spending() for value, tally in tallies.items()}
+    return {value: counter.spending() for value, counter in tallies.items()}
 
 
 def _by_day(entries: list[Entry]) -> tuple[Day, ...]:

@@ -103,10 +103,10 @@ class _PostgresTransaction:
         self.writes: list[Statement] = []
 
     def read(self, *questions: Statement) -> list[list[Row]]:
-        asked = [self._connection.execute(_postgres(text), values) for text, values in questions]
+        cursors = [self._connection.execute(_postgres(text), values) for text, values in questions]
         if self._pipeline is not None:  # without a Sync no timeout runs for a client that stops here, holding its locks
             self._pipeline.sync()
-        return [cursor.fetchall() for cursor in asked]
+        return [cursor.fetchall() for cursor in cursors]
 
     def write(self, statement: str, values: Values) -> None:
         self.writes.append((statement, values))

@@ -7,7 +7,7 @@ from discreet.ledger.records import registration
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import Kind
-from discreet.ledger.records.quota import EVERYONE, Share, Unchanged
+from discreet.ledger.records.quota import EVERYONE, NoChange, Share
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
@@ -41,14 +41,14 @@ def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> Non
 
 
 def set_quota(
-    writer: LedgerWriter, name: str, analyst: str, quota: Budget | Unchanged | None, failures: int | None, reason: str
+    writer: LedgerWriter, name: str, analyst: str, quota: Budget | NoChange | None, failures: int | None, reason: str
 ) -> None:
     """What one analyst, or everyone who has no quota of their own (`*`), may spend and fail."""
     known = statements.account(writer, name)
     share, is_there = statements.share(writer, known.name, analyst)
     most = share.most_failures if failures is None else failures
     given = share.quota
-    if not isinstance(quota, Unchanged):
+    if not isinstance(quota, NoChange):
         given = None if quota is None else quotas.complete_quota(known.name, quota, known.budget)
     _limit(writer, known, share.with_quota(given, most, is_own=analyst != EVERYONE), reason, is_there=is_there)
 
@@ -69,13 +69,13 @@ def _limit(writer: LedgerWriter, known: Account, after: Share, reason: str, *, i
     """The event of a quota and the shares that it holds for."""
     detail = canonical({"analyst": after.analyst, "reason": reason, **after.limits()})
     version = statements.newest_number(writer, known.name)
-    moved = writer.append(known, known.link(Kind.LIMITED, version=version, detail=detail))
+    account = writer.append(known, known.link(Kind.LIMITED, version=version, detail=detail))
     statements.limit(writer, after, is_there=is_there)
     if after.analyst == EVERYONE:
         for other in _followers(writer, known.name):
             limited = other.with_quota(after.quota, after.most_failures, is_own=False)
             statements.limit(writer, limited, is_there=True)
-    return moved
+    return account
 
 
 def _followers(writer: LedgerWriter, dataset: str) -> list[Share]:
