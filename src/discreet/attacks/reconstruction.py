@@ -312,7 +312,7 @@ def against_session(
     bits, price = _bits(cells, value), positive(epsilon, "epsilon")
     columns = frame.table(table)
     has_it = columns[value] == (True if isinstance(cells[0], bool) else 1)
-    told: set[bool] = set()
+    privacy: set[bool] = set()
 
     def publisher(subset: Subset) -> float:
         listed = [name for name, is_in in zip(names, subset, strict=True) if is_in]
@@ -321,11 +321,11 @@ def against_session(
         answer = ask_number(
             session, columns.where(columns[person].is_in(listed), has_it).agg(n=frame.count()), epsilon=price
         )
-        told.add(answer.is_private)
+        privacy.add(answer.is_private)
         return answer.value
 
     found = against(publisher, bits, questions=questions, called="a session", generator=generator)
-    if False in told:
+    if False in privacy:
         return replace(found, publisher="a session of dp.testing, exactly")
     return replace(
         _with_cost(found, price, session.ledger.budget(table)), neighbours=str(neighbours_of(session, table))

@@ -1,4 +1,4 @@
-"""After damage, or an older copy put back: stop serving, gather every witness, and go on from the most they show.
+"""After damage, or an older copy put back: stop serving, collect all evidence, and go on from the most it shows.
 
 Nothing is ever lowered. A recovery is an event like any other: it says what was wrong, what was known and who decided;
 sequence numbers that receipts or anchors saw are not used again. What was in flight may have been answered in a history

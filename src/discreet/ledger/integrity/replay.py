@@ -42,7 +42,7 @@ class AnalystTotals:
 
 
 def totals_in_row(row: Row) -> AnalystTotals:
-    """The tally in a row of the table `analysts`."""
+    """The totals in a row of the table `analysts`."""
     return AnalystTotals(
         spent=cost_in(row, "spent"),
         floor=cost_in(row, "floor"),

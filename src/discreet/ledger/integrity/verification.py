@@ -2,7 +2,7 @@
 
 The checks read evidence, not a database, so that every store is verified by the same code. They find edits, deletions,
 reorderings and cuts of any row. What a chain cannot show is its own end cut off together with the head, the total and
-every row that mentioned it: for that one needs a witness outside, such as the receipts that analysts hold.
+every row that mentioned it: for that one needs evidence outside, such as the receipts that analysts hold.
 
 A recovery goes on from a damaged history: it records each finding with a digest of the rows that it is about, and so
 hides those very rows and nothing else. What was declared (the unit, the versions, the names) cannot be recovered: it

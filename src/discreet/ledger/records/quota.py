@@ -24,7 +24,7 @@ EVERYONE = "*"
 
 
 class NoChange(Enum):
-    """What is not changed, told apart from None, which lifts a quota."""
+    """The default of a quota that stays as it is; None lifts a quota."""
 
     QUOTA = "as it is"
 

@@ -289,7 +289,7 @@ def report(
     deltas: Sequence[Number] = DELTAS,
     fixed_in_advance: bool = False,
 ) -> SpendingReport:
-    """A history and a budget told in every accountant's terms; with an analyst, what that one spent.
+    """A history and a budget in the terms of every accountant; with an analyst, what that one spent.
 
     `fixed_in_advance` is a statement of the caller, that every question was chosen before the first answer was seen;
     only then are loss distributions (PLD) composed.
@@ -331,10 +331,10 @@ def _sum(entries: list[Entry]) -> SpendingTotal:
 
 def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, SpendingTotal]:
     """What was spent under each value of a key, in the order in which they first appear."""
-    tallies: defaultdict[K, SpendingCounter] = defaultdict(SpendingCounter)
+    counters: defaultdict[K, SpendingCounter] = defaultdict(SpendingCounter)
     for entry in entries:
-        tallies[key(entry)].add(entry)
-    return {value: counter.spending() for value, counter in tallies.items()}
+        counters[key(entry)].add(entry)
+    return {value: counter.spending() for value, counter in counters.items()}
 
 
 def _by_day(entries: list[Entry]) -> tuple[Day, ...]:

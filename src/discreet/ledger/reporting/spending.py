@@ -1,4 +1,4 @@
-"""What charges cost together, told in the terms of every accountant whose sums hold for analysts who choose as they go.
+"""Total cost of charges, in the terms of every accountant whose sums hold for analysts who choose as they go.
 
 The sums are those of the ledger, in its whole units. What is spent is rounded up and what is left is rounded down, in
 numbers and in text. A total says what a promise fixed in advance at that total would have said; the promise itself is

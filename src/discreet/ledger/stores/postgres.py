@@ -2,7 +2,7 @@
 
 All that belongs to a dataset is changed under the lock on its row (SELECT ... FOR UPDATE, READ COMMITTED), so work on
 one dataset takes turns and needs no retries. A connection that is lost before COMMIT was sent left nothing behind, and
-the work is run again on another; one that is lost after it is told as an unknown outcome.
+the work is run again on another; one that is lost after it is reported as an unknown outcome.
 """
 
 import contextlib

@@ -117,7 +117,7 @@ class _DatasetState:
 def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
     """One of three: a reservation (new, or with a stored answer), a wait, or a refusal that was recorded.
 
-    `check` is told of each account under its lock, and refuses one that stands behind what is known of it.
+    `check` gets each account under its lock, and refuses one that is behind its last known state.
     """
     request = _by_true_names(writer, request)
     found = _read_states(writer, request)

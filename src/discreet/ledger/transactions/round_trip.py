@@ -40,7 +40,7 @@ CHARGE = {
     "between": "text",
     "after": "text",
 }
-"""What the store is told of a charge, in the order of its function, with the types of SQL."""
+"""The parameters of the function `discreet.charge`, in order, with their SQL types."""
 
 FORMER = "former"
 """Beside it, the fingerprints of the question in earlier formats, with commas: a charge under one is no plain case."""
@@ -63,7 +63,7 @@ ANSWER = {
     "between": "text",
     "after": "text",
 }
-"""What the store is told of an answer."""
+"""The parameters of the function `discreet.answer`, in order, with their SQL types."""
 
 _PROMISED = {
     "epsilon": "promised_epsilon",
@@ -86,7 +86,7 @@ class ChainHead:
 
 
 def charge_claim(request: ChargeRequest, least: int) -> tuple[ChainLink, dict[str, object]]:
-    """The link of a charge to one dataset but for its place in the chain, and what the store is told of it."""
+    """The link of a charge to one dataset without its place in the chain, and the parameters for the store."""
     (part,) = request.parts
     columns = request.claim(part)
     link = ChainLink(
@@ -106,7 +106,7 @@ def charge_claim(request: ChargeRequest, least: int) -> tuple[ChainLink, dict[st
 
 
 def answer_claim(reservation: Reservation, payload: bytes, least: int) -> tuple[ChainLink, dict[str, object]]:
-    """The link of an answer but for its place in the chain, and what the store is told of it."""
+    """The link of an answer without its place in the chain, and the parameters for the store."""
     charged = reservation.receipt
     link = ChainLink(
         dataset=charged.dataset,
