@@ -270,7 +270,7 @@ class RollbackDetector:
 
 
 def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
-    """Whether the chain holds the anchored event, or a recovery counted it; a chain too short is detected by its end."""
+    """Whether the chain holds the anchored event or a recovery counted it; a chain too short is detected by its end."""
     row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
     if row is not None and row["hash"] == anchor.head:
         return True
