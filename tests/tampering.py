@@ -28,11 +28,11 @@ from psycopg.rows import dict_row
 from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Cost
 from discreet.ledger import Ledger
 from discreet.ledger.integrity.recovery import evidence
-from discreet.ledger.integrity.replay import cost_in, tallies
-from discreet.ledger.integrity.verification import Finding, verification
+from discreet.ledger.integrity.replay import cost_in, replay_totals
+from discreet.ledger.integrity.verification import IntegrityFinding, verification
 from discreet.ledger.records.chain import Kind, State, link_of
 from discreet.ledger.stores import postgres, sqlite
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 from servers import DATABASE, OWNER, SERVICE, PostgresServer
 
 TENTH = EPSILON_UNITS // 10
@@ -68,16 +68,16 @@ class Hand:
         cursor = self._connection.execute(asked, values)
         return [] if cursor.description is None else [dict(row) for row in cursor]
 
-    def changed(self, work: Callable[[Pen], object]) -> list[int]:
+    def changed(self, work: Callable[[LedgerWriter], object]) -> list[int]:
         """Do work of the ledger, with no guards but those in its own statements; how many rows each of them changed."""
-        pen, writes = Pen(self._work), []
-        pen.write = lambda statement, values: writes.append((self._translated(statement), values))
-        work(pen)
+        writer, writes = LedgerWriter(self._work), []
+        writer.write = lambda statement, values: writes.append((self._translated(statement), values))
+        work(writer)
         return [self._connection.execute(statement, values).rowcount for statement, values in writes]
 
-    def findings(self, name: str | None = None) -> list[Finding]:
+    def findings(self, name: str | None = None) -> list[IntegrityFinding]:
         """What the rows as they are now show about one dataset or about all."""
-        return list(verification(list(evidence(Pen(self._work), name))).findings)
+        return list(verification(list(evidence(LedgerWriter(self._work), name))).findings)
 
     def columns(self, table: str) -> list[str]:
         """The columns of a table."""
@@ -110,7 +110,7 @@ def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
         triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             raw.execute(f"DROP TRIGGER {name}")
-        yield Hand(raw, sqlite._Work(raw), sqlite._sqlite, "rowid")
+        yield Hand(raw, sqlite._SQLiteTransaction(raw), sqlite._sqlite, "rowid")
         for _, statement in triggers:
             raw.execute(statement)
         raw.execute("COMMIT" if is_kept else "ROLLBACK")
@@ -123,7 +123,7 @@ def _on_postgres(address: str, *, is_kept: bool) -> Iterator[Hand]:
     with psycopg.connect(address, row_factory=dict_row) as raw:
         raw.execute("SET LOCAL session_replication_role = replica")
         raw.execute("SET LOCAL search_path = discreet")
-        hand = Hand(raw, postgres._Work(raw), postgres._postgres, "ctid")
+        hand = Hand(raw, postgres._PostgresTransaction(raw), postgres._postgres, "ctid")
         if not is_kept:
             for check in raw.execute(ANY_CHECK).fetchall():
                 raw.execute(f"ALTER TABLE {check['of']} DROP CONSTRAINT {check['name']}".encode())
@@ -151,7 +151,7 @@ def roll_back(hand: Hand, name: str, kept: int) -> None:
     _put_back_the_row(hand, name, left)
     _put_back_reservations(hand, name, left)
     hand.execute("DELETE FROM analysts WHERE dataset = :name", name=name)
-    for analyst, own in tallies(left, {row["sequence"] for row in left}).items():
+    for analyst, own in replay_totals(left, {row["sequence"] for row in left}).items():
         columns = own.row(name, analyst)
         marks = ", ".join(f":{column}" for column in columns)
         hand.execute(f"INSERT INTO analysts ({', '.join(columns)}) VALUES ({marks})", **columns)
@@ -217,7 +217,7 @@ def tenths(ledger: Ledger) -> Fraction | None:
 
 def anchor_file(ledger: Ledger) -> Path:
     """Where its anchors are."""
-    return ledger._witness._directory / f"{ledger._witness._ledger}.jsonl"
+    return ledger._detector._directory / f"{ledger._detector._ledger}.jsonl"
 
 
 def clean(ledger: Ledger, **options: object) -> bool:

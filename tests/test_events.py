@@ -198,16 +198,16 @@ class Coin:
 
 def test_a_mechanism_stands_for_its_event_and_equal_events_are_counted():
     assert events.event_of(Coin()) == events.PureEvent(1)
-    assert events.gathered(Coin()) == events.gathered([events.PureEvent(1)]) == events.PureEvent(1)
-    assert events.gathered([Coin()] * 3) == events.RepeatedEvent(events.PureEvent(1), 3)
-    mixed = events.gathered([Coin(), events.PureEvent(2), events.ComposedEvent((events.PureEvent(1),))])
+    assert events.compose(Coin()) == events.compose([events.PureEvent(1)]) == events.PureEvent(1)
+    assert events.compose([Coin()] * 3) == events.RepeatedEvent(events.PureEvent(1), 3)
+    mixed = events.compose([Coin(), events.PureEvent(2), events.ComposedEvent((events.PureEvent(1),))])
     assert mixed == events.ComposedEvent((events.RepeatedEvent(events.PureEvent(1), 2), events.PureEvent(2)))
-    assert events.gathered([]) == events.ComposedEvent(())
+    assert events.compose([]) == events.ComposedEvent(())
 
 
 @pytest.mark.parametrize(("strange", "instead"), [(Coin().event, "coin.event()"), (Coin, "mechanism.event()")])
 def test_what_is_almost_an_event_is_refused_with_the_call_that_makes_it_one(strange, instead):
-    for read in (events.event_of, events.gathered, lambda value: events.gathered([value])):
+    for read in (events.event_of, events.compose, lambda value: events.compose([value])):
         with pytest.raises(AccountingError, match="accountants price events") as refusal:
             read(strange)
         assert refusal.value.instead == instead

@@ -213,14 +213,14 @@ def event_of(what: Event | HasEvent) -> Event:
     """The event itself, or that of a mechanism; anything else is refused."""
     if type(what) in _NAMES:
         return what  # type: ignore[return-value]
-    made = getattr(what, "event", None)
-    if not callable(made) or isinstance(what, type):
+    method = getattr(what, "event", None)
+    if not callable(method) or isinstance(what, type):
         raise no_event(what)
-    return event_of(made())
+    return event_of(method())
 
 
 @short_traceback
-def gathered(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
+def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
     """One event for all that was done, with equal parts counted: a thousand equal answers are priced as one."""
     counted: Counter[Event] = Counter()
     for part in what if isinstance(what, Iterable) else (what,):
@@ -247,7 +247,7 @@ def from_json(data: dict[str, object]) -> Event:
     if set(data) - {"kind"} - {f.name for f in fields(kind)}:
         raise unknown(data.get("kind"))
     try:
-        result: Event = kind(**{name: _parsed(value) for name, value in data.items() if name != "kind"})
+        result: Event = kind(**{name: _parse_rational(value) for name, value in data.items() if name != "kind"})
     except Refusal:
         raise
     except (ArithmeticError, AttributeError, TypeError, ValueError):
@@ -265,7 +265,12 @@ def canonical(event: Event) -> str:
 def from_canonical(text: str) -> Event:
     """The event that `canonical` wrote; a repeated key, a number with a point or an unknown kind is refused."""
     try:
-        data = json.loads(text, object_pairs_hook=_each_once, parse_float=_not_written, parse_constant=_not_written)
+        data = json.loads(
+            text,
+            object_pairs_hook=_each_once,
+            parse_float=_unwritten_number_error,
+            parse_constant=_unwritten_number_error,
+        )
         return from_json(data)
     except Refusal:
         raise
@@ -341,7 +346,7 @@ def _plain(value: object) -> object:
     return to_json(value)  # type: ignore[arg-type]
 
 
-def _parsed(value: object) -> object:
+def _parse_rational(value: object) -> object:
     if isinstance(value, str):
         return _ratio(value)
     if isinstance(value, list):
@@ -358,7 +363,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return data
 
 
-def _not_written(number: str) -> object:
+def _unwritten_number_error(number: str) -> object:
     raise ValueError(number)
 
 

@@ -112,14 +112,14 @@ def error_bars(
     notes = [[str(answer) for answer in answers] for answers in panels]
     below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence, bare)]
     below += [bare] if whiskers and bare else []
-    below += [_wrapped(caption, 6)] if caption else []
+    below += [_wrap(caption, 6)] if caption else []
     with listing(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
-        for axes, answers, said in zip(drawn, panels, words, strict=True):
+        for axes, answers, texts in zip(drawn, panels, words, strict=True):
             _draw_answers(axes, answers)
             axes.grid(axis="y", color=FAINT, linewidth=0.7)
-            axes.set_xlabel(_wrapped(said, 6))
+            axes.set_xlabel(_wrap(texts, 6))
         drawn[-1].set_xlabel("\n".join([drawn[-1].get_xlabel(), *below]))
-        figure.set_label(_described(title, words, names, notes, ". ".join(filter(None, (bare, caption)))))
+        figure.set_label(_text_of_panels(title, words, names, notes, ". ".join(filter(None, (bare, caption)))))
     return figure
 
 
@@ -147,9 +147,11 @@ def accuracy_curve(
         _scale(axes.yaxis, [y for _, y in every])
         axes.grid(color=FAINT, linewidth=0.7)
         axes.set_xlabel("epsilon\n← more private            less private →")
-        axes.set_ylabel(f"{_wrapped(label or 'margin of error (±)', 4)}\n← more accurate            less accurate →")
+        axes.set_ylabel(f"{_wrap(label or 'margin of error (±)', 4)}\n← more accurate            less accurate →")
         figure.set_label(
-            _description(title or "margin of error against epsilon", list(curves), [_told(c) for c in curves.values()])
+            _description(
+                title or "margin of error against epsilon", list(curves), [_points_text(c) for c in curves.values()]
+            )
         )
     return figure
 
@@ -199,7 +201,7 @@ def canvas(width: float, height: float, title: str | None, panels: int = 1) -> "
         figure = kind(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         if title:
-            figure.suptitle(_wrapped(title, width), x=0.01, ha="left")
+            figure.suptitle(_wrap(title, width), x=0.01, ha="left")
         yield figure, [figure.add_subplot(panels, 1, place + 1) for place in range(panels)]
         figure.draw_without_rendering()  # ticks are made when first drawn, and must be made in this style
 
@@ -314,13 +316,13 @@ def _fit_ticks(axis: Any) -> None:
 def _tick_format(axis: Any) -> Callable[[float, float], str]:
     """Numbers with as many decimals as the step from tick to tick has, so that no two ticks read the same."""
 
-    def shown(number: float, _: float) -> str:
+    def format_tick(number: float, _: float) -> str:
         ticks = axis.get_majorticklocs()
         step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
         places = next((p for p in range(12) if abs(step * 10**p - round(step * 10**p)) < 1e-6 * step * 10**p), 12)
         return f"{number + 0.0:,.{places}f}"
 
-    return shown
+    return format_tick
 
 
 def _answers(table: pa.Table, key: str | Sequence[str] | None, value: str, margin: str | None) -> list[_Answer]:
@@ -418,18 +420,18 @@ def _description(title: str, names: list[str], notes: list[str]) -> str:
     return f"{title}: " + "; ".join(f"{name} {note}".strip() for name, note in zip(names, notes, strict=True))
 
 
-def _described(
+def _text_of_panels(
     title: str | None, words: list[str], names: list[str], notes: list[list[str]], caption: str | None
 ) -> str:
     """The answers of every panel in one text."""
     if len(words) == 1:
-        told = _description(title or words[0], names, notes[0])
+        texts = _description(title or words[0], names, notes[0])
     else:
-        told = ". ".join([*([title] if title else []), *map(_description, words, [names] * len(words), notes)])
-    return f"{told}. {caption}" if caption else told
+        texts = ". ".join([*([title] if title else []), *map(_description, words, [names] * len(words), notes)])
+    return f"{texts}. {caption}" if caption else texts
 
 
-def _wrapped(text: str, inches: float) -> str:
+def _wrap(text: str, inches: float) -> str:
     """Text broken into lines that fit, at the width that bold letters of the title take."""
     return textwrap.fill(text, max(20, int(inches * 8.5)))
 
@@ -440,7 +442,7 @@ def _budget_words(spent: float, remaining: float) -> str:
     return f"{plain(spent)} spent, {plain(remaining)} left"
 
 
-def _told(points: list[tuple[float, float]]) -> str:
+def _points_text(points: list[tuple[float, float]]) -> str:
     return ", ".join(f"±{plain(y)} at epsilon {plain(x)}" for x, y in points)
 
 

@@ -138,14 +138,14 @@ def _draw(stream: TextIO, stages: Callable[[], Stage | None] | None, over: threa
         redirect_stderr=False,
     )
     with drawn:
-        task = drawn.add_task("", total=None, **_shown(None, started))
+        task = drawn.add_task("", total=None, **_stage_text(None, started))
         while not over.is_set():
-            drawn.update(task, **_shown(_asked(stages), started))
+            drawn.update(task, **_stage_text(_current_stage(stages), started))
             drawn.refresh()
             over.wait(PERIOD)
 
 
-def _asked(stages: Callable[[], Stage | None] | None) -> Stage | None:
+def _current_stage(stages: Callable[[], Stage | None] | None) -> Stage | None:
     """Where the engine is; an engine that cannot say is an engine that does not say."""
     if stages is None:
         return None
@@ -155,7 +155,7 @@ def _asked(stages: Callable[[], Stage | None] | None) -> Stage | None:
         return None
 
 
-def _shown(stage: Stage | None, started: float) -> Mapping[str, Any]:
+def _stage_text(stage: Stage | None, started: float) -> Mapping[str, Any]:
     minutes, seconds = divmod(int(time.monotonic() - started), 60)
     clock = f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     if stage is None:

@@ -26,7 +26,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon, least up to rounding, such that rho-zCDP implies (epsilon, delta)-DP."""
     if rho == 0:
         return Fraction(0)
-    log_inverse_delta = float(log_up(1 / _needed(delta)))
+    log_inverse_delta = float(log_up(1 / _delta_needed_error(delta)))
     size = float(rho)
     alpha = _best_order(lambda a: a * size + _penalty(a, log_inverse_delta))
     return max(Fraction(0), alpha * rho + _penalty_up(alpha, delta))
@@ -55,22 +55,22 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 def epsilon_at_order(divergence: Fraction, alpha: Fraction, delta: Fraction) -> Fraction:
     """An epsilon such that a Renyi divergence of order alpha > 1 implies (epsilon, delta)-DP, rounded up."""
-    return max(Fraction(0), divergence + _penalty_up(alpha, _needed(delta)))
+    return max(Fraction(0), divergence + _penalty_up(alpha, _delta_needed_error(delta)))
 
 
 def classic_epsilon_at_order(divergence: Fraction, alpha: Fraction, delta: Fraction) -> Fraction:
     """The older form, divergence + ln(1/delta)/(alpha - 1) (Mironov, CSF 2017, Proposition 3): shown, never charged."""
-    return divergence + log_up(1 / _needed(delta)) / (alpha - 1)
+    return divergence + log_up(1 / _delta_needed_error(delta)) / (alpha - 1)
 
 
 def loose_epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """The older and looser form, rho + 2 sqrt(rho ln(1/delta)) (Bun and Steinke, TCC 2016): shown, never charged."""
-    return rho + 2 * sqrt_up(rho * log_up(1 / _needed(delta)))
+    return rho + 2 * sqrt_up(rho * log_up(1 / _delta_needed_error(delta)))
 
 
 def loose_rho_of(epsilon: Fraction, delta: Fraction) -> float:
     """The inverse of `loose_epsilon_of`, as a float for display."""
-    depth = float(log_up(1 / _needed(delta)))
+    depth = float(log_up(1 / _delta_needed_error(delta)))
     return (math.sqrt(float(epsilon) + depth) - math.sqrt(depth)) ** 2
 
 
@@ -108,7 +108,7 @@ def _best_order(objective: Callable[[float], float]) -> Fraction:
     return 1 + Fraction(math.exp((low + high) / 2))
 
 
-def _needed(delta: Fraction) -> Fraction:
+def _delta_needed_error(delta: Fraction) -> Fraction:
     if delta <= 0:
         raise AccountingError(
             "a conversion from rho at delta 0",

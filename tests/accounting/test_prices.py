@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import events
-from discreet.accounting.prices import Price, price, total
+from discreet.accounting.prices import EventCost, price, total
 from discreet.errors import AccountingError
 
 TENTH = Fraction(1, 10)
@@ -17,21 +17,21 @@ TENTH = Fraction(1, 10)
 @pytest.mark.parametrize(
     ("event", "expected"),
     [
-        (events.PureEvent(TENTH), Price(TENTH, Fraction(1, 200), Fraction(0))),
-        (events.PureEvent(5), Price(Fraction(5), Fraction(5), Fraction(0))),
-        (events.BoundedRangeEvent(TENTH), Price(TENTH, Fraction(1, 800), Fraction(0))),
-        (events.BoundedRangeEvent(10), Price(Fraction(10), Fraction(10), Fraction(0))),
-        (events.ApproximateEvent(TENTH, 1e-9), Price(TENTH, Fraction(1, 200), Fraction(1, 10**9))),
-        (events.ConcentratedEvent(TENTH, 1e-9), Price(None, TENTH, Fraction(1, 10**9))),
-        (events.DiscreteLaplaceEvent(30, 3), Price(TENTH, Fraction(1, 200), Fraction(0))),
-        (events.LaplaceEvent(10, 1), Price(TENTH, Fraction(1, 200), Fraction(0))),
-        (events.GaussianEvent(100, 1), Price(None, Fraction(1, 200), Fraction(0))),
-        (events.DiscreteGaussianEvent(100, 2, 2), Price(None, Fraction(1, 100), Fraction(0))),
+        (events.PureEvent(TENTH), EventCost(TENTH, Fraction(1, 200), Fraction(0))),
+        (events.PureEvent(5), EventCost(Fraction(5), Fraction(5), Fraction(0))),
+        (events.BoundedRangeEvent(TENTH), EventCost(TENTH, Fraction(1, 800), Fraction(0))),
+        (events.BoundedRangeEvent(10), EventCost(Fraction(10), Fraction(10), Fraction(0))),
+        (events.ApproximateEvent(TENTH, 1e-9), EventCost(TENTH, Fraction(1, 200), Fraction(1, 10**9))),
+        (events.ConcentratedEvent(TENTH, 1e-9), EventCost(None, TENTH, Fraction(1, 10**9))),
+        (events.DiscreteLaplaceEvent(30, 3), EventCost(TENTH, Fraction(1, 200), Fraction(0))),
+        (events.LaplaceEvent(10, 1), EventCost(TENTH, Fraction(1, 200), Fraction(0))),
+        (events.GaussianEvent(100, 1), EventCost(None, Fraction(1, 200), Fraction(0))),
+        (events.DiscreteGaussianEvent(100, 2, 2), EventCost(None, Fraction(1, 100), Fraction(0))),
     ],
 )
 def test_the_price_of_a_simple_event(event, expected):
     assert price(event) == expected
-    assert total(events.RepeatedEvent(event, 7)) == Price(
+    assert total(events.RepeatedEvent(event, 7)) == EventCost(
         None if expected.epsilon is None else 7 * expected.epsilon, 7 * expected.rho, 7 * expected.delta
     )
 
@@ -68,11 +68,11 @@ def test_laws_of_bounded_range_are_within_its_rho_at_every_order_and_some_come_n
 
 def test_one_gaussian_answer_leaves_no_finite_epsilon():
     both = events.ComposedEvent((events.PureEvent(1), events.GaussianEvent(100, 1), events.PureEvent(1)))
-    assert total(both) == Price(None, 1 + Fraction(1, 200), Fraction(0))
+    assert total(both) == EventCost(None, 1 + Fraction(1, 200), Fraction(0))
 
 
 def test_nothing_costs_nothing():
-    assert total(events.ComposedEvent(())) == Price(Fraction(0), Fraction(0), Fraction(0))
+    assert total(events.ComposedEvent(())) == EventCost(Fraction(0), Fraction(0), Fraction(0))
 
 
 @pytest.mark.parametrize("thing", ["PureEvent", None, 0.1, object()])

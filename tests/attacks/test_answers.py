@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.attacks.answers import asked, checked_session, deviation, is_anybody_else, neighbours_of
+from discreet.attacks.answers import ask_number, checked_session, deviation, is_anybody_else, neighbours_of
 from discreet.errors import ParameterError
 
 ROWS = pa.table({"who": ["a", "b", None, "a"], "city": ["x", "x", "y", None]})
@@ -24,7 +24,7 @@ T = dp.table("t")
 )
 def test_the_deviation_is_that_of_the_mechanism(budget, expected):
     with dp.protect(ROWS, name="t", privacy_unit=dp.ROW, budget=budget) as session:
-        answer = asked(session, T.agg(n=dp.count()), epsilon=0.5)
+        answer = ask_number(session, T.agg(n=dp.count()), epsilon=0.5)
     assert answer.deviation == pytest.approx(expected, rel=1e-6)
     assert answer.is_private
 
@@ -38,7 +38,7 @@ def test_the_deviation_of_a_sum_is_in_its_own_terms():
 
 def test_an_exact_answer_has_no_deviation():
     with dp.testing.protect(ROWS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
-        answer = asked(session, T.agg(n=dp.count()), epsilon=0.5)
+        answer = ask_number(session, T.agg(n=dp.count()), epsilon=0.5)
     assert (answer.value, answer.deviation, answer.is_private) == (4, 0, False)
 
 
@@ -48,7 +48,7 @@ def test_an_exact_answer_has_no_deviation():
 )
 def test_anybody_else_is_everyone_but_those_who_have_all_the_values(person, others):
     with dp.testing.protect(ROWS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
-        assert asked(session, T.where(is_anybody_else("t", person)).agg(n=dp.count()), epsilon=0.1).value == others
+        assert ask_number(session, T.where(is_anybody_else("t", person)).agg(n=dp.count()), epsilon=0.1).value == others
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])

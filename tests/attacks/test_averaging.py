@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 import discreet as dp
 from discreet.attacks import averaging
-from discreet.attacks.averaging import chance, repeats_needed
+from discreet.attacks.averaging import chance, repeats_to_distinguish
 from discreet.attacks.outcome import best_guess
 from discreet.errors import BudgetError, ParameterError
 
@@ -22,16 +22,16 @@ def session(epsilon=1, protect=dp.protect):
 def test_one_bit_at_epsilon_a_tenth_takes_about_4300_repeats():
     noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
     assert noise.standard_deviation == pytest.approx(14.14, abs=0.01)
-    assert repeats_needed(noise.standard_deviation) == pytest.approx(4_300, rel=0.01)
+    assert repeats_to_distinguish(noise.standard_deviation) == pytest.approx(4_300, rel=0.01)
     assert chance(noise.standard_deviation, 4_300) == pytest.approx(0.99, abs=1e-3)
 
 
 def test_more_repeats_or_a_wider_gap_make_the_guess_better():
     chances = [chance(14, m) for m in (1, 10, 100, 1_000, 10_000)]
     assert chances == sorted(chances)
-    assert repeats_needed(14, gap=10) < repeats_needed(14) / 90
+    assert repeats_to_distinguish(14, gap=10) < repeats_to_distinguish(14) / 90
     assert chance(0, 1) == 1
-    assert repeats_needed(0) == 1
+    assert repeats_to_distinguish(0) == 1
 
 
 @pytest.mark.statistical(false_alarm=1e-6)

@@ -13,11 +13,11 @@ from discreet.attacks import Outcome, averaging, differencing, linkage, membersh
 from discreet.attacks.outcome import (
     SCHEMA,
     best_guess,
-    counted,
     exact_figure,
     few_digits,
     percent,
     plain_data,
+    pluralize,
     steps_to_another_value,
 )
 
@@ -96,9 +96,9 @@ def test_shares_are_said_with_the_digits_that_matter(share, text):
 
 
 def test_words_follow_their_numbers():
-    assert counted(1, "person", "people") == "1 person"
-    assert counted(2_000, "person", "people") == "2,000 people"
-    assert counted(3, "group") == "3 groups"
+    assert pluralize(1, "person", "people") == "1 person"
+    assert pluralize(2_000, "person", "people") == "2,000 people"
+    assert pluralize(3, "group") == "3 groups"
     assert few_digits(math.e) == "2.7"
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.attacks.tables import as_arrow, classes, coded, listed, numbers, sizes
+from discreet.attacks.tables import as_arrow, classes, column_names, encode, numbers, sizes
 from discreet.errors import NameNotFoundError, ParameterError, SourceError, TypeMismatchError
 
 ROWS = pa.table({"who": ["a", "b", None, "a"], "age": [1, None, 3, 1], "cost": [0.5, 1.5, None, 0.5]})
@@ -53,12 +53,12 @@ def test_what_is_no_table_is_refused_without_a_cell(thing):
 @pytest.mark.parametrize("given", ["ward", [], None, 3])
 def test_columns_that_are_no_list_are_refused_with_an_example(given):
     with pytest.raises(ParameterError, match="by=") as refused:
-        listed(given, "by", example='["ward", "sex"]')
+        column_names(given, "by", example='["ward", "sex"]')
     assert refused.value.instead == 'by=["ward", "sex"]'
 
 
 def test_listed_columns_are_taken_as_they_are():
-    assert listed(("ward", "sex"), "by", example='["ward"]') == ["ward", "sex"]
+    assert column_names(("ward", "sex"), "by", example='["ward"]') == ["ward", "sex"]
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_classes_are_those_of_comparing_every_row_with_every_other():
 
 
 def alike(one, other):
-    left, right = coded([pa.chunked_array([one]), pa.chunked_array([other])], "c")
+    left, right = encode([pa.chunked_array([one]), pa.chunked_array([other])], "c")
     return bool(left == right)
 
 
@@ -121,7 +121,7 @@ def test_different_values_are_different():
 
 def test_types_that_cannot_be_compared_are_refused():
     with pytest.raises(TypeMismatchError, match="'zip_code' of types int64 and large_string"):
-        coded([pa.chunked_array([pa.array([1])]), pa.chunked_array([pa.array(["1"])])], "zip_code")
+        encode([pa.chunked_array([pa.array([1])]), pa.chunked_array([pa.array(["1"])])], "zip_code")
 
 
 def test_empty_tables_have_no_classes():

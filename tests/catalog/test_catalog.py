@@ -27,7 +27,7 @@ from discreet.catalog.catalog import (
     Table,
     is_of_type,
     python_value,
-    validated,
+    validate,
 )
 from discreet.catalog.privacy_unit import ROW
 from discreet.errors import CatalogError, NameNotFoundError, ParameterError, Refusal, UnitError
@@ -487,9 +487,9 @@ class TestReading:
 
     def test_plain_data_that_does_not_fit_is_refused_like_a_file(self):
         with pytest.raises(CatalogError, match=r"tables\.v\.columns"):
-            validated(Catalog, {"tables": {"v": {"privacy_unit": "id"}}}, "catalog")
+            validate(Catalog, {"tables": {"v": {"privacy_unit": "id"}}}, "catalog")
         with pytest.raises(CatalogError, match="a mapping"):
-            validated(Column, 5, "column")
+            validate(Column, 5, "column")
 
     def test_facts_cannot_be_changed_afterwards(self):
         with pytest.raises(pydantic.ValidationError):

@@ -118,7 +118,7 @@ def test_a_wrong_call_ends_with_2_before_anything_runs(words, told):
 
 
 def test_a_file_is_taken_for_its_module():
-    assert audit.named("mine_for_audits.py:LOW") == [0, 0, 0]
+    assert audit.import_value("mine_for_audits.py:LOW") == [0, 0, 0]
 
 
 def test_a_mechanism_without_a_claim_is_refused():

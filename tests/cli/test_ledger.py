@@ -21,7 +21,7 @@ from discreet.accounting.filters import Budget
 from discreet.cli import app
 from discreet.cli import ledger as ledger_commands
 from discreet.errors import BudgetError, LedgerError, NameNotFoundError, ParameterError
-from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, SQLiteLedger, State, Turn
+from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservation, SQLiteLedger, State
 from discreet.ledger.stores.postgres_schema import VERSION
 from servers import SERVICE
 
@@ -43,7 +43,7 @@ def fill(ledger: Ledger) -> None:
     ledger.answer(charged(ledger), b"42")
 
 
-def charged(ledger: Ledger, question: str = "5f1d", epsilon: Fraction = Fraction(1, 4)) -> Turn:
+def charged(ledger: Ledger, question: str = "5f1d", epsilon: Fraction = Fraction(1, 4)) -> Reservation:
     event = events.PureEvent(epsilon)
     asked = {"version": 1, "analyst": "ann", "question": question, "description": "{}", "patience": 5.0}
     return ledger.charge("visits", event=event, **asked)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.cli.opening import opened, opened_file
+from discreet.cli.opening import open_file_ledger, open_ledger_at
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import SQLiteLedger
 
@@ -15,7 +15,7 @@ def path(tmp_path):
 
 
 def test_a_ledger_is_opened_with_the_key_and_the_anchors_that_are_named(path, tmp_path):
-    for way in (opened, opened_file):
+    for way in (open_ledger_at, open_file_ledger):
         with way(str(path), tmp_path / "own.key", tmp_path / "vault") as ledger:
             assert ledger.verify().ok
     assert (tmp_path / "own.key").exists()
@@ -24,7 +24,7 @@ def test_a_ledger_is_opened_with_the_key_and_the_anchors_that_are_named(path, tm
 
 def test_the_ledger_at_home_is_opened_where_none_is_named(discreet_home):
     SQLiteLedger(discreet_home / "ledger.sqlite").close()
-    with opened(None, None, None) as ledger:
+    with open_ledger_at(None, None, None) as ledger:
         assert ledger.datasets() == []
 
 
@@ -32,15 +32,15 @@ def test_the_ledger_at_home_is_opened_where_none_is_named(discreet_home):
 def test_where_there_is_no_ledger_none_is_made(where, tmp_path, discreet_home, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ParameterError, match="no file at that path"):
-        opened(where, None, None)
+        open_ledger_at(where, None, None)
     assert [*tmp_path.iterdir(), *discreet_home.iterdir()] == []
 
 
 def test_an_address_leads_to_postgresql():
     with pytest.raises(LedgerError, match="cannot be reached"):
-        opened("postgresql://nobody@127.0.0.1:1/records", None, None)
+        open_ledger_at("postgresql://nobody@127.0.0.1:1/records", None, None)
 
 
 def test_a_backup_of_a_database_is_the_databases_own_business():
     with pytest.raises(ParameterError, match="PostgreSQL's own means"):
-        opened_file("postgresql://nobody@127.0.0.1:1/records", None, None)
+        open_file_ledger("postgresql://nobody@127.0.0.1:1/records", None, None)

@@ -29,7 +29,7 @@ def receipt(signer: Signer) -> Receipt:
         )
         asked = {"version": 1, "analyst": "ann", "question": "5f1d", "description": "{}", "patience": 1.0}
         turn = ledger.charge("visits", event=events.PureEvent(Fraction(1, 4)), **asked)
-    return turn.receipt.signed(signer)
+    return turn.receipt.sign(signer)
 
 
 def check(tmp_path: Path, text: str, *publics: str) -> Result:

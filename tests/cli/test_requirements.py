@@ -6,31 +6,31 @@ from pathlib import Path
 
 import pytest
 
-from discreet.cli.requirements import Requirement, needed
+from discreet.cli.requirements import Requirement, requirements
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def _named(name: str) -> Requirement:
-    return next(r for r in needed() if r.distribution.lower() == name)
+    return next(r for r in requirements() if r.distribution.lower() == name)
 
 
 @pytest.mark.skipif(not PROJECT.exists(), reason="the source tree is not here")
 def test_everything_in_the_project_file_is_needed():
     project = tomllib.loads(PROJECT.read_text())["project"]
     extras = [line for lines in project["optional-dependencies"].values() for line in lines]
-    assert len(needed()) == len(project["dependencies"]) + len(extras)
-    assert {r.extra for r in needed()} == {None, *project["optional-dependencies"]}
+    assert len(requirements()) == len(project["dependencies"]) + len(extras)
+    assert {r.extra for r in requirements()} == {None, *project["optional-dependencies"]}
 
 
 def test_extras_come_last():
-    extras = [r.extra is not None for r in needed()]
+    extras = [r.extra is not None for r in requirements()]
     assert extras == sorted(extras)
 
 
-@pytest.mark.parametrize("requirement", [r for r in needed() if r.extra is None], ids=lambda r: r.distribution)
+@pytest.mark.parametrize("requirement", [r for r in requirements() if r.extra is None], ids=lambda r: r.distribution)
 def test_each_is_installed_in_a_version_that_will_do_under_the_name_of_its_module(requirement):
-    assert requirement.accepts(requirement.installed())
+    assert requirement.accepts(requirement.installed_version())
     assert import_module(requirement.module)
 
 
@@ -49,4 +49,4 @@ def test_what_installs_it_is_one_command():
 
 
 def test_a_distribution_that_is_absent_has_no_version():
-    assert Requirement("no-such-distribution", (), None).installed() is None
+    assert Requirement("no-such-distribution", (), None).installed_version() is None

@@ -19,7 +19,7 @@ import pytest
 
 from discreet import events
 from discreet.accounting.filters import Budget
-from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, SQLiteLedger, Turn
+from discreet.ledger import Dataset, Ledger, PostgresLedger, Receipt, Reservation, SQLiteLedger
 from servers import SERVICE, PostgresServer
 from tampering import roll_back, tampering
 
@@ -102,10 +102,10 @@ def dataset() -> Callable[..., Dataset]:
 
 
 @pytest.fixture(scope="session")
-def turn() -> Callable[..., Turn]:
+def turn() -> Callable[..., Reservation]:
     """Ask one question of 'visits', at epsilon 0.1 unless said, as one analyst would."""
 
-    def asked(ledger: Ledger, **changes: Any) -> Turn:
+    def asked(ledger: Ledger, **changes: Any) -> Reservation:
         epsilon = changes.pop("epsilon", Fraction(1, 10))
         usual = {
             "name": "visits",
@@ -122,7 +122,7 @@ def turn() -> Callable[..., Turn]:
 
 
 @pytest.fixture(scope="session")
-def charge(turn: Callable[..., Turn]) -> Callable[..., Receipt]:
+def charge(turn: Callable[..., Reservation]) -> Callable[..., Receipt]:
     """A charge of its own each time, also where the question was asked before."""
 
     def charged(ledger: Ledger, **changes: Any) -> Receipt:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from discreet.ledger.records.signatures import Signer, public_keys, verifies
+from discreet.ledger.records.signatures import Signer, is_signature, public_keys
 
 CALLS = ("open", "write", "fsync", "link", "replace", "unlink", "pread", "close", "fdopen")
 SIGNED = "signed before the crash"
@@ -58,8 +58,8 @@ def main(directory: Path, action: str) -> None:
             "killed": was_killed,
             "changed": before is None or before.key != after.key,
             "listed": known.get(after.key) == after.public,
-            "old": before is None or verifies(SIGNED, signature, known.get(before.key)),
-            "works": verifies("now", after.sign("now"), known[after.key]),
+            "old": before is None or is_signature(SIGNED, signature, known.get(before.key)),
+            "works": is_signature("now", after.sign("now"), known[after.key]),
             "again": Signer.at(path).key == after.key,
             "keys": len(known),
             "mode": oct(path.stat().st_mode & 0o777),

@@ -18,7 +18,7 @@ import discreet as dp
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
-from discreet.ledger import Dataset, Ledger, PostgresLedger, SQLiteLedger, SupersededError, Turn
+from discreet.ledger import Dataset, Ledger, PostgresLedger, Reservation, SQLiteLedger, SupersededError
 
 NOBODY = 65534
 PATIENCE = 60.0
@@ -36,7 +36,7 @@ def registered(path: str, epsilon: Fraction = Fraction(1)) -> SQLiteLedger:
     return ledger
 
 
-def charge(ledger: Ledger, epsilon: Fraction = Fraction(1, 10), *, fresh: bool = True, **asked: str) -> Turn:
+def charge(ledger: Ledger, epsilon: Fraction = Fraction(1, 10), *, fresh: bool = True, **asked: str) -> Reservation:
     usual = {"analyst": "ann", "question": "ab", "description": "{}"} | asked
     event = events.PureEvent(epsilon)
     return ledger.charge("visits", version=1, event=event, fresh=fresh, patience=PATIENCE, **usual)
@@ -139,7 +139,7 @@ def fork_while_it_is_witnessed(path: str) -> None:
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with ledger._witness._turn():
+        with ledger._detector._process_lock():
             held.set()
             done.wait()
 

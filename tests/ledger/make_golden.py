@@ -26,7 +26,16 @@ import discreet as dp
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError
-from discreet.ledger import Dataset, Ledger, Part, PostgresLedger, Receipt, Slice, SQLiteLedger, Turn
+from discreet.ledger import (
+    Dataset,
+    DatasetCharge,
+    Ledger,
+    PostgresLedger,
+    Receipt,
+    RegisteredSlice,
+    Reservation,
+    SQLiteLedger,
+)
 
 LEASE = 0.3
 VISITS = {"name": "visits", "unit": "one patient_id", "source": "visits.csv", "facts": '{"columns":{"ward":"text"}}'}
@@ -34,7 +43,7 @@ PEOPLE = {"name": "people", "unit": "one row (protects rows, not people)", "sour
 TENTH = events.PureEvent(Fraction(1, 10))
 
 
-def charge(ledger: Ledger, event: events.Event, *, question: str = "ab", **changes: object) -> Turn:
+def charge(ledger: Ledger, event: events.Event, *, question: str = "ab", **changes: object) -> Reservation:
     usual = {"name": "visits", "version": 1, "analyst": "ann", "description": '{"plan":"count"}', "fresh": True}
     return ledger.charge(event=event, question=question, **(usual | changes))
 
@@ -67,10 +76,10 @@ def fill_further(ledger: Ledger) -> None:
     ledger.set_quota("visits", quota=Budget(epsilon=12, delta=1e-9, reserved_delta=1e-10, reason="all"), reason="fair")
     ledger.rename("people", "persons", reason="plain words")
     for month in (1, 2):
-        part = Slice("stays", f"2026-0{month}-01", f"2026-0{month + 1}-01")
+        part = RegisteredSlice("stays", f"2026-0{month}-01", f"2026-0{month + 1}-01")
         columns = VISITS | {"name": f"stays {month}", "source": f"stays-{month}.csv"}
         ledger.register(Dataset(budget=Budget(epsilon=1), slice=part, **columns))
-    parts = [Part(name=f"stays {month}", version=1, event=TENTH) for month in (2, 1)]
+    parts = [DatasetCharge(name=f"stays {month}", version=1, event=TENTH) for month in (2, 1)]
     together = ledger.charge_together(parts, analyst="ann", question="aa", request="r-2", description="{}")
     ledger.answer(together, b"together")
     charge(ledger, TENTH, name="stays 1", fresh=False)

@@ -22,7 +22,7 @@ from typing import Any
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import Dataset, Ledger, PostgresLedger, SQLiteLedger, Turn
+from discreet.ledger import Dataset, Ledger, PostgresLedger, Reservation, SQLiteLedger
 
 NAME = "visits"
 MANY = 10**6
@@ -44,7 +44,7 @@ def prepare(address: str, cap: Fraction) -> None:
         ledger.set_quota(NAME, failures=MANY, reason="crashes")
 
 
-def charge(ledger: Ledger, epsilon: Fraction, **asked: Any) -> Turn:
+def charge(ledger: Ledger, epsilon: Fraction, **asked: Any) -> Reservation:
     event = events.PureEvent(epsilon)
     return ledger.charge(NAME, version=1, event=event, description="{}", patience=PATIENCE, **asked)
 

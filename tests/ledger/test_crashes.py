@@ -13,7 +13,7 @@ import pytest
 
 from campaigns import asked_through, crashed_clients, killed, robbed_of_a_backend, wrong_with_crashes
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, PostgresLedger, State, Turn
+from discreet.ledger import Ledger, PostgresLedger, Reservation, State
 from discreet.ledger.records import faults
 from histories import wrong_with_requests
 from ledger.failpoints import BEFORE, POSTGRES, REPLIED, SQLITE, Failpoint, Step, WatchedConnection
@@ -174,7 +174,7 @@ def test_an_outcome_that_cannot_be_looked_up_is_told_as_unknown_and_found_later(
         assert ledger.verify()
 
 
-def _ask_and_answer(ledger: Ledger, turn: Callable[..., Turn], cut: Cut) -> bytes:
+def _ask_and_answer(ledger: Ledger, turn: Callable[..., Reservation], cut: Cut) -> bytes:
     cut.act = "T1"
     asked = turn(ledger, question=QUESTION, request="r-1")
     cut.act = "T2"

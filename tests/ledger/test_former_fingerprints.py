@@ -11,7 +11,7 @@ import pytest
 import golden_questions
 from discreet.errors import ParameterError
 from discreet.events import PureEvent
-from discreet.ledger import Part, SQLiteLedger
+from discreet.ledger import DatasetCharge, SQLiteLedger
 
 OLD, NEW = "0d" * 32, "1e" * 32
 UPGRADED = {"question": NEW, "former": (OLD,)}
@@ -140,7 +140,7 @@ def test_a_question_over_several_datasets_is_found_only_where_it_was_charged_to_
     tenth = PureEvent(Fraction(1, 10))
 
     def together(*names, **words):
-        parts = [Part(name=name, version=1, event=tenth) for name in names]
+        parts = [DatasetCharge(name=name, version=1, event=tenth) for name in names]
         return ledger.charge_together(parts, analyst="ann", description="{}", patience=0, **words)
 
     first = together("a", "b", question=OLD)

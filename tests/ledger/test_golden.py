@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.accounting.filters import Cost
 from discreet.errors import BudgetError, LedgerError
-from discreet.ledger import Kind, Ledger, PostgresLedger, Receipt, Slice, SQLiteLedger, State, open_ledger
+from discreet.ledger import Kind, Ledger, PostgresLedger, Receipt, RegisteredSlice, SQLiteLedger, State, open_ledger
 from discreet.ledger.stores import postgres_schema
 from discreet.release.release import Release
 from ledger.make_golden import BUDGETS, FACTS, people
@@ -37,7 +37,7 @@ def _check_the_second_part(ledger: Ledger, turn) -> None:
     """What came with version 2."""
     assert ledger.spent("persons") == ledger.spent("people")
     assert (ledger.share("visits", "bob").most_failures, ledger.share("visits", "zoe").quota.epsilon) == (7, 12)
-    assert ledger.registered("stays 1").slice == Slice("stays", "2026-01-01", "2026-02-01")
+    assert ledger.registered("stays 1").slice == RegisteredSlice("stays", "2026-01-01", "2026-02-01")
     assert ledger.stored("stays 1", "aa") == ledger.stored("stays 2", "aa") == b"together"
     assert ledger.stored("stays 1", "ab") == b"taken over"
     assert ledger.share("stays 1", "ann").failures == 1

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, Failure, ParameterError, PendingError
-from discreet.ledger import Dataset, Kind, Ledger, PostgresLedger, SQLiteLedger, State, SupersededError, Turn
+from discreet.ledger import Dataset, Kind, Ledger, PostgresLedger, Reservation, SQLiteLedger, State, SupersededError
 
 TENTH = 10**11
 ANALYSTS = ("ann", "bob", "eve")
@@ -190,7 +190,7 @@ class Held:
 
     asked: Asked
     place: int
-    turn: Turn
+    turn: Reservation
 
 
 def budget(tenths: int) -> Budget:
@@ -287,8 +287,8 @@ class Beside(RuleBasedStateMachine):
         name = self.names[len(self.receipts) % len(self.names)]
         told |= {"version": asked.version, "event": event, "fresh": fresh, "patience": 0}
         got = outcome(lambda: self.ledger.charge(name, **told))
-        if not isinstance(got, Turn) or got.payload is not None:
-            assert (got.payload if isinstance(got, Turn) else got) == expected
+        if not isinstance(got, Reservation) or got.payload is not None:
+            assert (got.payload if isinstance(got, Reservation) else got) == expected
             return multiple()
         place, attempt = expected
         if place == len(self.receipts):

@@ -155,7 +155,7 @@ def test_a_history_that_took_the_place_of_another_is_found_by_whoever_saw_the_ot
     put_back(2)
     for _ in range(6):
         charge(elsewhere)
-    visits._witness._every = 1
+    visits._detector._every = 1
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
         charge(visits)
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):

@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BudgetError, CatalogError, NameNotFoundError, ParameterError, SourceError, UnitError
-from discreet.ledger import Slice
+from discreet.ledger import RegisteredSlice
 from discreet.session.draft_catalog import by_column, name_of, sliced
 from grids import over
 
@@ -276,7 +276,7 @@ def test_a_slice_is_drafted_registered_and_read_as_its_owner_says(tmp_path):
         facts = session.catalog.table("visits-2026-10")
         assert facts.part == dp.Slice("seen", "2026-10-01", "2026-11-01", of="visits")
         kept = session.ledger.registered("visits-2026-10")
-        assert kept.slice == Slice("visits", "2026-10-01", "2026-11-01")
+        assert kept.slice == RegisteredSlice("visits", "2026-10-01", "2026-11-01")
         assert '"slice":{"column":"seen","end":"2026-11-01","of":"visits","start":"2026-10-01"}' in kept.facts
         assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 2
         copy = dp.Catalog.parse(session.catalog.to_yaml())

@@ -49,7 +49,7 @@ def basic(event: events.Event) -> Parameters:
     """The sums of epsilons and deltas."""
     exact = total(event)
     if exact.epsilon is None:
-        raise _unbounded()
+        raise _unbounded_error()
     return Parameters(brief_up(exact.epsilon), brief_up(exact.delta))
 
 
@@ -57,7 +57,7 @@ def basic(event: events.Event) -> Parameters:
 def advanced(*, epsilon: Number, count: int, slack: Number, delta: Number = 0) -> Parameters:
     """Advanced composition of `count` events that are each (epsilon, delta)-DP."""
     one = Parameters(positive(epsilon, "epsilon"), probability(delta, "delta"))
-    return _advanced([(one, whole(count, "count"))], _spent(slack))
+    return _advanced_composition([(one, whole(count, "count"))], _check_slack(slack))
 
 
 @short_traceback
@@ -67,17 +67,17 @@ def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
     for leaf, count in events.leaves(event):
         exact = price(leaf)
         if exact.epsilon is None:
-            raise _unbounded()
+            raise _unbounded_error()
         parts.append((Parameters(exact.epsilon, exact.delta), count))
-    return _advanced(parts, _spent(slack))
+    return _advanced_composition(parts, _check_slack(slack))
 
 
 @short_traceback
 def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
     """2 epsilon sqrt(2 count ln(1/slack)), rounded up, where it holds; refused where the total exceeds 1."""
-    rate, times, spent = positive(epsilon, "epsilon"), whole(count, "count"), _spent(slack)
+    rate, times, spent = positive(epsilon, "epsilon"), whole(count, "count"), _check_slack(slack)
     found = 2 * rate * sqrt_up(2 * times * log_up(1 / spent))
-    if found > 1 or found < _advanced([(Parameters(rate, Fraction(0)), times)], spent).epsilon:
+    if found > 1 or found < _advanced_composition([(Parameters(rate, Fraction(0)), times)], spent).epsilon:
         raise AccountingError(
             f"the textbook form of advanced composition at a total of {shown(found)}",
             because="it is proven for totals of at most 1 and false beyond",
@@ -149,7 +149,7 @@ class _Weights:
         return (self.count - 2 * steps) * self.epsilon
 
 
-def _advanced(parts: Iterable[tuple[Parameters, int]], slack: Fraction) -> Parameters:
+def _advanced_composition(parts: Iterable[tuple[Parameters, int]], slack: Fraction) -> Parameters:
     squares, drift, delta = Fraction(0), Fraction(0), slack
     for part, count in parts:
         squares += count * part.epsilon**2
@@ -158,7 +158,7 @@ def _advanced(parts: Iterable[tuple[Parameters, int]], slack: Fraction) -> Param
     return Parameters(brief_up(sqrt_up(2 * log_up(1 / slack) * squares) + drift), brief_up(delta))
 
 
-def _spent(slack: Number) -> Fraction:
+def _check_slack(slack: Number) -> Fraction:
     value = probability(slack, "slack")
     if value == 0:
         raise ParameterError(
@@ -167,7 +167,7 @@ def _spent(slack: Number) -> Fraction:
     return value
 
 
-def _unbounded() -> AccountingError:
+def _unbounded_error() -> AccountingError:
     return AccountingError(
         "a sum of epsilons",
         because="Gaussian noise has no finite epsilon by itself",

@@ -60,7 +60,7 @@ def least_multiplier(
     accountant: str = "concentrated",
 ) -> float:
     """The least factor for the noise of every event that has noise, at which together they meet the target."""
-    whole = events.gathered(what)
+    whole = events.compose(what)
     return least_scale(
         lambda factor: with_more_noise(whole, factor), epsilon=epsilon, delta=delta, rho=rho, accountant=accountant
     )

@@ -45,7 +45,7 @@ def _basic(event: events.Event, delta: Fraction) -> Fraction:
     return found.epsilon
 
 
-def _advanced(event: events.Event, delta: Fraction) -> Fraction:
+def _advanced_epsilon(event: events.Event, delta: Fraction) -> Fraction:
     slack = delta_left(approximate.basic(event).delta, delta)
     return approximate.advanced_total(event, slack=slack).epsilon
 
@@ -66,7 +66,7 @@ ACCOUNTANTS: Mapping[str, Callable[[events.Event, Fraction], Fraction]] = Mappin
     {
         "pure": _pure,
         "basic": _basic,
-        "advanced": _advanced,
+        "advanced": _advanced_epsilon,
         "concentrated": concentrated.epsilon,
         "concentrated, loose": _loose,
         "renyi": _renyi,
@@ -86,7 +86,7 @@ _CONDITIONS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """What one accountant says: an epsilon with its condition, or no epsilon and the reason."""
 
     accountant: str
@@ -100,10 +100,10 @@ class Comparison:
     """Rows of one table: the same events, the same delta, every accountant."""
 
     delta: Fraction
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
 
     @property
-    def tightest(self) -> Row:
+    def tightest(self) -> ComparisonRow:
         """The row with the smallest epsilon."""
         stated = [row for row in self.rows if row.epsilon is not None]
         if not stated:
@@ -112,7 +112,7 @@ class Comparison:
             )
         return min(stated, key=lambda row: row.epsilon or 0.0)
 
-    def __getitem__(self, accountant: str) -> Row:
+    def __getitem__(self, accountant: str) -> ComparisonRow:
         """The row of an accountant, by name."""
         for row in self.rows:
             if row.accountant == accountant:
@@ -146,17 +146,17 @@ def compare(
     what: events.Event | events.HasEvent | Iterable[events.Event | events.HasEvent], delta: Number
 ) -> Comparison:
     """Events, or mechanisms that make them, priced by every accountant at one delta; nothing is spent."""
-    event = events.gathered(what)
+    event = events.compose(what)
     allowed = probability(delta, "delta")
     return Comparison(allowed, tuple(_row(name, event, allowed) for name in ACCOUNTANTS))
 
 
-def _row(name: str, event: events.Event, delta: Fraction) -> Row:
+def _row(name: str, event: events.Event, delta: Fraction) -> ComparisonRow:
     try:
         found = double_up(ACCOUNTANTS[name](event, delta))
     except Refusal as refusal:
-        return Row(name, None, f"refused because {refusal.because}")
-    return Row(name, found, _CONDITIONS[name])
+        return ComparisonRow(name, None, f"refused because {refusal.because}")
+    return ComparisonRow(name, found, _CONDITIONS[name])
 
 
 def _figure(epsilon: float | None) -> str:

@@ -30,7 +30,7 @@ from discreet.zcdp import epsilon_of, loose_epsilon_of
 Conversion = Literal["tight", "loose"]
 
 
-class Concentrated(NamedTuple):
+class ConcentratedParameters(NamedTuple):
     """The parameters of an event that is delta-approximately rho-zCDP."""
 
     rho: Fraction
@@ -38,10 +38,10 @@ class Concentrated(NamedTuple):
 
 
 @short_traceback
-def rho(event: events.Event) -> Concentrated:
+def rho(event: events.Event) -> ConcentratedParameters:
     """The rho of an event with everything inside it, and the sum of the deltas that its parts have of their own."""
     price = total(event)
-    return Concentrated(brief_up(price.rho), brief_up(price.delta))
+    return ConcentratedParameters(brief_up(price.rho), brief_up(price.delta))
 
 
 @short_traceback

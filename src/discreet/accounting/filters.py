@@ -66,7 +66,7 @@ NOTHING = Cost(0, 0, 0)
 
 @public_class
 @dataclass(frozen=True)
-class Caps:
+class FilterCaps:
     """The most that may be spent: delta always, and with it either epsilon or rho."""
 
     epsilon: int
@@ -114,7 +114,7 @@ class Budget:
         reserved = None if reserved_delta is None else probability(reserved_delta, "reserved_delta")
         object.__setattr__(self, "reserved_delta", reserved)
         object.__setattr__(self, "ceiling", positive(ceiling, "ceiling"))
-        object.__setattr__(self, "reason", _printed(reason))
+        object.__setattr__(self, "reason", _check_printable(reason))
         self._refuse_beyond_the_ceiling()
         self._refuse_what_the_ledger_cannot_hold()
         self._refuse_a_reserve_beyond_delta()
@@ -145,9 +145,9 @@ class Budget:
         rho = rho_of(positive(epsilon, "epsilon"), self.conversion_delta)
         return Fraction(units_down(rho, RHO_UNITS), RHO_UNITS)
 
-    def caps(self) -> Caps:
+    def caps(self) -> FilterCaps:
         """The caps under each filter, each within 64 bits; they never move while the promise lives."""
-        return Caps(
+        return FilterCaps(
             units_down(self.epsilon, EPSILON_UNITS),
             units_down(self.rho(self.epsilon), RHO_UNITS),
             units_down(self.reserve, DELTA_UNITS),
@@ -256,7 +256,7 @@ class Budget:
             )
 
 
-def _printed(reason: object) -> str | None:
+def _check_printable(reason: object) -> str | None:
     """A reason that the ledger can keep and an audit can show as it is."""
     if reason is None:
         return None

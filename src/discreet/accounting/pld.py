@@ -76,24 +76,24 @@ def delta(event: events.Event, epsilon: Number) -> float:
     return min(_delta(_parts(read), reached) for read in _readings(event))
 
 
-def _epsilon(parts: Counter[events.Event], asked: Fraction) -> float:
+def _epsilon(parts: Counter[events.Event], delta: Fraction) -> float:
     if not parts:
         return 0.0
-    if asked == 0:
+    if delta == 0:
         raise _no_delta()
     allowance = _allowance(parts)
-    if asked < 10 * allowance:
-        raise _too_small(asked, allowance)
-    found = float(_composed(parts).get_epsilon_for_delta(float(asked) - allowance))
+    if delta < 10 * allowance:
+        raise _too_small(delta, allowance)
+    found = float(_compose(parts).get_epsilon_for_delta(float(delta) - allowance))
     if math.isinf(found):
-        raise _no_epsilon(asked)
+        raise _no_epsilon(delta)
     return found
 
 
 def _delta(parts: Counter[events.Event], reached: float) -> float:
     if not parts:
         return 0.0
-    return min(1.0, float(_composed(parts).get_delta_for_epsilon(reached)) + _allowance(parts))
+    return min(1.0, float(_compose(parts).get_delta_for_epsilon(reached)) + _allowance(parts))
 
 
 def _readings(event: events.Event) -> list[events.Event]:
@@ -139,7 +139,7 @@ def _is_beyond_a_sum(event: events.DiscreteGaussianEvent) -> bool:
     return not moves_by_steps or event.variance > _WIDEST_SIGMA**2
 
 
-def _composed(parts: Counter[events.Event]) -> Any:
+def _compose(parts: Counter[events.Event]) -> Any:
     step = _grid_step(parts)
     composed = None
     for part, count in parts.items():
@@ -244,8 +244,8 @@ def _split(losses: Floats, probabilities: Floats, *, step: float, lost: float) -
     size = int(below.max()) - first + 2
     masses = np.bincount(below - first, weights=probabilities * (1 - above), minlength=size)
     masses += np.bincount(below - first + 1, weights=probabilities * above, minlength=size)
-    kept = pld_pmf.DensePLDPmf(step, first, masses * (1 - lost), lost, pessimistic_estimate=True)
-    return distributions.PrivacyLossDistribution(kept)
+    inner = pld_pmf.DensePLDPmf(step, first, masses * (1 - lost), lost, pessimistic_estimate=True)
+    return distributions.PrivacyLossDistribution(inner)
 
 
 def _of_rho(rho: float, lost: float, step: float) -> Any:
@@ -264,12 +264,12 @@ def _of_rho(rho: float, lost: float, step: float) -> Any:
 
 def _profile(rho: float, epsilons: Floats) -> Floats:
     """An upper bound on delta at each epsilon, negative ones included."""
-    direct = _converted(rho, epsilons)
-    mirrored = 1 - np.exp(epsilons) * (1 - _converted(rho, -epsilons))
+    direct = _convert_rho(rho, epsilons)
+    mirrored = 1 - np.exp(epsilons) * (1 - _convert_rho(rho, -epsilons))
     return np.asarray(np.clip(np.where(epsilons < 0, np.minimum(direct, mirrored), direct), 0.0, 1.0))
 
 
-def _converted(rho: float, epsilons: Floats) -> Floats:
+def _convert_rho(rho: float, epsilons: Floats) -> Floats:
     """The tight conversion of rho, at orders that bisection finds near the best."""
     low, high = np.full_like(epsilons, -60.0), np.full_like(epsilons, 60.0)
     for _ in range(60):

@@ -25,7 +25,7 @@ from discreet import events
 from discreet.zcdp import pure_rho
 
 
-class Price(NamedTuple):
+class EventCost(NamedTuple):
     """What an event costs: epsilon is None where no finite epsilon exists."""
 
     epsilon: Fraction | None
@@ -33,7 +33,7 @@ class Price(NamedTuple):
     delta: Fraction
 
 
-def total(event: events.Event) -> Price:
+def total(event: events.Event) -> EventCost:
     """The price of an event with everything inside it."""
     epsilon: Fraction | None = Fraction(0)
     rho, delta = Fraction(0), Fraction(0)
@@ -42,22 +42,22 @@ def total(event: events.Event) -> Price:
         epsilon = None if epsilon is None or part.epsilon is None else epsilon + count * part.epsilon
         rho += count * part.rho
         delta += count * part.delta
-    return Price(epsilon, rho, delta)
+    return EventCost(epsilon, rho, delta)
 
 
-def price(event: events.Event) -> Price:
+def price(event: events.Event) -> EventCost:
     """The price of a simple event; one that is not in the vocabulary is refused."""
     match event:
         case events.PureEvent(epsilon):
-            return Price(epsilon, pure_rho(epsilon), Fraction(0))
+            return EventCost(epsilon, pure_rho(epsilon), Fraction(0))
         case events.BoundedRangeEvent(epsilon):
-            return Price(epsilon, min(epsilon, epsilon * epsilon / 8), Fraction(0))
+            return EventCost(epsilon, min(epsilon, epsilon * epsilon / 8), Fraction(0))
         case events.ApproximateEvent(epsilon, delta):
-            return Price(epsilon, pure_rho(epsilon), delta)
+            return EventCost(epsilon, pure_rho(epsilon), delta)
         case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):
-            return Price(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
+            return EventCost(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
         case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):
-            return Price(None, squared / (2 * variance), Fraction(0))
+            return EventCost(None, squared / (2 * variance), Fraction(0))
         case events.ConcentratedEvent(rho, delta):
-            return Price(None, rho, delta)
+            return EventCost(None, rho, delta)
     raise events.no_event(event)

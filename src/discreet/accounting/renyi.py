@@ -43,7 +43,7 @@ _REFINEMENTS = 8
 _FAINT = Fraction(-300)
 
 
-class Converted(NamedTuple):
+class Conversion(NamedTuple):
     """The smallest epsilon found and the order that gave it, by the tight conversion and by the classic one."""
 
     epsilon: Fraction
@@ -68,7 +68,7 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
 
 
 @short_traceback
-def converted(event: events.Event, delta: Number) -> Converted:
+def converted(event: events.Event, delta: Number) -> Conversion:
     """The epsilon of an event at delta, by the best order of a grid."""
     left = delta_left(total(event).delta, probability(delta, "delta"))
     counted = tuple(events.leaves(event))
@@ -84,7 +84,7 @@ def converted(event: events.Event, delta: Number) -> Converted:
         return classic_epsilon_at_order(divergence(order), order, left)
 
     best, best_classic = _best(tight), _best(classic)
-    return Converted(brief_up(tight(best)), best, brief_up(classic(best_classic)), best_classic)
+    return Conversion(brief_up(tight(best)), best, brief_up(classic(best_classic)), best_classic)
 
 
 def _sum(counted: tuple[tuple[events.Event, int], ...], alpha: Fraction) -> Fraction:
@@ -110,7 +110,7 @@ def _simple(event: events.Event, alpha: Fraction) -> Fraction:
 
 def _coin(rate: Fraction, alpha: Fraction) -> Fraction:
     """The divergence of randomized response, the largest that epsilon-DP allows."""
-    inside = (1 + _faded(-(2 * alpha - 1) * rate)) / (1 + exp_down(-rate))
+    inside = (1 + _exp_up(-(2 * alpha - 1) * rate)) / (1 + exp_down(-rate))
     return _below(rate, inside, alpha)
 
 
@@ -118,7 +118,7 @@ def _one_sided_coin(rate: Fraction, alpha: Fraction) -> Fraction:
     """The largest divergence that bounded range allows: of a coin whose two losses are the whole range apart."""
     bound = min(rate, alpha * rate**2 / 8)
     step_down, rest = exp_down(-rate), 1 - exp_up(-rate)
-    most, less = 1 - _shallow(-alpha * rate), 1 - _faded(-(alpha - 1) * rate)
+    most, less = 1 - _shallow(-alpha * rate), 1 - _exp_up(-(alpha - 1) * rate)
     if min(step_down, rest, less) <= 0:
         return bound
     found = log_up((alpha - 1) * most / (alpha * step_down * less)) + log_up(most / (alpha * rest)) / (alpha - 1)
@@ -126,24 +126,24 @@ def _one_sided_coin(rate: Fraction, alpha: Fraction) -> Fraction:
 
 
 def _laplace(rate: Fraction, alpha: Fraction) -> Fraction:
-    inside = (alpha + (alpha - 1) * _faded(-(2 * alpha - 1) * rate)) / (2 * alpha - 1)
+    inside = (alpha + (alpha - 1) * _exp_up(-(2 * alpha - 1) * rate)) / (2 * alpha - 1)
     return _below(rate, inside, alpha)
 
 
 def _discrete_laplace(scale: Fraction, sensitivity: Fraction, alpha: Fraction) -> Fraction:
     """The sum over integers: both flat ends, and the geometric series between them."""
     rate = sensitivity / scale
-    ratio_up = _faded(-(2 * alpha - 1) / scale)
+    ratio_up = _exp_up(-(2 * alpha - 1) / scale)
     if sensitivity.denominator != 1 or ratio_up >= 1 or not sensitivity:
         return _coin(rate, alpha)
     decay = exp_down(-1 / scale)
-    ends = 1 + _faded(-(2 * alpha - 1) * rate)
+    ends = 1 + _exp_up(-(2 * alpha - 1) * rate)
     last = -(2 * alpha - 1) * (sensitivity - 1) / scale
     between = ratio_up * (1 - (exp_down(last) if last > _FAINT else 0)) / (1 - ratio_up)
     return _below(rate, (ends + (1 - decay) * between) / (1 + decay), alpha)
 
 
-def _faded(exponent: Fraction) -> Fraction:
+def _exp_up(exponent: Fraction) -> Fraction:
     """A rational at least e^exponent, which beyond 130 digits no longer matters."""
     return exp_up(max(exponent, _FAINT))
 

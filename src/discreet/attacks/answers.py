@@ -41,7 +41,7 @@ def neighbours_of(session: Session, table: str) -> Neighbours:
     return session.catalog.tables[table].neighbours
 
 
-def asked(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:
+def ask_number(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:
     """Ask a question whose answer is one number: a count or a sum."""
     release = session.release(query, epsilon=epsilon, fresh=fresh)
     return Answer(release.value() or 0, deviation(release), release.private)

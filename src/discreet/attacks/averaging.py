@@ -16,8 +16,8 @@ from scipy.special import ndtr, ndtri
 
 from discreet import plots
 from discreet.attacks import pictures
-from discreet.attacks.answers import Answer, asked, checked_session, neighbours_of
-from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent
+from discreet.attacks.answers import Answer, ask_number, checked_session, neighbours_of
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, percent, pluralize
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
@@ -70,8 +70,8 @@ class Averaging(Outcome):
         """What came out, and from how much."""
         answers, _, share = self.curve[-1]
         return (
-            f"the true one in {percent(share)} of {counted(self.trials, 'trial')}, from {counted(answers, 'answer')} "
-            f"each; {percent(self.confidence)} takes {self.needed:,} by the formula"
+            f"the true one in {percent(share)} of {pluralize(self.trials, 'trial')}, "
+            f"from {pluralize(answers, 'answer')} each; {percent(self.confidence)} takes {self.needed:,} by the formula"
         )
 
     @property
@@ -86,7 +86,7 @@ class Averaging(Outcome):
 
     def plot(self) -> "Figure":
         """How often the guess is right, by the number of answers."""
-        return _drawn(
+        return _plot_curves(
             [
                 pictures.Curve(
                     "guessed from their mean, measured", tuple((float(m), share) for m, _, share in self.curve)
@@ -152,11 +152,11 @@ class StoppedAveraging(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        repeats = f"{self.repeats:,} askings gave {counted(self.different, 'answer')}"
+        repeats = f"{self.repeats:,} askings gave {pluralize(self.different, 'answer')}"
         end = "then the ledger refused" if self.refusal else "and was not refused"
         off = "" if self.truth is None else f", off by {plots.plain(abs(self.estimate - self.truth))}"
         return (
-            f"{repeats}; fresh=True gave {counted(self.answers, 'answer')}, {end}; their mean is "
+            f"{repeats}; fresh=True gave {pluralize(self.answers, 'answer')}, {end}; their mean is "
             f"{plots.plain(self.estimate)}{off}; a guess between two counts is right in {percent(self.guess)}"
         )
 
@@ -166,7 +166,7 @@ class StoppedAveraging(Outcome):
         if not self.is_private:
             return NOT_PRIVATE
         return (
-            f"telling a count from the next at {percent(_CONFIDENCE)} would take {counted(self.needed, 'answer')}; "
+            f"telling a count from the next at {percent(_CONFIDENCE)} would take {pluralize(self.needed, 'answer')}; "
             f"under {self.budget} no guess of {self._secret} is right in more than {percent(self.bound)}, whatever is "
             "asked"
         )
@@ -174,21 +174,21 @@ class StoppedAveraging(Outcome):
     def plot(self) -> "Figure":
         """How often the guess would be right by the number of answers, and where the ledger refuses."""
         most = max(self.needed, self.answers)
-        return _drawn(
+        return _plot_curves(
             [
                 _formula(self.deviation, self.gap, most),
                 pictures.Curve(
                     f"the most that {self.budget} allows", ((1.0, self.bound), (float(most), self.bound)), False
                 ),
             ],
-            title=f"Averaging through a session: {counted(self.answers, 'answer')}"
+            title=f"Averaging through a session: {pluralize(self.answers, 'answer')}"
             + (", then a refusal" if self.refusal else ""),
             stop=float(self.answers) if self.refusal else None,
         )
 
 
 @short_traceback
-def repeats_needed(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
+def repeats_to_distinguish(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
     """How many answers tell two counts apart with a confidence: their mean is then this far within half the gap."""
     level = float(probability(confidence, "confidence", example="0.99"))
     return max(1, ceil((2 * float(ndtri(level)) * deviation / gap) ** 2))
@@ -219,7 +219,7 @@ def against_mechanism(
         )
     spread = mechanism.standard_deviation
     step = whole(gap, "gap")
-    needed = repeats_needed(spread, gap=step, confidence=confidence)
+    needed = repeats_to_distinguish(spread, gap=step, confidence=confidence)
     most, rounds = whole(needed if answers is None else answers, "answers"), whole(trials, "trials")
     places = np.unique(np.geomspace(1, most, num=min(most, 12)).astype(np.int64))
     right = np.zeros(len(places))
@@ -260,8 +260,8 @@ def against_session(
         )
     table, step = table_name(query), whole(gap, "gap")
     budget = session.ledger.budget(table)
-    stored = [asked(session, query, epsilon=epsilon) for _ in range(whole(repeats, "repeats"))]
-    paid, refusal = _paid(session, query, stored[0], epsilon=epsilon, most=whole(most, "most"))
+    stored = [ask_number(session, query, epsilon=epsilon) for _ in range(whole(repeats, "repeats"))]
+    paid, refusal = _buy_answers(session, query, stored[0], epsilon=epsilon, most=whole(most, "most"))
     return StoppedAveraging(
         epsilon=float(positive(epsilon, "epsilon")),
         budget=str(budget),
@@ -272,7 +272,7 @@ def against_session(
         estimate=sum(answer.value for answer in paid) / len(paid),
         deviation=stored[0].deviation,
         gap=step,
-        needed=repeats_needed(stored[0].deviation, gap=step),
+        needed=repeats_to_distinguish(stored[0].deviation, gap=step),
         bound=best_guess(float(budget.epsilon), float(budget.delta), apart=step) if stored[0].is_private else 1.0,
         neighbours=str(neighbours_of(session, table)),
         truth=truth,
@@ -280,14 +280,14 @@ def against_session(
     )
 
 
-def _paid(
+def _buy_answers(
     session: Session, query: Query, first: Answer, *, epsilon: Number, most: int
 ) -> tuple[list[Answer], str | None]:
     """Fresh answers until the ledger refuses, and what it said."""
     paid = [first]
     while len(paid) < most:
         try:
-            paid.append(asked(session, query, epsilon=epsilon, fresh=True))
+            paid.append(ask_number(session, query, epsilon=epsilon, fresh=True))
         except BudgetError as refused:
             return paid, str(refused)
     return paid, None
@@ -310,7 +310,7 @@ def _formula(deviation: float, gap: int, most: int) -> pictures.Curve:
     )
 
 
-def _drawn(curves: Sequence[pictures.Curve], *, title: str, stop: float | None) -> "Figure":
+def _plot_curves(curves: Sequence[pictures.Curve], *, title: str, stop: float | None) -> "Figure":
     return pictures.curves(
         curves,
         title=title,

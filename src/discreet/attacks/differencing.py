@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet import plots
-from discreet.attacks.answers import Answer, asked, checked_session, is_anybody_else
+from discreet.attacks.answers import Answer, ask_number, checked_session, is_anybody_else
 from discreet.attacks.outcome import Outcome, exact_figure
 from discreet.attacks.tables import as_arrow, classes, numbers
 from discreet.errors import ParameterError, public_class, short_traceback
@@ -70,7 +70,7 @@ class Differencing(Outcome):
     def has(self) -> str:
         """What the attacker starts from."""
         but = "one" if self.people == 1 else "whoever has the values that are known"
-        sums = f"{self._said(self.everyone)} and {self._said(self.without)}"
+        sums = f"{self._number_text(self.everyone)} and {self._number_text(self.without)}"
         return f"the sum of {self.value!r} over everyone and over everyone but {but}: {sums}"
 
     @property
@@ -83,9 +83,9 @@ class Differencing(Outcome):
         """What came out, and from how much."""
         whose = "the one person's value" if self.people == 1 else "the sum over whoever has these values"
         if not self.deviation:
-            return f"{self._said(self.difference)}: {whose}, exactly, from two answers"
-        said = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
-        return said if self.error is None else f"{said}; {whose} is missed by {_figure(self.error)}"
+            return f"{self._number_text(self.difference)}: {whose}, exactly, from two answers"
+        text = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
+        return text if self.error is None else f"{text}; {whose} is missed by {_figure(self.error)}"
 
     @property
     def with_epsilon(self) -> str:
@@ -121,7 +121,7 @@ class Differencing(Outcome):
         noisy = [(f"epsilon {plots.plain(e)} for each sum", self.difference, _noise(self.bounds, e)) for e in _PICTURED]
         return [("exact sums", self.difference, 0.0), *noisy]
 
-    def _said(self, number: float) -> str:
+    def _number_text(self, number: float) -> str:
         return _figure(number) if self.deviation else exact_figure(number)
 
 
@@ -130,7 +130,7 @@ def against_table(
     rows: object, *, value: str, person: Mapping[str, Any], bounds: tuple[Number, Number], epsilon: Number = 1
 ) -> Differencing:
     """Two exact sums, with and without whoever has the values of `person`, and what epsilon would have done."""
-    _known(person)
+    _literal(person)
     table = as_arrow(rows, value, *(name for name in person if name != value))
     cells = numbers(table, value)
     chosen = _matching(table, person)
@@ -162,11 +162,11 @@ def against_session(
 ) -> Differencing:
     """The same two questions asked of a session, each for epsilon; `truth` is only compared with."""
     checked_session(session)
-    _known(person)
+    _literal(person)
     everyone = frame.table(table)
     others = everyone.where(is_anybody_else(table, person))
     total = frame.sum(value, bounds=bounds)
-    first, second = (asked(session, asking.agg(total=total), epsilon=epsilon) for asking in (everyone, others))
+    first, second = (ask_number(session, asking.agg(total=total), epsilon=epsilon) for asking in (everyone, others))
     return Differencing(
         value=value,
         everyone=first.value,
@@ -193,7 +193,7 @@ def _limits(bounds: tuple[Number, Number]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _known(person: object) -> None:
+def _literal(person: object) -> None:
     if not isinstance(person, Mapping):
         raise ParameterError(
             f"a person of type {type(person).__name__}",

@@ -20,8 +20,8 @@ from scipy.special import ndtr
 from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session, neighbours_of, noise_of
-from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, counted, percent, steps_to_another_value
-from discreet.attacks.tables import Codes, as_arrow, classes, coded, listed, sizes
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, best_guess, percent, pluralize, steps_to_another_value
+from discreet.attacks.tables import Codes, as_arrow, classes, column_names, encode, sizes
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
@@ -72,22 +72,22 @@ class Linkage(Outcome):
     def has(self) -> str:
         """What the attacker starts from."""
         known = " and ".join(map(repr, self.on))
-        whose = counted(self.people, "person", "people")
-        return f"{counted(self.rows, 'published row')} without names, and {known} of {whose}"
+        whose = pluralize(self.people, "person", "people")
+        return f"{pluralize(self.rows, 'published row')} without names, and {known} of {whose}"
 
     @property
     def does(self) -> str:
         """What the attacker does with it."""
-        return f"joins the two on {counted(len(self.on), 'column')}, and looks for whoever has one candidate"
+        return f"joins the two on {pluralize(len(self.on), 'column')}, and looks for whoever has one candidate"
 
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
+        text = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
         if self.learned_values is None:
-            return said
-        said += f"; {self.learn!r} of {counted(self.learned_values, 'person', 'people')} is learned"
-        return said if self.right is None else f"{said}, and {self.right:,} times it is right"
+            return text
+        text += f"; {self.learn!r} of {pluralize(self.learned_values, 'person', 'people')} is learned"
+        return text if self.right is None else f"{text}, and {self.right:,} times it is right"
 
     @property
     def with_epsilon(self) -> str:
@@ -140,7 +140,7 @@ class LinkageByCounts(Outcome):
     def has(self) -> str:
         """What the attacker starts from."""
         known = " and ".join(map(repr, self.on))
-        return f"a session, and {known} of {counted(self.people, 'person', 'people')}"
+        return f"a session, and {known} of {pluralize(self.people, 'person', 'people')}"
 
     @property
     def does(self) -> str:
@@ -196,7 +196,7 @@ def against_table(
     epsilon: Number = 1,
 ) -> Linkage:
     """Join what is known of people to a published table; `truth`, a column of `known`, is only compared with."""
-    columns = listed(on, "on", example=_COLUMNS)
+    columns = column_names(on, "on", example=_COLUMNS)
     table = as_arrow(published, *columns, *([learn] if learn and learn not in columns else []))
     people = as_arrow(known, *columns, *([truth] if truth and truth not in columns else []))
     unique_by, counts = [], np.zeros(people.num_rows, dtype=np.int64)
@@ -205,7 +205,7 @@ def against_table(
         counts = sizes(theirs, _count(theirs, ours))[ours]
         unique_by.append((name, float(np.mean(counts == 1)) if len(counts) else 0.0))
     numbers, times = np.unique(counts, return_counts=True)
-    known_values, right = _learned(table, people, theirs, ours, learn, truth)
+    known_values, right = _count_shared_values(table, people, theirs, ours, learn, truth)
     return Linkage(
         rows=table.num_rows,
         people=people.num_rows,
@@ -235,18 +235,18 @@ def against_session(
 ) -> LinkageByCounts:
     """Ask a session how many fit each description and have each value, in one question, and guess values from that."""
     checked_session(session)
-    columns, choices = listed(on, "on", example=_COLUMNS), list(values)
+    columns, choices = column_names(on, "on", example=_COLUMNS), list(values)
     people = as_arrow(known, *columns, *([truth] if truth not in columns else []))
     keys = _keys(people.select(columns), learn, choices)
     query = frame.table(table).group_by(*columns, learn, keys=keys).agg(**{_COUNT: frame.count()})
     release = session.release(query, epsilon=epsilon)
-    *_, (asked, ours) = classes([release.to_arrow(), people], columns)
-    shape = (_count(asked, ours), len(choices))
+    *_, (answers, ours) = classes([release.to_arrow(), people], columns)
+    shape = (_count(answers, ours), len(choices))
     place = {choice: number for number, choice in enumerate(choices)}
     answered = np.array([place[choice] for choice in release.to_arrow()[learn].to_pylist()])
     counts, likelier = np.zeros(shape), np.zeros(shape)
-    counts[asked, answered] = release[_COUNT]
-    likelier[asked, answered] = _likelier(release)
+    counts[answers, answered] = release[_COUNT]
+    likelier[answers, answered] = _likelier(release)
     guessed = np.argmax(likelier + _prior(counts, _deviation(release)), axis=1)[ours]
     usual = choices[int(np.argmax(counts.sum(axis=0)))]
     truths = people[truth].to_pylist()
@@ -266,14 +266,14 @@ def against_session(
     )
 
 
-def _learned(
+def _count_shared_values(
     table: pa.Table, people: pa.Table, theirs: Codes, ours: Codes, learn: str | None, truth: str | None
 ) -> tuple[int | None, int | None]:
     """How many people's candidates all share one value, and how many of these are the true one."""
     if learn is None:
         return None, None
     columns = [table[learn], *([people[truth]] if truth else [])]
-    cells = coded(columns, learn)
+    cells = encode(columns, learn)
     values = cells[: table.num_rows]
     pairs = np.unique(theirs * (cells.max(initial=0) + 1) + values)
     count = _count(theirs, ours)

@@ -23,8 +23,8 @@ from scipy.special import betaincinv
 from discreet import plots
 from discreet.attacks import answers, pictures
 from discreet.attacks.answers import checked_session
-from discreet.attacks.outcome import Outcome, counted, percent
-from discreet.attacks.tables import as_arrow, coded, listed
+from discreet.attacks.outcome import Outcome, percent, pluralize
+from discreet.attacks.tables import as_arrow, column_names, encode
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, whole
@@ -89,11 +89,11 @@ class Membership(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self._said_rates}; area under the curve {self.area:.3f}"
+        text = f"{self._rates_text}; area under the curve {self.area:.3f}"
         if self.found is None:
-            return said
+            return text
         least = plots.plain(round(self.found, 3))
-        return f"{said}; that takes an epsilon of at least {least} (at {percent(self.confidence)} confidence)"
+        return f"{text}; that takes an epsilon of at least {least} (at {percent(self.confidence)} confidence)"
 
     @property
     def with_epsilon(self) -> str:
@@ -101,11 +101,11 @@ class Membership(Outcome):
         epsilon = 1.0 if self.epsilon is None else self.epsilon
         places = [false for false, _ in self.rates] or FALSE_POSITIVES
         most = ", ".join(f"{percent(allowed(place, epsilon, self.delta))} at {percent(place)}" for place in places)
-        said = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
-        return said if self.found is not None else f"{said}, in the mean over many releases"
+        text = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
+        return text if self.found is not None else f"{text}, in the mean over many releases"
 
     @property
-    def _said_rates(self) -> str:
+    def _rates_text(self) -> str:
         if not self.rates:
             least = round(_FEW / max(FALSE_POSITIVES))
             return f"no rate, which takes scores of {least:,} who are in and {least:,} who are not"
@@ -122,7 +122,7 @@ class Membership(Outcome):
         bound = tuple((place, allowed(place, epsilon, delta)) for place in places)
         return pictures.curves(
             [
-                *(pictures.Curve(each.publisher, _raised(each.curve, least), is_stepped=True) for each in drawn),
+                *(pictures.Curve(each.publisher, _raise_to(each.curve, least), is_stepped=True) for each in drawn),
                 pictures.Curve(f"the most that epsilon {plots.plain(epsilon)} allows", bound, is_measured=False),
                 pictures.Curve("guessing", ((least, least), (1.0, 1.0)), is_measured=False),
             ],
@@ -157,7 +157,7 @@ def evaluate(
     Scores of either kind are independent of one another where each comes from a run of its own; one release that is
     scored for many people gives scores that are not, and then no epsilon is found.
     """
-    inside, outside = _checked(scores_in, "scores_in"), _checked(scores_out, "scores_out")
+    inside, outside = _check_scores(scores_in, "scores_in"), _check_scores(scores_out, "scores_out")
     small, level = float(probability(delta, "delta")), float(probability(confidence, "confidence", example="0.95"))
     false, true = _rates(inside, outside)
     return Membership(
@@ -167,8 +167,8 @@ def evaluate(
         area=float(np.sum(np.diff(false) * (true[1:] + true[:-1]) / 2)),
         advantage=float(np.max(true - false)),
         rates=tuple((place, float(true[false <= place].max())) for place in _places(min(len(inside), len(outside)))),
-        curve=_thinned(false, true),
-        found=_found(inside, outside, small, level) if are_independent else None,
+        curve=_thin_curve(false, true),
+        found=_epsilon_lower_bound(inside, outside, small, level) if are_independent else None,
         confidence=level,
         epsilon=None if epsilon is None else float(positive(epsilon, "epsilon")),
         delta=small,
@@ -207,7 +207,7 @@ def against_table(
     Each run draws a group and one more person, publishes with that person in and without, and scores them both times.
     The noise is for a sensitivity of one count in each column.
     """
-    names = listed(columns, "columns", example='["ward", "sex"]')
+    names = column_names(columns, "columns", example='["ward", "sex"]')
     times = whole(runs, "runs", least=_FEWEST_RUNS)
     cells, frequencies = _cells(as_arrow(rows, *names), names)
     size, chosen = whole(people, "people"), np.random.default_rng() if generator is None else generator
@@ -224,8 +224,8 @@ def against_table(
         shown = np.asarray(noise.release(shown.ravel()), dtype=float).reshape(shown.shape)
     ratios = likelihood_ratios(shown, people=size, frequencies=frequencies[targets], deviation=spread)
     kind = "exact counts" if epsilon is None else f"counts at a total epsilon of {plots.plain(float(epsilon))}"
-    said = f"{kind}, {counted(len(names), 'column')} of {counted(size, 'person', 'people')}"
-    return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=said)
+    text = f"{kind}, {pluralize(len(names), 'column')} of {pluralize(size, 'person', 'people')}"
+    return evaluate(*ratios.sum(axis=2), epsilon=epsilon, confidence=confidence, publisher=text)
 
 
 @short_traceback
@@ -253,14 +253,15 @@ def against_session(
         is_private = release.private
         ratios = _session_ratios(release.to_arrow(), name, inside, outside, answers.deviation(release))
         total_in, total_out = total_in + ratios[: inside.num_rows], total_out + ratios[inside.num_rows :]
-    budget, people = session.ledger.budget(table), counted(inside.num_rows, "person", "people")
+    budget, people = session.ledger.budget(table), pluralize(inside.num_rows, "person", "people")
     return evaluate(
         total_in,
         total_out,
         epsilon=epsilon if is_private else None,
         delta=budget.delta,
         are_independent=False,
-        publisher=f"a session's {'' if is_private else 'exact '}counts, {counted(len(columns), 'column')} of {people}",
+        publisher=f"a session's {'' if is_private else 'exact '}counts, "
+        f"{pluralize(len(columns), 'column')} of {people}",
     )
 
 
@@ -275,7 +276,7 @@ def _checked_keys(keys: object) -> None:
 
 def _session_ratios(release: pa.Table, name: str, inside: pa.Table, outside: pa.Table, deviation: float) -> Scores:
     """The part of everybody's score that the counts of one column make; a value that was not asked for says nothing."""
-    codes = coded([release[name], inside[name], outside[name]], name)
+    codes = encode([release[name], inside[name], outside[name]], name)
     asked, targets = codes[: release.num_rows], codes[release.num_rows :]
     counts = np.zeros(codes.max(initial=0) + 1)
     counts[asked] = release["n"].to_numpy()
@@ -292,7 +293,7 @@ def _cells(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, Scores]:
         raise ParameterError("a table without rows", because="nobody is there to count", instead="a table of people")
     codes, start = [], 0
     for name in columns:
-        column = coded([table[name]], name)
+        column = encode([table[name]], name)
         codes.append(column + start)
         start += int(column.max()) + 1
     cells = np.stack(codes, axis=1)
@@ -319,7 +320,7 @@ def _places(scores: int) -> list[float]:
     return [place for place in FALSE_POSITIVES if round(place * scores, 9) >= _FEW]
 
 
-def _raised(curve: Sequence[tuple[float, float]], least: float) -> tuple[tuple[float, float], ...]:
+def _raise_to(curve: Sequence[tuple[float, float]], least: float) -> tuple[tuple[float, float], ...]:
     """A curve on axes that have no zero."""
     return tuple((max(false, least / 100), max(true, least / 100)) for false, true in curve)
 
@@ -332,7 +333,7 @@ def _caution(drawn: Sequence[Membership]) -> str:
     return f"{words}; the scores of one release lean on each other, and may cross the bound by chance"
 
 
-def _checked(scores: ArrayLike, name: str) -> Scores:
+def _check_scores(scores: ArrayLike, name: str) -> Scores:
     found = np.asarray(scores, dtype=np.float64)
     if found.ndim != 1 or not len(found) or np.isnan(found).any():
         raise ParameterError(
@@ -353,7 +354,7 @@ def _rates(inside: Scores, outside: Scores) -> tuple[Scores, Scores]:
     return false, true
 
 
-def _thinned(false: Scores, true: Scores) -> tuple[tuple[float, float], ...]:
+def _thin_curve(false: Scores, true: Scores) -> tuple[tuple[float, float], ...]:
     """The corners of the curve, or so many of them as a picture needs, more where few others are called."""
     if len(false) > _MOST_POINTS:
         places = np.unique(np.geomspace(1, len(false), _MOST_POINTS).astype(np.int64) - 1)
@@ -361,7 +362,7 @@ def _thinned(false: Scores, true: Scores) -> tuple[tuple[float, float], ...]:
     return tuple(zip(false.tolist(), true.tolist(), strict=True))
 
 
-def _found(inside: Scores, outside: Scores, delta: float, confidence: float) -> float:
+def _epsilon_lower_bound(inside: Scores, outside: Scores, delta: float, confidence: float) -> float:
     """An epsilon below the true one with the confidence: half of the scores chooses a threshold, half judges."""
     if min(len(inside), len(outside)) < 4:
         return 0.0

@@ -59,7 +59,7 @@ class Outcome(ABC):
         return {"schema": SCHEMA, "attack": self.attack, **dict(self._sentences()), "figures": numbers}
 
     def __str__(self) -> str:
-        return "\n".join([self.attack, *(f"  {name:<12}  {said}" for name, said in self._sentences())])
+        return "\n".join([self.attack, *(f"  {name:<12}  {sentence}" for name, sentence in self._sentences())])
 
     __repr__ = __str__
 
@@ -105,7 +105,7 @@ def exact_figure(number: float) -> str:
     return f"{number:,.6f}".rstrip("0").rstrip(".")
 
 
-def counted(number: int, one: str, several: str | None = None) -> str:
+def pluralize(number: int, one: str, several: str | None = None) -> str:
     """A number with the word that goes with it."""
     return f"{number:,} {one if number == 1 else several or one + 's'}"
 

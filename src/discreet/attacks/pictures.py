@@ -89,7 +89,7 @@ def curves(
         axes.set_xlabel("\n".join([x.label, *([textwrap.fill(caption, _CAPTION)] if caption else [])]))
         axes.set_ylabel(y.label)
         figure.legend(loc="outside lower center", frameon=False, handlelength=4, ncols=1)
-        figure.set_label(f"{title}: " + "; ".join(_told(curve, x, y) for curve in drawn))
+        figure.set_label(f"{title}: " + "; ".join(_curve_text(curve, x, y) for curve in drawn))
     return figure
 
 
@@ -124,13 +124,13 @@ def _settle(axes: "Axes", axis: Axis, which: Literal["x", "y"]) -> None:
     direction.set_major_formatter(lambda number, _: shown(round(number, 9)))
 
 
-def _told(curve: Curve, x: Axis, y: Axis) -> str:
+def _curve_text(curve: Curve, x: Axis, y: Axis) -> str:
     """A curve in words: its points, or its ends and middle where they are many."""
     points = curve.points if len(curve.points) <= 12 else curve.points[:: max(1, len(curve.points) // 6)]
-    said = [f"{_said(b, y)} at {_said(a, x)}" for a, b in points]
-    kept = [word for word, after in pairwise([*said, ""]) if word != after]
-    return f"{curve.name} {', '.join(kept)}"
+    texts = [f"{_number_text(b, y)} at {_number_text(a, x)}" for a, b in points]
+    changes = [word for word, after in pairwise([*texts, ""]) if word != after]
+    return f"{curve.name} {', '.join(changes)}"
 
 
-def _said(number: float, axis: Axis) -> str:
+def _number_text(number: float, axis: Axis) -> str:
     return percent(number) if axis.is_share else plots.plain(number)

@@ -25,8 +25,8 @@ from scipy.optimize import linprog
 from discreet import plots
 from discreet.accounting.filters import Budget
 from discreet.attacks import pictures
-from discreet.attacks.answers import asked, checked_session, neighbours_of
-from discreet.attacks.outcome import Outcome, best_guess, counted, percent, steps_to_another_value
+from discreet.attacks.answers import ask_number, checked_session, neighbours_of
+from discreet.attacks.outcome import Outcome, best_guess, percent, pluralize, steps_to_another_value
 from discreet.attacks.tables import as_arrow
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
@@ -86,7 +86,7 @@ class Reconstruction(Outcome):
     @property
     def has(self) -> str:
         """What the attacker starts from."""
-        return f"{counted(self.answered, 'count')} of random subsets of {self.people:,} people, from {self.publisher}"
+        return f"{pluralize(self.answered, 'count')} of random subsets of {self.people:,} people, from {self.publisher}"
 
     @property
     def does(self) -> str:
@@ -96,10 +96,10 @@ class Reconstruction(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
+        text = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
         if self.refusal is None:
-            return said
-        return f"{said}; question {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
+            return text
+        return f"{text}; question {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
 
     @property
     def with_epsilon(self) -> str:
@@ -115,7 +115,7 @@ class Reconstruction(Outcome):
         """The bits that came back, with those of other outcomes, beside guessing."""
         shown = (self, *others)
         shares = [*(each.share for each in shown), 0.5]
-        notes = [f"{percent(each.share)} of bits from {counted(each.answered, 'count')}" for each in shown]
+        notes = [f"{percent(each.share)} of bits from {pluralize(each.answered, 'count')}" for each in shown]
         return pictures.bars(
             [*(each.publisher for each in shown), "guessing"],
             shares,
@@ -157,8 +157,8 @@ class ReconstructionCurve(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
-        return f"bits that are right, means of {counted(self.runs, 'run')}, by total epsilon: {said}"
+        text = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
+        return f"bits that are right, means of {pluralize(self.runs, 'run')}, by total epsilon: {text}"
 
     @property
     def with_epsilon(self) -> str:
@@ -176,7 +176,7 @@ class ReconstructionCurve(Outcome):
         return pictures.curves(
             [
                 pictures.Curve(
-                    f"linear programming, means of {counted(self.runs, 'run')}",
+                    f"linear programming, means of {pluralize(self.runs, 'run')}",
                     tuple((epsilon, share) for epsilon, share, _ in self.points),
                 ),
                 pictures.Curve(
@@ -254,7 +254,7 @@ def against(
     """Ask a publisher about random subsets until it refuses, and reconstruct; the secret is only compared with."""
     bits = _secret(secret)
     chosen = _generator(generator).integers(0, 2, (whole(questions, "questions"), len(bits))).astype(bool)
-    answers, refusal = _collected(publisher, chosen)
+    answers, refusal = _collect_answers(publisher, chosen)
     found = solve(chosen[: len(answers)], answers, largest_error=largest_error) if answers else np.zeros_like(bits)
     return Reconstruction(
         publisher=called,
@@ -312,22 +312,24 @@ def against_session(
     bits, price = _bits(cells, value), positive(epsilon, "epsilon")
     columns = frame.table(table)
     has_it = columns[value] == (True if isinstance(cells[0], bool) else 1)
-    told: set[bool] = set()
+    privacy: set[bool] = set()
 
     def publisher(subset: Subset) -> float:
         listed = [name for name, is_in in zip(names, subset, strict=True) if is_in]
         if not listed:
             return 0.0
-        answer = asked(
+        answer = ask_number(
             session, columns.where(columns[person].is_in(listed), has_it).agg(n=frame.count()), epsilon=price
         )
-        told.add(answer.is_private)
+        privacy.add(answer.is_private)
         return answer.value
 
     found = against(publisher, bits, questions=questions, called="a session", generator=generator)
-    if False in told:
+    if False in privacy:
         return replace(found, publisher="a session of dp.testing, exactly")
-    return replace(_priced(found, price, session.ledger.budget(table)), neighbours=str(neighbours_of(session, table)))
+    return replace(
+        _with_cost(found, price, session.ledger.budget(table)), neighbours=str(neighbours_of(session, table))
+    )
 
 
 @short_traceback
@@ -357,7 +359,7 @@ def _point(
     return float(total), float(np.mean(shares)), spread
 
 
-def _collected(publisher: Publisher, subsets: Subset) -> tuple[list[float], str | None]:
+def _collect_answers(publisher: Publisher, subsets: Subset) -> tuple[list[float], str | None]:
     """The answers until one is refused, and what the refusal said."""
     if not callable(publisher):
         raise ParameterError(
@@ -386,7 +388,7 @@ def _another_bit(neighbours: str) -> str:
     return "a row replaced" if steps_to_another_value(neighbours) == 1 else "a row removed and a row added"
 
 
-def _priced(found: Reconstruction, price: Fraction, budget: Budget) -> Reconstruction:
+def _with_cost(found: Reconstruction, price: Fraction, budget: Budget) -> Reconstruction:
     """The same outcome with what its answers cost: their sum, or the promise where epsilons do not add."""
     total = price * found.answered if budget.is_pure else budget.epsilon
     return replace(found, total_epsilon=float(total), total_delta=float(budget.delta))

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.answers import checked_session
-from discreet.attacks.outcome import NOT_PRIVATE, Outcome, counted, exact_figure, few_digits, percent
-from discreet.attacks.tables import as_arrow, classes, listed, numbers
+from discreet.attacks.outcome import NOT_PRIVATE, Outcome, exact_figure, few_digits, percent, pluralize
+from discreet.attacks.tables import as_arrow, classes, column_names, numbers
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, whole
@@ -66,7 +66,7 @@ class SmallGroups(Outcome):
     def has(self) -> str:
         """What the attacker starts from."""
         what = "counts" if self.given_away is None else "counts and means"
-        return f"exact {what} of {counted(self.groups, 'group')}, {counted(self.people, 'person', 'people')} in all"
+        return f"exact {what} of {pluralize(self.groups, 'group')}, {pluralize(self.people, 'person', 'people')} in all"
 
     @property
     def does(self) -> str:
@@ -76,12 +76,12 @@ class SmallGroups(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        small = counted(self.people_in_small, "person is", "people are")
-        said = f"{counted(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
-        said += str(self.fewer_than)
+        small = pluralize(self.people_in_small, "person is", "people are")
+        text = f"{pluralize(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
+        text += str(self.fewer_than)
         if self.given_away is not None:
-            said += f"; {counted(self.given_away, 'value is', 'values are')} given away"
-        return said + (f", such as {self.examples[0]}" if self.examples else "")
+            text += f"; {pluralize(self.given_away, 'value is', 'values are')} given away"
+        return text + (f", such as {self.examples[0]}" if self.examples else "")
 
     @property
     def with_epsilon(self) -> str:
@@ -95,7 +95,7 @@ class SmallGroups(Outcome):
 
     def plot(self) -> "Figure":
         """How many groups there are of each size."""
-        names, numbers, notes = _binned(self.sizes, self.fewer_than)
+        names, numbers, notes = _bin_sizes(self.sizes, self.fewer_than)
         return pictures.bars(
             names,
             numbers,
@@ -142,7 +142,7 @@ class ToldGroups(Outcome):
     def has(self) -> str:
         """What the attacker starts from."""
         kind = "a private release" if self.is_private else "an exact release"
-        return f"{kind} of counts for {counted(self.groups, 'public key')}"
+        return f"{kind} of counts for {pluralize(self.groups, 'public key')}"
 
     @property
     def does(self) -> str:
@@ -152,14 +152,14 @@ class ToldGroups(Outcome):
     @property
     def learned(self) -> str:
         """What came out, and from how much."""
-        said = (
+        text = (
             f"{self.called:,} groups are called small and {percent(self.precision)} of them are (of all groups "
             f"{percent(self.small / self.groups)} are); {self.called_one:,} are called a group of one, "
             f"{self.right_one:,} of them are, of {self.of_one:,} that there are"
         )
         if self.value_error is None:
-            return said
-        return f"{said}; the mean of a group of one is off by {plots.plain(round(self.value_error, 6))} in the median"
+            return text
+        return f"{text}; the mean of a group of one is off by {plots.plain(round(self.value_error, 6))} in the median"
 
     @property
     def with_epsilon(self) -> str:
@@ -196,7 +196,7 @@ class ToldGroups(Outcome):
 @short_traceback
 def published(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
     """The exact table of a careless publisher: the count `n`, and the `mean` of a value, for each group there is."""
-    columns = listed(by, "by", example=_COLUMNS)
+    columns = column_names(by, "by", example=_COLUMNS)
     table = as_arrow(rows, *columns, *([value] if value is not None and value not in columns else []))
     *_, (codes,) = classes([table], columns)
     asked = [("row", "min"), ("row", "count"), *([("value", "mean")] if value else [])]
@@ -282,7 +282,7 @@ def against_session(
     """Ask a session for the same table, for every public key, and tell small groups from the answers."""
     checked_session(session)
     asked = {COUNT: frame.count()} | ({MEAN: frame.mean(value, bounds=bounds)} if value else {})
-    query = frame.table(table).group_by(*listed(by, "by", example=_COLUMNS), keys=keys).agg(**asked)
+    query = frame.table(table).group_by(*column_names(by, "by", example=_COLUMNS), keys=keys).agg(**asked)
     release = session.release(query, epsilon=epsilon)
     return against_release(release, truth, epsilon=epsilon, value=MEAN if value else None, fewer_than=fewer_than)
 
@@ -325,7 +325,7 @@ def _cell(cell: Any) -> str:
     return exact_figure(cell) if isinstance(cell, int | float) and not isinstance(cell, bool) else repr(str(cell))
 
 
-def _binned(sizes: Sequence[tuple[int, int]], least: int) -> tuple[list[str], list[float], list[str]]:
+def _bin_sizes(sizes: Sequence[tuple[int, int]], least: int) -> tuple[list[str], list[float], list[str]]:
     """One line for each small size, then decades."""
     ends = [*range(1, least), *(end for end in (10, 100, 1_000, 10_000) if end > least), None]
     names, numbers, notes, low = [], [], [], 1
@@ -335,13 +335,13 @@ def _binned(sizes: Sequence[tuple[int, int]], least: int) -> tuple[list[str], li
         name = (
             f"{low:,} or more"
             if high is None
-            else counted(low, "person", "people")
+            else pluralize(low, "person", "people")
             if low == high
             else f"{low:,} to {high:,}"
         )
         if number or low < least:
             names.append(name)
             numbers.append(float(number))
-            notes.append(counted(number, "group"))
+            notes.append(pluralize(number, "group"))
         low = (high or 0) + 1
     return names, numbers, notes

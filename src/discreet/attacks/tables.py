@@ -24,7 +24,7 @@ _TEXT = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
 
 def as_arrow(table: object, *columns: str) -> pa.Table:
     """The table in Arrow, with these columns alone where any are named."""
-    found = _opened(table)
+    found = _open_table(table)
     for name in columns:
         if found.column_names.count(name) != 1:
             raise NameNotFoundError(
@@ -35,7 +35,7 @@ def as_arrow(table: object, *columns: str) -> pa.Table:
     return found.select(list(columns)) if columns else found
 
 
-def listed(names: object, word: str, *, example: str) -> list[str]:
+def column_names(names: object, word: str, *, example: str) -> list[str]:
     """The columns that somebody listed, at least one; a lone text is no list."""
     if not isinstance(names, Sequence) or isinstance(names, str) or not names:
         raise ParameterError(f"{word}={names!r}", because="columns are given as a list", instead=f"{word}={example}")
@@ -61,18 +61,18 @@ def classes(tables: Sequence[pa.Table], columns: Sequence[str]) -> Iterator[list
     ends = np.cumsum([table.num_rows for table in tables])[:-1]
     known = np.zeros(sum(table.num_rows for table in tables), dtype=np.int64)
     for name in columns:
-        cells = coded([table[name] for table in tables], name)
+        cells = encode([table[name] for table in tables], name)
         # a class and a cell are both below the number of rows, so that their pair fits 64 bits
-        known = _numbered(pa.array(known * (cells.max(initial=0) + 1) + cells))
+        known = _number_values(pa.array(known * (cells.max(initial=0) + 1) + cells))
         yield np.split(known, ends)
 
 
-def coded(columns: Sequence[pa.ChunkedArray], name: str) -> Codes:
+def encode(columns: Sequence[pa.ChunkedArray], name: str) -> Codes:
     """The cells of one column of several tables as numbers: alike in value, alike in number."""
     arrays = [_plain(column) for column in columns]
     kind = _shared_type([array.type for array in arrays], name)
     cells = pa.chunked_array([array.cast(kind) for array in arrays], type=kind).combine_chunks()
-    return _numbered(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
+    return _number_values(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
 
 
 def sizes(codes: Codes, count: int) -> Codes:
@@ -80,7 +80,7 @@ def sizes(codes: Codes, count: int) -> Codes:
     return np.bincount(codes, minlength=count).astype(np.int64)
 
 
-def _numbered(cells: pa.Array) -> Codes:
+def _number_values(cells: pa.Array) -> Codes:
     numbers: Codes = cells.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
     return numbers
 
@@ -120,11 +120,11 @@ def _is_bare_time(kind: pa.DataType) -> bool:
     return pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
 
 
-def _opened(table: Any) -> pa.Table:
+def _open_table(table: Any) -> pa.Table:
     if isinstance(table, pa.Table):
         return table
     if isinstance(table, str | Path):
-        return _read(Path(table))
+        return _read_file(Path(table))
     if isinstance(table, Release) or hasattr(table, "to_arrow"):
         found = table.to_arrow()
         return found.read_all() if isinstance(found, pa.RecordBatchReader) else found
@@ -138,7 +138,7 @@ def _opened(table: Any) -> pa.Table:
         ) from None
 
 
-def _read(path: Path) -> pa.Table:
+def _read_file(path: Path) -> pa.Table:
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return parquet.read_table(path)

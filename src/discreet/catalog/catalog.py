@@ -43,14 +43,14 @@ from discreet.catalog.columns import (
     Exact,
     Fact,
     Value,
+    as_tuple,
     is_of_type,
-    listed,
     member,
     python_value,
 )
 from discreet.catalog.names import check_names
 from discreet.catalog.privacy_unit import ROW, Caps, Neighbours, Row, Unit, unit_of
-from discreet.catalog.time_slice import Slice, moment, refuse_shared_rows, written
+from discreet.catalog.time_slice import Slice, iso_text, moment, refuse_shared_rows
 from discreet.errors import CatalogError, NameNotFoundError, UnitError, public_class, suggestion
 
 __all__ = [
@@ -67,7 +67,7 @@ __all__ = [
     "is_of_type",
     "nearest_type",
     "python_value",
-    "validated",
+    "validate",
 ]
 
 AnyFact = TypeVar("AnyFact", bound="Fact")
@@ -102,7 +102,7 @@ def _named_unit(value: object) -> object:
         return value
     if value != ROW_IN_TEXT:
         unit_of(value)  # type: ignore[arg-type]
-    return listed(value)
+    return as_tuple(value)
 
 
 Whole = Annotated[int, BeforeValidator(python_value)]
@@ -122,7 +122,7 @@ def _moment(name: str) -> BeforeValidator:
     return BeforeValidator(lambda value: moment(value, name))
 
 
-_Moment = Annotated[dt.datetime, PlainSerializer(written, when_used="json")]
+_Moment = Annotated[dt.datetime, PlainSerializer(iso_text, when_used="json")]
 
 
 class Period(Fact):
@@ -134,7 +134,7 @@ class Period(Fact):
     end: Annotated[_Moment, _moment("end")]
 
 
-def _paired(value: object) -> object:
+def _pair_columns(value: object) -> object:
     """A column of the same name in both tables, several of them, or this table's columns with those of the other."""
     if isinstance(value, str):
         return ((value, value),)
@@ -142,15 +142,15 @@ def _paired(value: object) -> object:
         return tuple(value.items())
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return tuple((each, each) for each in value)
-    return tuple(map(listed, value)) if isinstance(value, list | tuple) else value
+    return tuple(map(as_tuple, value)) if isinstance(value, list | tuple) else value
 
 
 class Through(Fact):
     """A unit that another table has: which table, by which columns, and what they are called there."""
 
     through: str
-    on: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_paired), PlainSerializer(dict, when_used="json")]
-    unit: Annotated[tuple[str, ...], BeforeValidator(listed)] = ()
+    on: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pair_columns), PlainSerializer(dict, when_used="json")]
+    unit: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
 
     def __repr__(self) -> str:
         return f"{' and '.join(self.unit) or 'a unit'} through {self.through!r}"
@@ -347,14 +347,14 @@ class Catalog(Fact):
                 because=f"a catalog has at most {LONGEST_TEXT:,} characters",
                 instead="long lists of keys in keys=... of a query, as a public table",
             )
-        return validated(cls, strict_yaml.read(text), "catalog")
+        return validate(cls, strict_yaml.read(text), "catalog")
 
     def __repr__(self) -> str:
-        told = [
+        description = [
             f"{name!r} ({len(table.columns)} columns, privacy_unit {table.privacy_unit!r})"
             for name, table in self.tables.items()
         ]
-        return f"catalog of {', '.join(told) or 'no table'}"
+        return f"catalog of {', '.join(description) or 'no table'}"
 
     __str__ = __repr__
 
@@ -426,7 +426,7 @@ def _unreadable(path: str | Path, error: Exception) -> CatalogError:
     )
 
 
-def validated(kind: type[AnyFact], data: object, what: str) -> AnyFact:
+def validate(kind: type[AnyFact], data: object, what: str) -> AnyFact:
     """A fact from plain data; what does not fit is refused with the place and the reason."""
     try:
         return kind.model_validate(data)

@@ -71,7 +71,7 @@ def _exact(value: object) -> Fraction:
         raise ValueError(refusal.because) from None
 
 
-def listed(value: object) -> object:
+def as_tuple(value: object) -> object:
     """A list as the tuple that frozen facts hold."""
     return tuple(value) if isinstance(value, list) else value
 
@@ -110,7 +110,7 @@ class Fact(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
 
-def _dated(data: Any) -> Any:
+def _parse_dates(data: Any) -> Any:
     """Keys of date columns may be written as ISO text."""
     if not isinstance(data, Mapping) or not isinstance(data.get("keys"), list | tuple):
         return data
@@ -125,13 +125,13 @@ class Column(Fact):
     """One column: its type and, where they are public, its bounds, grid, keys and policy for missing values."""
 
     type: Annotated[ColumnType, member(ColumnType)]
-    bounds: Annotated[tuple[Exact, Exact] | None, BeforeValidator(listed)] = None
+    bounds: Annotated[tuple[Exact, Exact] | None, BeforeValidator(as_tuple)] = None
     grid: Exact | None = None
     keys: Annotated[tuple[Value, ...] | None, BeforeValidator(_keys)] = None
     missing: Annotated[Literal["skip"] | Exact, BeforeValidator(lambda v: v if v == "skip" else _exact(v))] = "skip"
     provenance: str | None = None
 
-    _dates = model_validator(mode="before")(_dated)
+    _dates = model_validator(mode="before")(_parse_dates)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Column":

@@ -17,8 +17,8 @@ def check_names(names: Iterable[str], what: str) -> None:
     """Refuse names that two readers could take for different things, or for the same thing."""
     seen: dict[str, str] = {}
     for name in names:
-        taken = name == repr(ROW) or name.casefold().startswith("discreet_")
-        if taken or not 0 < len(name) <= 200 or not name.isprintable():
+        used = name == repr(ROW) or name.casefold().startswith("discreet_")
+        if used or not 0 < len(name) <= 200 or not name.isprintable():
             raise CatalogError(
                 f"a {what} named {name[:40]!r}",
                 because="names are 1 to 200 characters that can be seen; 'dp.ROW' and 'discreet_...' are taken",

@@ -44,7 +44,7 @@ class Unit:
         """The unit in words, with the warning that a row-level promise must carry."""
         if self.is_row:
             return "one row (protects rows, not people)"
-        return "one " + " and ".join(_told_apart(column) for column in self.columns)
+        return "one " + " and ".join(_distinct_label(column) for column in self.columns)
 
     def __str__(self) -> str:
         verb = "added or removed" if self.neighbours is Neighbours.ADD_REMOVE else "replaced by another"
@@ -77,7 +77,7 @@ def _cap(value: object, name: str) -> int:
     return number
 
 
-def _told_apart(column: str) -> str:
+def _distinct_label(column: str) -> str:
     """A name that no other list of columns can be mistaken for."""
     return column if column.isidentifier() else repr(column)
 

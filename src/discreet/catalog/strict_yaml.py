@@ -69,13 +69,13 @@ class ExactDumper(yaml.SafeDumper):
         return True
 
 
-def _written(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     """Breaks of lines that are not ASCII are lost unless they are quoted."""
     style = '"' if re.search("[\x85\u2028\u2029\ufeff]", text) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
-ExactDumper.add_representer(str, _written)
+ExactDumper.add_representer(str, _represent_text)
 
 _WHOLE = r"[-+]?(0|[1-9][0-9_]*)"
 for _tag, _pattern, _first in (
@@ -92,7 +92,7 @@ def _problem(error: Exception) -> str:
     """What is wrong, and on which line."""
     mark = getattr(error, "problem_mark", None)
     if isinstance(error, yaml.YAMLError):
-        said = str(getattr(error, "problem", None) or str(error).splitlines()[0]).lower()
-        said = "a tab where spaces belong" if "'\\t'" in said else said
-        return said if mark is None else f"line {mark.line + 1}: {said}"
+        problem = str(getattr(error, "problem", None) or str(error).splitlines()[0]).lower()
+        problem = "a tab where spaces belong" if "'\\t'" in problem else problem
+        return problem if mark is None else f"line {mark.line + 1}: {problem}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"

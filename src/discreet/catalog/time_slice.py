@@ -44,7 +44,7 @@ class Slice:
         object.__setattr__(self, "of", of)
         if self.start >= self.end:
             raise ParameterError(
-                f"a slice from {written(self.start)} until before {written(self.end)}",
+                f"a slice from {iso_text(self.start)} until before {iso_text(self.end)}",
                 because="it holds no time at all",
                 instead=EXAMPLE,
             )
@@ -55,12 +55,12 @@ class Slice:
         if self._is_of_whole_days:
             months = 12 * (self.end.year - self.start.year) + self.end.month - self.start.month
             if self.end - self.start == _DAY:
-                return written(self.start)
+                return iso_text(self.start)
             if (months, self.start.day, self.end.day) == (1, 1, 1):
-                return written(self.start)[:7]
+                return iso_text(self.start)[:7]
             if (months, self.start.month, self.start.day, self.end.day) == (12, 1, 1, 1):
-                return written(self.start)[:4]
-        return f"{written(self.start)}-until-{written(self.end)}"
+                return iso_text(self.start)[:4]
+        return f"{iso_text(self.start)}-until-{iso_text(self.end)}"
 
     def statement(self, unit: Unit) -> str:
         """Which rows a promise is for, and what it means for whoever is in several slices."""
@@ -80,7 +80,8 @@ class Slice:
             )
         if kind == "date" and not self._is_of_whole_days:
             raise CatalogError(
-                f"a slice from {written(self.start)} until before {written(self.end)} by {self.column!r} of type date",
+                f"a slice from {iso_text(self.start)} until before {iso_text(self.end)} "
+                f"by {self.column!r} of type date",
                 because="a date has no time of day",
                 instead=f'dp.Slice("{self.column}", "2026-10-01", "2026-11-01")',
             )
@@ -90,12 +91,12 @@ class Slice:
         return self.start.time() == self.end.time() == dt.time()
 
     def __str__(self) -> str:
-        period = f"from {written(self.start)} until before {written(self.end)} by {self.column!r}"
+        period = f"from {iso_text(self.start)} until before {iso_text(self.end)} by {self.column!r}"
         return f"the rows of {self.of or 'a table'!r} {period}"
 
     def __repr__(self) -> str:
         of = "" if self.of is None else f", of={self.of!r}"
-        return f'dp.Slice({self.column!r}, "{written(self.start)}", "{written(self.end)}"{of})'
+        return f'dp.Slice({self.column!r}, "{iso_text(self.start)}", "{iso_text(self.end)}"{of})'
 
 
 def moment(value: object, name: str) -> dt.datetime:
@@ -113,7 +114,7 @@ def moment(value: object, name: str) -> dt.datetime:
     return read
 
 
-def written(time: dt.datetime) -> str:
+def iso_text(time: dt.datetime) -> str:
     """A moment in ISO form; the first of a day as the day alone."""
     return time.date().isoformat() if time.time() == dt.time() else time.isoformat()
 
@@ -135,5 +136,5 @@ def refuse_shared_rows(tables: Mapping[str, Slice | None]) -> None:
             raise CatalogError(
                 f"slices {earlier!r} and {later!r} of {one.of!r}",
                 because="they overlap, and a new budget is for new data only",
-                instead=f"start: {written(one.end)} in {later!r}, or an earlier end in {earlier!r}",
+                instead=f"start: {iso_text(one.end)} in {later!r}, or an earlier end in {earlier!r}",
             )

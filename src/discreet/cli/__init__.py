@@ -21,7 +21,7 @@ LATER = ("audit", "ledger", "materialise", "receipt")
 
 
 class Commands(TyperGroup):
-    """The commands; a wrong call is told without the addresses in it."""
+    """The commands; an error about a wrong call does not show the addresses in it."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, in order."""

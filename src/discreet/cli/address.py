@@ -1,4 +1,4 @@
-"""Addresses of databases on the command line: told from paths, and never printed, since one may hold a password."""
+"""Addresses of databases on the command line; never printed, because one may hold a password."""
 
 import re
 

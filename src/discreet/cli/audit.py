@@ -61,7 +61,7 @@ def command(
             asked = claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
             datasets = dataset(one), dataset(other)
             words: dict[str, Any] = {"samples": samples, "alarm": alarm, "name": target, "many": many}
-            findings = [audit(named(target), *datasets, claim=asked, **words)]
+            findings = [audit(import_value(target), *datasets, claim=asked, **words)]
     except Refusal as error:
         print(without_addresses(f"{type(error).__name__}: {error}"), file=sys.stderr)
         raise typer.Exit(2) from None
@@ -87,13 +87,13 @@ def dataset(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         if ":" in text and not text.startswith(("[", "{", '"')):
-            return named(text)
+            return import_value(text)
     raise ParameterError(
         f"the dataset {text!r}", because="it is neither JSON nor MODULE:NAME", instead="'[1, 2, 3]', or mine:PEOPLE"
     )
 
 
-def named(text: str) -> Any:
+def import_value(text: str) -> Any:
     """The value that MODULE:NAME names; modules of the current directory come first."""
     module, colon, name = text.partition(":")
     if not colon or not module or not name:

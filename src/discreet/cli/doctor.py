@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.requirements import Requirement, needed
+from discreet.cli.requirements import Requirement, requirements
 from discreet.errors import Refusal
 from discreet.home import VARIABLE, home
 from discreet.version import __version__
@@ -100,7 +100,7 @@ def python_version(version: tuple[int, ...]) -> Check:
 
 def dependency(requirement: Requirement) -> Check:
     """Whether a distribution is there, in an accepted version, and can be imported."""
-    name, version = requirement.distribution, requirement.installed()
+    name, version = requirement.distribution, requirement.installed_version()
     if version is None:
         status = Status.OPTIONAL if requirement.extra else Status.PROBLEM
         return Check(name, status, "not installed", requirement.command)
@@ -194,7 +194,7 @@ def duckdb_starts() -> Check:
 
 def sandbox_works() -> Check:
     """Whether a function runs in a locked process, which isolation is in force, and that it holds."""
-    told = "table.apply cannot run functions"
+    text = "table.apply cannot run functions"
     try:
         sandbox, arrow = import_module("discreet.sandbox"), import_module("pyarrow")
         limits = sandbox.Limits(seconds=20, workers=1, constant_time=False)
@@ -202,10 +202,10 @@ def sandbox_works() -> Check:
             answers = tried.outputs([(0, arrow.table({"x": [20, 22]}))], default=-1)
             isolation = ", ".join(tried.isolation)
     except Refusal as refusal:
-        return Check("sandbox", Status.WARNING, f"{told}: {refusal.because}", refusal.instead)
+        return Check("sandbox", Status.WARNING, f"{text}: {refusal.because}", refusal.instead)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
         remedy = "let this process start others and write to its temporary directory"
-        return Check("sandbox", Status.WARNING, f"{told}: {_first_line(error)}", remedy)
+        return Check("sandbox", Status.WARNING, f"{text}: {_first_line(error)}", remedy)
     if answers != [42]:
         remedy = "do not use table.apply here, and report this"
         return Check("sandbox", Status.PROBLEM, "a locked function gave a wrong answer, or opened a file", remedy)
@@ -214,11 +214,11 @@ def sandbox_works() -> Check:
 
 def _dependencies() -> Iterator[Check]:
     try:
-        requirements = needed()
+        found = requirements()
     except metadata.PackageNotFoundError:
         yield Check("discreet", Status.PROBLEM, "not installed as a package", "pip install discreet")
         return
-    yield from map(dependency, requirements)
+    yield from map(dependency, found)
 
 
 def _commit_and_read(file: Path) -> bool:
@@ -259,10 +259,10 @@ def _summary(checks: list[Check]) -> str:
     warnings = sum(check.status is Status.WARNING for check in checks)
     if not problems and not warnings:
         return "discreet has everything it needs here"
-    return f"{_counted(problems, 'problem')}, {_counted(warnings, 'warning')}"
+    return f"{_pluralize(problems, 'problem')}, {_pluralize(warnings, 'warning')}"
 
 
-def _counted(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 

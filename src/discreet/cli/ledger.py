@@ -11,11 +11,11 @@ from rich.status import Status
 
 from discreet.accounting.filters import Budget
 from discreet.cli import address, receipt
-from discreet.cli.opening import opened, opened_file
+from discreet.cli.opening import open_file_ledger, open_ledger_at
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
-from discreet.ledger.records.quota import EVERYONE, Kept
+from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.records.signatures import public_keys
 from discreet.ledger.reporting.report import DELTAS, Overview
@@ -86,15 +86,15 @@ def show(
     anchors: Anchors = None,
 ) -> None:
     """Tell what was spent and is left, of one dataset or of all."""
-    asked: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
-    with opened(where, key, anchors) as ledger:
+    options: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
+    with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
-        reports = [ledger.report(name, **asked) for name in names]
+        reports = [ledger.report(name, **options) for name in names]
         stopped = {name: why for name, why in ledger.stopped().items() if name in ("", *names)}
     for name, why in stopped.items():
         typer.echo(f"{repr(name) if name else 'every dataset'} is stopped: {why}", err=True)
-    told = Overview(reports) if dataset is None else reports[0]
-    print(_json(told.to_dict()) if as_json else told)
+    shown = Overview(reports) if dataset is None else reports[0]
+    print(_json(shown.to_dict()) if as_json else shown)
 
 
 @app.command()
@@ -102,7 +102,7 @@ def history(
     dataset: Name, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
 ) -> None:
     """List what happened to a dataset, in order."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         entries = ledger.history(dataset)
     if as_json:
         print(_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}))
@@ -123,7 +123,7 @@ def verify(
     A dataset with a finding is not served any more, by anybody, until `recover`.
     """
     given = _read(receipts)
-    with opened(where, key, anchors) as ledger, _waiting("verifying ..."):
+    with open_ledger_at(where, key, anchors) as ledger, _waiting("verifying ..."):
         found = ledger.verify(dataset, receipts=given)
         anchored = ledger.anchors()
     if not anchored:
@@ -144,7 +144,7 @@ def recover(
     What was spent becomes the most that any evidence shows; nothing is ever lowered.
     """
     given = _read(receipts)
-    with opened(where, key, anchors) as ledger, _waiting("recovering ..."):
+    with open_ledger_at(where, key, anchors) as ledger, _waiting("recovering ..."):
         left = ledger.recover(reason=reason, receipts=given)
     _conclude(left)
 
@@ -152,10 +152,10 @@ def recover(
 @app.command()
 def anchor(where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
     """Write down, outside the ledger, where every chain stands."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         ledger.anchor()
         number_of = len(ledger.datasets())
-    print(f"{_counted(number_of, 'dataset')} anchored")
+    print(f"{_pluralize(number_of, 'dataset')} anchored")
 
 
 @app.command()
@@ -172,7 +172,7 @@ def cap(
 
     What is not given stays as it is, and what was spent stays spent.
     """
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
         ledger.set_cap(dataset, budget, reason=reason)
         print(f"the promise of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
@@ -200,15 +200,15 @@ def quota(
     given = (epsilon, delta) != (None, None)
     if lift and given:
         raise _both()
-    with opened(where, key, anchors) as ledger:
-        budget: Budget | Kept | None = None if lift else Kept.QUOTA
+    with open_ledger_at(where, key, anchors) as ledger:
+        budget: Budget | NoChange | None = None if lift else NoChange.QUOTA
         if given:
             budget = _budget(ledger.share(dataset, analyst).quota, epsilon, delta, reason)
         ledger.set_quota(dataset, analyst, budget, failures=failures, reason=reason)
         share = ledger.share(dataset, analyst)
     whose = "everyone without a quota of their own" if analyst == EVERYONE else repr(analyst)
     allowed = "what is left of the cap" if share.quota is None else str(share.quota)
-    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_counted(share.most_failures, 'time')}")
+    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_pluralize(share.most_failures, 'time')}")
 
 
 @app.command()
@@ -221,7 +221,7 @@ def rename(
     anchors: Anchors = None,
 ) -> None:
     """Give a dataset another name; both lead to one promise."""
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         ledger.rename(dataset, to, reason=reason)
     print(f"{to!r} and {dataset!r} are one dataset, with one promise")
 
@@ -237,9 +237,9 @@ def expire(
 
     Their holder went silent, and nobody asked the question again.
     """
-    with opened(where, key, anchors) as ledger:
+    with open_ledger_at(where, key, anchors) as ledger:
         number_of = ledger.forfeit_expired(grace=grace)
-    print(f"{_counted(number_of, 'charge')} forfeited")
+    print(f"{_pluralize(number_of, 'charge')} forfeited")
 
 
 @app.command()
@@ -269,10 +269,10 @@ def backup(
     anchors: Anchors = None,
 ) -> None:
     """Copy a ledger in a file, while it is in use."""
-    with opened_file(where, key, anchors) as ledger:
+    with open_file_ledger(where, key, anchors) as ledger:
         ledger.backup(file)
         number_of = len(ledger.datasets())
-    print(f"{_counted(number_of, 'dataset')} copied to {str(file)!r}")
+    print(f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}")
 
 
 @keys.command("show")
@@ -294,21 +294,21 @@ def show_keys(key: KeyFile = None) -> None:
 @keys.command("rotate")
 def rotate_key(key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
-    made = Signer.rotate(_key_at(key))
-    print(f"{made.key}  {made.public}  signs now")
+    new_key = Signer.rotate(_key_at(key))
+    print(f"{new_key.key}  {new_key.public}  signs now")
 
 
 def _key_at(path: Path | None) -> Path:
     return home() / "signing.key" if path is None else path
 
 
-def _budget(kept: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
-    """A budget with what is not given as it is kept; the division of delta is never changed here."""
-    if epsilon is None and kept is None:
+def _budget(current: Budget | None, epsilon: Decimal | None, delta: Decimal | None, reason: str) -> Budget:
+    """A budget with the current value of what is not given; the division of delta is never changed here."""
+    if epsilon is None and current is None:
         raise ParameterError(
             f"a quota with delta {delta} and no epsilon", because="there is none to keep", instead="--epsilon 0.5"
         )
-    old = {} if kept is None else vars(kept)
+    old = {} if current is None else vars(current)
     new = {name: value for name, value in {"epsilon": epsilon, "delta": delta}.items() if value is not None}
     return Budget(**old | new | {"reason": reason})
 
@@ -346,5 +346,5 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _counted(number_of: int, noun: str) -> str:
+def _pluralize(number_of: int, noun: str) -> str:
     return f"{number_of:,} {noun}{'' if number_of == 1 else 's'}"

@@ -10,14 +10,14 @@ from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
 EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records"
 
 
-def opened(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
+def open_ledger_at(where: str | None, key: Path | None, anchors: Path | None) -> Ledger:
     """The ledger at a path or an address."""
     if where is not None and is_address(where):
         return PostgresLedger(in_lower_case(where), key=key, anchors=anchors)
     return SQLiteLedger(_existing(where), key=key, anchors=anchors)
 
 
-def opened_file(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
+def open_file_ledger(where: str | None, key: Path | None, anchors: Path | None) -> SQLiteLedger:
     """The ledger in a file, to be backed up; PostgreSQL has its own ways to do that."""
     if where is not None and is_address(where):
         raise ParameterError(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.records.history import charged
+from discreet.ledger.records.history import cost_text
 from discreet.ledger.records.receipt import Receipt, once
 from discreet.ledger.records.signatures import key_id
 
@@ -41,12 +41,12 @@ def verify(
     publics = [checked_key(text) for text in keys]
     found, is_release = read(file)
     wrong = fault(found, publics)
-    told = f"receipt {found.id} of {found.dataset!r}, event {found.sequence}, by {found.analyst!r}"
+    text = f"receipt {found.id} of {found.dataset!r}, event {found.sequence}, by {found.analyst!r}"
     if wrong is not None:
-        print(f"{told}: {wrong}")
+        print(f"{text}: {wrong}")
         raise typer.Exit(1)
-    print(f"{told}: signed by key {found.key}")
-    print(f"it says: {charged(found.cost)} charged to version {found.version} at {found.time}")
+    print(f"{text}: signed by key {found.key}")
+    print(f"it says: {cost_text(found.cost)} charged to version {found.version} at {found.time}")
     if is_release:
         print("it vouches for the charge; the numbers of the release are no part of it")
 

@@ -36,7 +36,7 @@ class Requirement:
             f'pip install "discreet[{self.extra}]"' if self.extra else f'pip install "{self.distribution}{self.range}"'
         )
 
-    def installed(self) -> str | None:
+    def installed_version(self) -> str | None:
         """The installed version, or None."""
         try:
             return metadata.version(self.distribution)
@@ -49,13 +49,13 @@ class Requirement:
         return all(found >= _parts(bound) if sign == ">=" else found < _parts(bound) for sign, bound in self.bounds)
 
 
-def needed() -> list[Requirement]:
+def requirements() -> list[Requirement]:
     """Everything in the metadata of discreet, extras last."""
-    listed = [_read(line) for line in metadata.requires("discreet") or ()]
+    listed = [_parse_requirement(line) for line in metadata.requires("discreet") or ()]
     return sorted(listed, key=lambda r: (r.extra is not None, r.distribution.lower()))
 
 
-def _read(line: str) -> Requirement:
+def _parse_requirement(line: str) -> Requirement:
     requirement, _, marker = line.partition(";")
     name = _NAME.match(requirement)
     extra = _EXTRA.search(marker)

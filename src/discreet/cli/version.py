@@ -2,7 +2,7 @@
 
 import platform
 
-from discreet.cli.requirements import needed
+from discreet.cli.requirements import requirements
 from discreet.version import __version__
 
 
@@ -17,7 +17,7 @@ def command() -> None:
         ("discreet", __version__),
         ("Python", f"{platform.python_version()} ({platform.python_implementation()})"),
         ("system", f"{platform.system()} {platform.machine()}"),
-        *((r.distribution, r.installed() or "not installed") for r in needed() if r.extra is None),
+        *((r.distribution, r.installed_version() or "not installed") for r in requirements() if r.extra is None),
     ]
     width = max(len(name) for name, _ in rows)
     for name, found in rows:

@@ -2,7 +2,7 @@
 
 T1 (`charge`) is one transaction: the guarded update of the totals and of the analyst's share, the chained event, the
 reservation. The data is read after it has committed. T2 (`answer`) stores the answer unless there is one, under the
-fencing token of whose turn it is, and the reply is read from the store.
+fencing token of the attempt that holds the charge, and the reply is read from the store.
 """
 
 import logging
@@ -19,25 +19,25 @@ from discreet.errors import BudgetError, LedgerError, ParameterError, PendingErr
 from discreet.exact import Number
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.anchors import Anchor
-from discreet.ledger.integrity.rollback import Witness
-from discreet.ledger.integrity.verification import Finding, Verification, verification
+from discreet.ledger.integrity.rollback import RollbackDetector
+from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import key, label, short_code
 from discreet.ledger.records.chain import State
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.lease import Lease, term
-from discreet.ledger.records.quota import EVERYONE, Kept, Share, checked_failures
-from discreet.ledger.records.receipt import Receipt, Reservation, receipt_of
+from discreet.ledger.records.quota import EVERYONE, NoChange, Share, checked_failures
+from discreet.ledger.records.receipt import ChargeReference, Receipt, receipt_of
 from discreet.ledger.records.registration import Dataset, Registration
-from discreet.ledger.records.reservation import Turn, turn_of
+from discreet.ledger.records.reservation import Reservation, reservation_of
 from discreet.ledger.records.signatures import Signer
-from discreet.ledger.reporting.report import DELTAS, Report, report
+from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
 from discreet.ledger.transactions import charge as charges
 from discreet.ledger.transactions import limits, round_trip, statements
 from discreet.ledger.transactions import outcome as outcomes
 from discreet.ledger.transactions import register as registers
-from discreet.ledger.transactions.charge import Asking, Part, Waiting
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.charge import ChargeRequest, DatasetCharge, Waiting
+from discreet.ledger.transactions.statements import LedgerWriter
 from discreet.ledger.transactions.store import Store, UnknownOutcomeError
 
 T = TypeVar("T")
@@ -56,16 +56,18 @@ _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, sour
 class Ledger:
     """A promise over every question ever asked, kept in a store.
 
-    `lease` is how many seconds a process that went silent keeps its turn; a living one renews it.
+    `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
     """
 
-    def __init__(self, store: Store, *, signer: Signer | None, witness: Witness, lease: float = LEASE) -> None:
+    def __init__(
+        self, store: Store, *, signer: Signer | None, detector: RollbackDetector, lease: float = LEASE
+    ) -> None:
         self._store = store
         self._signer = signer
-        self._witness = witness
+        self._detector = detector
         try:
             self._term = term(lease)
-            witness.open(self._look)
+            detector.open(self._look)
             self._id = self._look(statements.ledger_id)
         except BaseException:
             store.close()
@@ -77,32 +79,32 @@ class Ledger:
         Another declaration of a registered version replaces it as long as nothing was ever charged to the dataset, and
         is refused from then on.
         """
-        return self._run(lambda pen: registers.register(pen, dataset))
+        return self._run(lambda writer: registers.register(writer, dataset))
 
     def registered(self, name: str, version: int | None = None) -> Registration | None:
         """What is registered under a name (its newest version unless one is given), or None."""
 
-        def work(pen: Pen) -> Registration | None:
-            known = statements.find_account(pen, name, lock=False)
-            return None if known is None else statements.registered_version(pen, known, version)
+        def work(writer: LedgerWriter) -> Registration | None:
+            known = statements.find_account(writer, name, lock=False)
+            return None if known is None else statements.registered_version(writer, known, version)
 
         return self._look(work)
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
         """Give a dataset another name; the old one goes on leading to the same promise."""
         label(reason, "reason", most=LONGEST_REASON)
-        self._run(lambda pen: registers.rename(pen, name, to, reason))
+        self._run(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
         """Make a new promise for a dataset: recorded with its reason; what was spent stays spent."""
         label(reason, "reason", most=LONGEST_REASON)
-        self._run(lambda pen: limits.set_cap(pen, name, budget, reason))
+        self._run(lambda writer: limits.set_cap(writer, name, budget, reason))
 
     def set_quota(
         self,
         name: str,
         analyst: str = EVERYONE,
-        quota: Budget | Kept | None = Kept.QUOTA,
+        quota: Budget | NoChange | None = NoChange.QUOTA,
         *,
         failures: int | None = None,
         reason: str,
@@ -114,7 +116,7 @@ class Ledger:
         """
         label(reason, "reason", most=LONGEST_REASON)
         label(analyst, "analyst")
-        if not (quota is None or isinstance(quota, Budget | Kept)):
+        if not (quota is None or isinstance(quota, Budget | NoChange)):
             raise ParameterError(
                 f"a quota of type {type(quota).__name__}",
                 because="a quota is stated as a budget is",
@@ -123,7 +125,7 @@ class Ledger:
                 else f"ledger.set_quota({name!r}, {analyst!r}, dp.Budget(epsilon=0.5), reason=...)",
             )
         most = None if failures is None else checked_failures(failures)
-        self._run(lambda pen: limits.set_quota(pen, name, analyst, quota, most, reason))
+        self._run(lambda writer: limits.set_quota(writer, name, analyst, quota, most, reason))
 
     def charge(
         self,
@@ -139,7 +141,7 @@ class Ledger:
         fresh: bool = False,
         former: Sequence[str] = (),
         patience: float = PATIENCE,
-    ) -> Turn:
+    ) -> Reservation:
         """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit.
 
         `question` is the fingerprint of what is asked, and `former` are those that it had in earlier formats: it is
@@ -147,13 +149,13 @@ class Ledger:
         and is not charged, unless `fresh`; one that somebody else is answering is waited for, at most `patience`
         seconds. A repeated `request` of the same analyst is always the same charge.
         """
-        part = Part(name=name, version=version, event=event, registration=registration)
-        asked = {"analyst": analyst, "question": question, "request": request, "description": description}
-        return self.charge_together((part,), **asked, fresh=fresh, former=former, patience=patience)  # type: ignore[arg-type]
+        part = DatasetCharge(name=name, version=version, event=event, registration=registration)
+        details = {"analyst": analyst, "question": question, "request": request, "description": description}
+        return self.charge_together((part,), **details, fresh=fresh, former=former, patience=patience)  # type: ignore[arg-type]
 
     def charge_together(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[DatasetCharge],
         *,
         analyst: str,
         question: str,
@@ -162,9 +164,9 @@ class Ledger:
         fresh: bool = False,
         former: Sequence[str] = (),
         patience: float = PATIENCE,
-    ) -> Turn:
+    ) -> Reservation:
         """T1 for a question over several datasets: all are charged, or none is."""
-        asked = Asking(
+        charge_request = ChargeRequest(
             parts=tuple(parts),
             analyst=analyst,
             question=question,
@@ -174,69 +176,73 @@ class Ledger:
             term=self._term,
             former=tuple(former),
         )
-        return self._signed(self._waited_for(asked, patience))
+        return self._sign(self._charge_or_wait(charge_request, patience))
 
-    def answer(self, turn: Turn | Receipt, payload: bytes) -> bytes:
+    def answer(self, reservation: Reservation | Receipt, payload: bytes) -> bytes:
         """T2: store the answer of a charge unless it has one; returns what the store holds."""
         if not isinstance(payload, bytes):
             raise TypeError("an answer is bytes")
-        ours = turn_of(turn)
+        ours = reservation_of(reservation)
         try:
-            stored = self._answered_at_once(ours, payload)
+            stored = self._answer_in_one_trip(ours, payload)
             if stored is None:
-                self._run(lambda pen: outcomes.answer(pen, ours, payload))
+                self._run(lambda writer: outcomes.answer(writer, ours, payload))
         except UnknownOutcomeError:
-            stored = self._resolved(lambda pen: outcomes.answer(pen, ours, payload))
-        return outcomes.stored(ours, self._store.ask) if stored is None else stored
+            stored = self._retry_unknown(lambda writer: outcomes.answer(writer, ours, payload))
+        return outcomes.stored_answer(ours, self._store.ask) if stored is None else stored
 
-    def forfeit(self, turn: Turn | Receipt, code: str) -> State:
+    def forfeit(self, reservation: Reservation | Receipt, code: str) -> State:
         """Record that a charge failed after data was read; the charge stays, and a stored answer stays too."""
         short_code(code, "code")
-        return self._insist(lambda pen: outcomes.forfeit(pen, turn_of(turn), code))
+        return self._insist(lambda writer: outcomes.forfeit(writer, reservation_of(reservation), code))
 
-    def holding(self, turn: Turn) -> Lease:
-        """Renew a turn's lease in the background while its answer is made: `with ledger.holding(turn): ...`."""
-        return Lease(lambda: self._run(lambda pen: outcomes.renew(pen, turn, self._term)), self._term / 3000)
+    def holding(self, reservation: Reservation) -> Lease:
+        """Renew a reservation's lease while its answer is made: `with ledger.holding(reservation):`."""
+        return Lease(
+            lambda: self._run(lambda writer: outcomes.renew(writer, reservation, self._term)), self._term / 3000
+        )
 
     def forfeit_expired(self, *, grace: float = 86_400.0) -> int:
         """Forfeit charges whose holder went silent for `grace` seconds after its lease and that nobody asked again."""
-        places = self._look(lambda pen: outcomes.expired(pen, round(grace * 1000)))
-        return sum(self._run(partial(outcomes.forfeit_expired, place=place)) for place in places)
+        places = self._look(lambda writer: outcomes.expired_charges(writer, round(grace * 1000)))
+        return sum(self._run(partial(outcomes.forfeit_expired_charge, place=place)) for place in places)
 
-    def state(self, reservation: Reservation) -> State:
+    def state(self, reservation: ChargeReference) -> State:
         """Where a charge stands."""
-        return self._look(lambda pen: statements.charged(pen, reservation).state)
+        return self._look(lambda writer: statements.find_charge(writer, reservation).state)
 
     def stored(self, name: str, question: str) -> bytes | None:
         """The latest stored answer to a question, or None; an empty answer is an answer."""
 
-        def work(pen: Pen) -> bytes | None:
-            statements.account(pen, name, lock=False)
-            found = statements.charged_in(pen.read(statements.same_question(name, key(question, "question")))[0])
+        def work(writer: LedgerWriter) -> bytes | None:
+            statements.account(writer, name, lock=False)
+            found = statements.charge_in(writer.read(statements.same_question(name, key(question, "question")))[0])
             return None if found is None else found.payload
 
         return self._look(work)
 
     def spent(self, name: str) -> Cost:
         """What was ever charged to a dataset, by all analysts, over all versions."""
-        return self._look(lambda pen: statements.account(pen, name, lock=False).spent)
+        return self._look(lambda writer: statements.account(writer, name, lock=False).spent)
 
     def budget(self, name: str) -> Budget:
         """The promise of a dataset."""
-        return self._look(lambda pen: statements.account(pen, name, lock=False).budget)
+        return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
 
     def share(self, name: str, analyst: str) -> Share:
         """What an analyst may spend of a dataset, has spent of it, and how often they failed."""
 
-        def work(pen: Pen) -> Share:
-            known = statements.account(pen, name, lock=False)
-            return statements.share(pen, known.name, label(analyst, "analyst"))[0].in_terms_of(known.budget)
+        def work(writer: LedgerWriter) -> Share:
+            known = statements.account(writer, name, lock=False)
+            return statements.share(writer, known.name, label(analyst, "analyst"))[0].in_terms_of(known.budget)
 
         return self._look(work)
 
     def history(self, name: str) -> list[Entry]:
         """Everything that happened to a dataset, in the order of its chain."""
-        return self._look(lambda pen: list(statements.entries(pen, statements.account(pen, name, lock=False).name)))
+        return self._look(
+            lambda writer: list(statements.entries(writer, statements.account(writer, name, lock=False).name))
+        )
 
     def report(
         self,
@@ -245,23 +251,23 @@ class Ledger:
         analyst: str | None = None,
         deltas: Sequence[Number] = DELTAS,
         fixed_in_advance: bool = False,
-    ) -> Report:
+    ) -> SpendingReport:
         """What was spent and is left in every accountant's terms, by analyst, version and day."""
 
-        def work(pen: Pen) -> tuple[Budget, list[Entry]]:
-            known = statements.account(pen, name, lock=False)
-            return known.budget, list(statements.entries(pen, known.name))
+        def work(writer: LedgerWriter) -> tuple[Budget, list[Entry]]:
+            known = statements.account(writer, name, lock=False)
+            return known.budget, list(statements.entries(writer, known.name))
 
         budget, entries = self._look(work)
         return report(name, budget, entries, analyst=analyst, deltas=deltas, fixed_in_advance=fixed_in_advance)
 
     def datasets(self) -> list[Registration]:
         """The newest version of every dataset, by name."""
-        return self._look(lambda pen: list(statements.newest_versions(pen)))
+        return self._look(lambda writer: list(statements.newest_versions(writer)))
 
     def sources(self) -> list[tuple[str, str]]:
         """The sources of every version of every dataset, each with the name of the dataset."""
-        return self._look(lambda pen: [(row["dataset"], row["source"]) for row in pen.rows(_SOURCES)])
+        return self._look(lambda writer: [(row["dataset"], row["source"]) for row in writer.rows(_SOURCES)])
 
     def verify(self, name: str | None = None, *, receipts: Iterable[Receipt] = ()) -> Verification:
         """Recompute the chain of one dataset or of all, and compare it with everything else that the store holds.
@@ -269,7 +275,7 @@ class Ledger:
         Receipts that are given must be in the chain: one that is not shows that an older copy was put back. A dataset
         with a finding is not charged any more, by anybody, until `recover`; stored answers are still given.
         """
-        found = self._verified(name, tuple(receipts))
+        found = self._verify(name, tuple(receipts))
         if not found.ok:
             recovery.try_to_halt(self._run, found)
         return found
@@ -283,36 +289,36 @@ class Ledger:
         """
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
-        found = self._verified(None, given)
-        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(self._publics()))
+        found = self._verify(None, given)
+        vouched = tuple(receipt for receipt in given if receipt.is_of(self._id) and receipt.verify(self._public_keys()))
         is_sound = not any(finding.dataset is None and finding.is_ours for finding in found.findings)
-        anchors = self._witness.every_anchor()
+        anchors = self._detector.every_anchor()
         for name in [known.name for known in self._look(recovery.accounts)]:
             proof = recovery.Proof(
                 name=name, anchors=anchors.get(name, ()), receipts=vouched, reason=reason, is_sound=is_sound
             )
-            _, pen = self._committed(partial(recovery.recover, proof=proof))
-            self._witness.settle(pen.moved.values())
-        self._witness.open(self._look)
-        return self._verified(None, given)
+            _, writer = self._commit(partial(recovery.recover, proof=proof))
+            self._detector.settle(writer.heads.values())
+        self._detector.open(self._look)
+        return self._verify(None, given)
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset that was ever anchored where this ledger looks."""
-        return self._witness.anchors()
+        return self._detector.anchors()
 
     def stopped(self) -> dict[str, str]:
         """The datasets that are not served, and why; '' stands for all of them."""
-        found = self._look(recovery.halted)
-        behind = dict.fromkeys(self._witness.behind(), faults.BEHIND)
+        found = self._look(recovery.open_halts)
+        behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
         return behind | found
 
     def anchor(self) -> None:
         """Write down outside the store where every chain stands now."""
-        self._witness.write(self._look(recovery.accounts))
+        self._detector.write(self._look(recovery.accounts))
 
     def close(self) -> None:
         """Let go of the store."""
-        self._witness.close()
+        self._detector.close()
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -323,29 +329,29 @@ class Ledger:
     ) -> None:
         self.close()
 
-    def _run(self, work: Callable[[Pen], T]) -> T:
-        result, pen = self._committed(work)
-        self._witness.see(pen.moved.values())
+    def _run(self, work: Callable[[LedgerWriter], T]) -> T:
+        result, writer = self._commit(work)
+        self._detector.see(writer.heads.values())
         return result
 
-    def _committed(self, work: Callable[[Pen], T]) -> tuple[T, Pen]:
-        def recorded(transaction: object) -> tuple[T, Pen]:
-            pen = Pen(transaction)  # type: ignore[arg-type]
-            return work(pen), pen
+    def _commit(self, work: Callable[[LedgerWriter], T]) -> tuple[T, LedgerWriter]:
+        def transact(transaction: object) -> tuple[T, LedgerWriter]:
+            writer = LedgerWriter(transaction)  # type: ignore[arg-type]
+            return work(writer), writer
 
-        return self._store.run(recorded)
+        return self._store.run(transact)
 
-    def _look(self, work: Callable[[Pen], T]) -> T:
-        return self._store.look(lambda transaction: work(Pen(transaction)))
+    def _look(self, work: Callable[[LedgerWriter], T]) -> T:
+        return self._store.look(lambda transaction: work(LedgerWriter(transaction)))
 
-    def _insist(self, work: Callable[[Pen], T]) -> T:
+    def _insist(self, work: Callable[[LedgerWriter], T]) -> T:
         """Run work that may be run again, until its outcome is known."""
         try:
             return self._run(work)
         except UnknownOutcomeError:
-            return self._resolved(work)
+            return self._retry_unknown(work)
 
-    def _resolved(self, work: Callable[[Pen], T]) -> T:
+    def _retry_unknown(self, work: Callable[[LedgerWriter], T]) -> T:
         """Run work whose outcome is unknown once more; where the store cannot be asked, it stays unknown."""
         unknown = UnknownOutcomeError()
         for _ in range(COMMITS_LOOKED_UP):
@@ -359,84 +365,84 @@ class Ledger:
                 break
         raise unknown
 
-    def _charged_at_once(self, asked: Asking) -> Turn | None:
-        """T1 in one journey, where the store can and the case is plain."""
-        journey, behind = self._store.one_journey, self._witness.behind()  # looked at again: others may have recovered
-        if journey is None or len(asked.parts) > 1 or asked.parts[0].name in behind:
+    def _charge_in_one_trip(self, request: ChargeRequest) -> Reservation | None:
+        """T1 in one round trip, if the store supports it and the case is plain."""
+        trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
+        if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
             return None
-        link, claim = round_trip.charge_claim(asked, self._witness.least(asked.parts[0].name))
-        row = journey.charge_at_once(claim)
+        link, claim = round_trip.charge_claim(request, self._detector.least(request.parts[0].name))
+        row = trip.charge_at_once(claim)
         if row is None:
             return None
-        placed, standing = round_trip.placed(link, row)
-        self._witness.see([standing])
-        return Turn(receipts=(receipt_of(placed),))
+        placed, head = round_trip.place_link(link, row)
+        self._detector.see([head])
+        return Reservation(receipts=(receipt_of(placed),))
 
-    def _answered_at_once(self, turn: Turn, payload: bytes) -> bytes | None:
-        """T2 in one journey, where the store can and the case is plain."""
-        journey, name = self._store.one_journey, turn.receipt.dataset
-        if journey is None or len(turn.receipts) > 1 or turn.receipt.detail is not None:
+    def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
+        """T2 in one round trip, if the store supports it and the case is plain."""
+        trip, name = self._store.one_round_trip, reservation.receipt.dataset
+        if trip is None or len(reservation.receipts) > 1 or reservation.receipt.detail is not None:
             return None
-        if self._witness.is_behind(name):
+        if self._detector.is_behind(name):
             return None
-        link, claim = round_trip.answer_claim(turn, payload, self._witness.least(name))
-        row = journey.answer_at_once(claim)
+        link, claim = round_trip.answer_claim(reservation, payload, self._detector.least(name))
+        row = trip.answer_at_once(claim)
         if row is None:
             return None
-        _, standing = round_trip.placed(link, row)
-        self._witness.see([standing])
+        _, head = round_trip.place_link(link, row)
+        self._detector.see([head])
         return bytes(row["stored"])
 
-    def _waited_for(self, asked: Asking, patience: float) -> Turn:
-        end, nap, told = time.monotonic() + patience, SHORTEST_NAP, False
+    def _charge_or_wait(self, request: ChargeRequest, patience: float) -> Reservation:
+        end, nap, is_logged = time.monotonic() + patience, SHORTEST_NAP, False
         while True:
-            outcome = self._charged(asked)
-            if isinstance(outcome, Turn):
+            outcome = self._try_charge(request)
+            if isinstance(outcome, Reservation):
                 return outcome
             if isinstance(outcome, Waiting):
                 if time.monotonic() >= end:
                     raise _pending()
-                if nap == LONGEST_NAP and not told:
+                if nap == LONGEST_NAP and not is_logged:
                     log.warning(WAITING, self._term // 1000)
-                    told = True
+                    is_logged = True
                 time.sleep(nap)
                 nap = min(2 * nap, LONGEST_NAP)
                 continue
             raise outcome
 
-    def _charged(self, asked: Asking) -> Turn | Waiting | BudgetError:
+    def _try_charge(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
         """T1; where the outcome of its COMMIT is unknown, it is looked up by the request key under the same locks."""
         try:
-            turn = self._charged_at_once(asked) or charges.repeated(asked, self._store.ask)
-            return turn or self._run(lambda pen: charges.charge(pen, asked, self._witness.check))
+            reservation = self._charge_in_one_trip(request) or charges.find_stored_answer(request, self._store.ask)
+            return reservation or self._run(lambda writer: charges.charge(writer, request, self._detector.check))
         except UnknownOutcomeError:
-            return self._resolved(lambda pen: charges.resolve(pen, asked, self._witness.check))
+            return self._retry_unknown(lambda writer: charges.resolve(writer, request, self._detector.check))
 
-    def _signed(self, turn: Turn) -> Turn:
+    def _sign(self, reservation: Reservation) -> Reservation:
         if self._signer is None:
-            return turn
-        receipts = tuple(receipt.signed(self._signer, self._id) for receipt in turn.receipts)
-        return Turn(receipts=receipts, attempt=turn.attempt, payload=turn.payload)
+            return reservation
+        receipts = tuple(receipt.sign(self._signer, self._id) for receipt in reservation.receipts)
+        return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
 
-    def _verified(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
-        anchors = self._witness.anchors()  # before the store is read: others go on charging and anchoring
+    def _verify(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
+        anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
         try:
-            findings = tuple(Finding(text) for text in self._store.findings())
-            evidence = self._look(lambda pen: list(recovery.evidence(pen, name)))
+            findings = tuple(IntegrityFinding(text) for text in self._store.findings())
+            evidence = self._look(lambda writer: list(recovery.evidence(writer, name)))
         except LedgerError as error:
             if str(error) != faults.DAMAGED:
                 raise
-            return Verification(datasets=0, events=0, findings=(Finding(str(error)),))
+            return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
         if name is not None:
-            asked = {each.name for each in evidence}
-            anchors = {each: anchor for each, anchor in anchors.items() if each in asked}
-            receipts = tuple(receipt for receipt in receipts if receipt.dataset in asked)
-        anchored = self._witness.findings(evidence, anchors)
-        return verification(evidence, (*findings, *anchored), receipts, self._publics(), self._id)
+            names = {each.name for each in evidence}
+            anchors = {each: anchor for each, anchor in anchors.items() if each in names}
+            receipts = tuple(receipt for receipt in receipts if receipt.dataset in names)
+        anchored = self._detector.findings(evidence, anchors)
+        return verification(evidence, (*findings, *anchored), receipts, self._public_keys(), self._id)
 
-    def _publics(self) -> dict[str, str] | None:
+    def _public_keys(self) -> dict[str, str] | None:
         """The keys that may have signed a receipt; None where this ledger signs nothing."""
-        return None if self._signer is None else self._signer.known()
+        return None if self._signer is None else self._signer.known_keys()
 
 
 def _pending() -> PendingError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, public_class
 from discreet.home import home
-from discreet.ledger.integrity.rollback import Witness
+from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import LEASE, Ledger
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.signatures import Signer
@@ -37,8 +37,8 @@ class PostgresLedger(Ledger):
         lease: float = LEASE,
     ) -> None:
         signer = Signer.at(Path(key or home() / "signing.key"))
-        witness = Witness(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
-        super().__init__(PostgresStore(address), signer=signer, witness=witness, lease=lease)
+        detector = RollbackDetector(Path(anchors or home() / "anchors"), signer, every=ANCHOR_EVERY)
+        super().__init__(PostgresStore(address), signer=signer, detector=detector, lease=lease)
 
     @staticmethod
     def create(address: str, *, role: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from discreet.errors import public_class
 from discreet.home import home
-from discreet.ledger.integrity.rollback import Witness
+from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.ledger import LEASE, Ledger
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
@@ -33,7 +33,9 @@ class SQLiteLedger(Ledger):
         signer = Signer.at(Path(key or home() / "signing.key")) if is_kept or key else None
         directory = Path(anchors or home() / "anchors") if is_kept or anchors else None
         self._file = SQLiteStore(path)
-        super().__init__(self._file, signer=signer, witness=Witness(directory, signer, every=ANCHOR_EVERY), lease=lease)
+        super().__init__(
+            self._file, signer=signer, detector=RollbackDetector(directory, signer, every=ANCHOR_EVERY), lease=lease
+        )
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger as it stands now to a new file, while it is in use; a copy made otherwise may be torn."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting.filters import Budget
-from discreet.catalog.catalog import ROW_IN_TEXT, Catalog, ColumnType, Table, Value, nearest_type, validated
+from discreet.catalog.catalog import ROW_IN_TEXT, Catalog, ColumnType, Table, Value, nearest_type, validate
 from discreet.catalog.privacy_unit import Row, unit_of
 from discreet.catalog.time_slice import EXAMPLE, Slice
 from discreet.engines import Source, Statements, draft, has_tables, located, source_of, unreadable_column
@@ -21,7 +21,7 @@ from discreet.engines.sources.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
 from discreet.ledger import Dataset, Ledger, Registration
-from discreet.ledger import Slice as KeptSlice
+from discreet.ledger import RegisteredSlice as KeptSlice
 from discreet.ledger.records import places
 from discreet.ledger.records.registration import another_source
 from discreet.query.aggregates import checked_bounds
@@ -155,7 +155,7 @@ def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
         "budget": vars(words.budget),
         "slice": words.slice and vars(words.slice),
     }
-    return Catalog(tables={name: validated(Table, data, f"table {name!r}")})
+    return Catalog(tables={name: validate(Table, data, f"table {name!r}")})
 
 
 def _no_column(column: str, types: Mapping[str, str], *, is_unit: bool) -> NameNotFoundError:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from discreet.errors import BudgetError, Failure, UnsupportedError, public_class, short_traceback
-from discreet.ledger import Receipt, SupersededError, Turn
+from discreet.ledger import Receipt, Reservation, SupersededError
 from discreet.plan.fingerprint import Question
 from discreet.planner.queries.online_ranges import StreamPlan
 from discreet.planner.queries.sparse_vector import WatchPlan
@@ -36,7 +36,7 @@ class Interactive(ABC):
     def __init__(self, pipeline: "Pipeline", asked: WatchPlan | StreamPlan, question: Question) -> None:
         self._pipeline, self._asked_for, self._question = pipeline, asked, question
         self._lock, self._stack = Lock(), ExitStack()
-        self._turn: Turn | None = None
+        self._turn: Reservation | None = None
         self._stream: Any = None
 
     @property

@@ -19,7 +19,7 @@ from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, engines_of
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
-from discreet.ledger import Ledger, Part, Receipt, SQLiteLedger, SupersededError, Turn, open_ledger
+from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.plan.physical import Scan
@@ -124,7 +124,7 @@ class Pipeline:
 
     def charge(
         self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
-    ) -> Turn:
+    ) -> Reservation:
         """Charge every dataset that the answer rests on, or none; or find the stored answer to the same question."""
         self._refuse_gone()
         read, states = datasets(plan), states_of(prepared)
@@ -132,7 +132,7 @@ class Pipeline:
         known_by = Fingerprints(fingerprint(question, context), (format_0.fingerprint(plan, context),))  # type: ignore[arg-type]
         return self.ledger.charge_together(
             [
-                Part(name=name, version=version, event=plan.event, registration=self.registrations[name])
+                DatasetCharge(name=name, version=version, event=plan.event, registration=self.registrations[name])
                 for name, version in read
             ],
             analyst=self.analyst,
@@ -156,13 +156,13 @@ class Pipeline:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 
-    def _payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Turn) -> bytes:
+    def _payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
             payload = self._made(kind, plan, prepared, reservation)
             return self.ledger.answer(reservation, payload)
 
-    def _made(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Turn) -> bytes:
+    def _made(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
@@ -177,7 +177,9 @@ class Pipeline:
         log.error("a query failed after its charge: class %s, receipt %s", code, known)
         raise Failure
 
-    def charge_interactive(self, plan: WatchPlan | StreamPlan, question: Question, prepared: Prepared | None) -> Turn:
+    def charge_interactive(
+        self, plan: WatchPlan | StreamPlan, question: Question, prepared: Prepared | None
+    ) -> Reservation:
         """Charge an interactive mechanism as a whole; every opening is a charge of its own."""
         self._refuse_gone()
         states = states_of(prepared)
@@ -192,7 +194,7 @@ class Pipeline:
             fresh=True,
         )
 
-    def forfeit(self, reservation: Turn, code: str) -> None:
+    def forfeit(self, reservation: Reservation, code: str) -> None:
         """Record that a charge has no answer."""
         try:
             self.ledger.forfeit(reservation, code)
@@ -311,7 +313,7 @@ def _scans(plan: PrivatePlan) -> list[Scan]:
     return [part.pushdown.scan for part in parts]  # type: ignore[attr-defined]
 
 
-def _own_receipt(plan: PrivatePlan, reservation: Turn) -> Receipt:
+def _own_receipt(plan: PrivatePlan, reservation: Reservation) -> Receipt:
     """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.errors import LedgerError
 from discreet.ledger.integrity import anchors
-from discreet.ledger.integrity.anchors import Anchor, AnchorFile, behind, highest
+from discreet.ledger.integrity.anchors import Anchor, AnchorFile, highest, reason_behind
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 
@@ -74,7 +74,7 @@ class TestAnchor:
     @settings(max_examples=50, deadline=None)
     @given(ANCHORS)
     def test_any_anchor_is_one_line_that_is_read_back_and_verifies(self, found):
-        signed = found.signed(SIGNER)
+        signed = found.sign(SIGNER)
         assert "\n" not in signed.to_json()
         assert Anchor.from_json(found.to_json()) == found
         assert Anchor.from_json(signed.to_json()) == signed
@@ -84,9 +84,9 @@ class TestAnchor:
 
     @pytest.mark.parametrize("name", [field.name for field in fields(Anchor)])
     def test_an_anchor_with_anything_changed_does_not_verify(self, name):
-        signed = anchor().signed(SIGNER)
+        signed = anchor().sign(SIGNER)
         other = {"sequence": 2, "spent": Cost(None, 1, 0), "budget": BUDGET | {"epsilon": "3/1"}}.get(name, "other")
-        assert not replace(signed, **{name: other}).verify(SIGNER.known())
+        assert not replace(signed, **{name: other}).verify(SIGNER.known_keys())
 
     def test_an_anchor_holds_the_promise_as_the_ledger_writes_it(self):
         data = json.loads(anchor().to_json())
@@ -157,27 +157,27 @@ class TestBehind:
         spent = data.draw(st.sampled_from([*costs, highest(costs[0], costs)]))
         store = dict(enumerate(other, start=1))
         expected = len(other) >= place and other[place - 1] == heads[place - 1] and at_least(spent, costs[0])
-        assert (behind(taken, sequence=len(other), head_at=store.get, spent=spent) is None) == expected
+        assert (reason_behind(taken, sequence=len(other), head_at=store.get, spent=spent) is None) == expected
 
     def test_each_way_to_be_behind_is_said(self):
         taken = anchor(5)
         good = {"sequence": 5, "head_at": {5: taken.head}.get, "spent": taken.spent}
-        assert behind(taken, **good) is None
-        assert "ends at event 4" in behind(taken, **good | {"sequence": 4})
-        assert "another history" in behind(taken, **good | {"head_at": {5: "0"}.get})
-        assert "another history" in behind(taken, **good | {"head_at": {}.get})
+        assert reason_behind(taken, **good) is None
+        assert "ends at event 4" in reason_behind(taken, **good | {"sequence": 4})
+        assert "another history" in reason_behind(taken, **good | {"head_at": {5: "0"}.get})
+        assert "another history" in reason_behind(taken, **good | {"head_at": {}.get})
         for less in (Cost(4, 5, 0), Cost(None, 4, 0)):
-            assert "less is spent" in behind(taken, **good | {"spent": less})
-        assert behind(taken, **good | {"spent": Cost(None, 5, 0)}) is None
+            assert "less is spent" in reason_behind(taken, **good | {"spent": less})
+        assert reason_behind(taken, **good | {"spent": Cost(None, 5, 0)}) is None
 
     def test_an_anchored_epsilon_without_bound_is_more_than_any(self):
         taken = anchor(5, spent=Cost(None, 5, 0))
         store = {"sequence": 5, "head_at": {5: taken.head}.get}
-        assert "less is spent" in behind(taken, spent=Cost(2**62, 5, 0), **store)
-        assert behind(taken, spent=Cost(None, 6, 1), **store) is None
+        assert "less is spent" in reason_behind(taken, spent=Cost(2**62, 5, 0), **store)
+        assert reason_behind(taken, spent=Cost(None, 6, 1), **store) is None
 
     def test_an_anchor_before_the_first_event_asks_for_none(self):
-        assert behind(anchor(0, spent=NOTHING), sequence=0, head_at={}.get, spent=NOTHING) is None
+        assert reason_behind(anchor(0, spent=NOTHING), sequence=0, head_at={}.get, spent=NOTHING) is None
 
 
 class TestHighest:
@@ -216,21 +216,21 @@ class TestFile:
         assert file.latest()["visits"].sequence == 9
         assert file.latest("one")["visits"].sequence == 5
         assert file.latest("three") == {}
-        assert file.spent()["visits"] == Cost(5, 99, 0)
-        assert file.spent("one")["visits"] == Cost(5, 5, 0)
+        assert file.largest_totals()["visits"] == Cost(5, 99, 0)
+        assert file.largest_totals("one")["visits"] == Cost(5, 5, 0)
 
     def test_the_most_spent_is_kept_where_a_later_anchor_says_less(self, file):
         file.append([anchor(5, spent=Cost(50, 5, 0)), anchor(6, spent=Cost(6, 6, 6))])
         file.append([anchor(4, spent=Cost(None, 4, 0))])
         assert file.latest()["visits"].sequence == 6
-        assert file.spent()["visits"] == Cost(None, 6, 6)
+        assert file.largest_totals()["visits"] == Cost(None, 6, 6)
 
     def test_lines_of_strangers_count_for_nothing_and_are_found(self, file, path):
         forged = replace(anchor(8), key=SIGNER.key, signature=STRANGER.sign("text"))
-        changed = replace(anchor(2).signed(SIGNER), sequence=9)
+        changed = replace(anchor(2).sign(SIGNER), sequence=9)
         file.append([anchor(2)])
         with path.open("a") as opened:
-            for each in (anchor(7).signed(STRANGER), forged, changed, anchor(6)):
+            for each in (anchor(7).sign(STRANGER), forged, changed, anchor(6)):
                 opened.write(each.to_json() + "\n")
             opened.write("not an anchor\n\n\udcff\n".encode(errors="surrogateescape").decode("latin-1"))
         file.append([anchor(3)])
@@ -292,7 +292,7 @@ class TestFile:
         file.append(anchor(n) for n in range(1, 200))
         file.latest()
         parsed = []
-        monkeypatch.setattr(anchors, "_anchor", parsed.append)
+        monkeypatch.setattr(anchors, "_parse_anchor", parsed.append)
         file.append([anchor(200)])
         file.latest()
         file.latest()
@@ -343,9 +343,7 @@ def test_whatever_is_written_and_read_the_latest_are_those_of_the_model(tmp_path
         elif action == "read":
             assert {name: found.sequence for name, found in file.latest().items()} == highest_signed
         elif not path.exists() or path.read_bytes()[-1:] == b"\n":
-            text = {"forge": line.signed(STRANGER).to_json() + "\n", "garble": "?\n", "tear": line.to_json()[:-9]}[
-                action
-            ]
+            text = {"forge": line.sign(STRANGER).to_json() + "\n", "garble": "?\n", "tear": line.to_json()[:-9]}[action]
             with path.open("a") as opened:
                 opened.write(text)
             wrong += action != "tear"
@@ -400,7 +398,7 @@ from discreet.ledger.records.signatures import Signer
 
 file = AnchorFile(sys.argv[1], Signer.in_memory())
 file.append([Anchor(ledger="", dataset="d", sequence=1, head="", spent=NOTHING, budget={}, time="")])
-with file._turn():
+with file._process_lock():
     child = os.fork()
     if not child:
         signal.alarm(20)

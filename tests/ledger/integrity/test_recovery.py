@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
-from discreet.ledger import Dataset, Kind, Part, Receipt, Signer, SQLiteLedger, State
+from discreet.ledger import Dataset, DatasetCharge, Kind, Receipt, Signer, SQLiteLedger, State
 from discreet.ledger.records import faults
 from discreet.ledger.records.receipt import receipt_of
 from tampering import TENTH, anchor_file, clean, tenths
@@ -197,7 +197,7 @@ def test_a_recovery_of_nothing_writes_nothing(visits, another, charge):
 
 def test_receipts_that_no_key_of_the_ledger_signed_recover_nothing(visits, charge, tmp_path):
     link = replace(charge(visits).link(), sequence=99)
-    forged = receipt_of(link).signed(Signer.at(tmp_path / "theirs"))
+    forged = receipt_of(link).sign(Signer.at(tmp_path / "theirs"))
     assert not visits.recover(reason=REASON, receipts=[forged])
     assert tenths(visits) == 1
     assert visits.history("visits")[-1].sequence == 2
@@ -228,7 +228,7 @@ def test_whoever_was_stopped_serves_again_by_any_name_and_with_other_datasets(vi
     visits.rename("visits", "calls", reason="a test")
     lost()
     stopped, owner = another(), another()
-    parts = [Part(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in names]
+    parts = [DatasetCharge(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in names]
     asked = {"analyst": "ann", "question": QUESTION, "description": "{}", "fresh": True}
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
         stopped.charge_together(parts, **asked)

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.errors import Failure
-from discreet.ledger.integrity.replay import Tally, tallies, tally_of
+from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
 from discreet.ledger.records.quota import Share
 
 LIMITS = Share(dataset="", analyst="").limits()
@@ -22,8 +22,8 @@ def limited(sequence: int, analyst: str, limits: dict) -> dict:
     return event(sequence, "LIMITED") | {"detail": json.dumps({"analyst": analyst} | limits)}
 
 
-def told(*rows: dict) -> dict[str, Tally]:
-    return tallies(rows, {row["sequence"] for row in rows})
+def told(*rows: dict) -> dict[str, AnalystTotals]:
+    return replay_totals(rows, {row["sequence"] for row in rows})
 
 
 def test_charges_add_up_and_failures_are_counted_by_whose_charge_it_was():
@@ -36,7 +36,10 @@ def test_charges_add_up_and_failures_are_counted_by_whose_charge_it_was():
         event(7, "ANSWERED", "bob"),
         event(8, "REJECTED", "eve"),
     )
-    assert told(*rows) == {"ann": Tally(spent=Cost(2, 4, 6), failures=2), "bob": Tally(spent=Cost(None, 5, 0))}
+    assert told(*rows) == {
+        "ann": AnalystTotals(spent=Cost(2, 4, 6), failures=2),
+        "bob": AnalystTotals(spent=Cost(None, 5, 0)),
+    }
 
 
 def test_a_quota_of_everyone_reaches_those_who_come_later_and_those_who_have_none_of_their_own():
@@ -47,18 +50,18 @@ def test_a_quota_of_everyone_reaches_those_who_come_later_and_those_who_have_non
         limited(4, "*", general),
         event(5, "RESERVED", "eve", Cost(2, 2, 0)),
     )
-    assert found["ann"] == Tally(spent=Cost(1, 1, 0), floor=Cost(1, 1, 0), limits=general)
-    assert found["bob"] == Tally(is_own=True, limits=own)
-    assert found["eve"] == Tally(spent=Cost(2, 2, 0), limits=general)
-    assert found["*"] == Tally(limits=general)
+    assert found["ann"] == AnalystTotals(spent=Cost(1, 1, 0), floor=Cost(1, 1, 0), limits=general)
+    assert found["bob"] == AnalystTotals(is_own=True, limits=own)
+    assert found["eve"] == AnalystTotals(spent=Cost(2, 2, 0), limits=general)
+    assert found["*"] == AnalystTotals(limits=general)
 
 
 def test_a_recovery_says_where_an_analyst_goes_on_from():
-    mended = Tally(spent=Cost(7, 7, 0), floor=Cost(7, 7, 0), failures=3, is_own=True, limits=LIMITS)
+    mended = AnalystTotals(spent=Cost(7, 7, 0), floor=Cost(7, 7, 0), failures=3, is_own=True, limits=LIMITS)
     found = told(
         event(2, "RESERVED", "ann", Cost(1, 1, 0)),
         event(3, "RESERVED", "bob", Cost(1, 1, 0)),
-        event(4, "RECOVERED", shares={"ann": mended.told()}),
+        event(4, "RECOVERED", shares={"ann": mended.recovery_detail()}),
         event(5, "RESERVED", "ann", Cost(1, 1, 0)),
     )
     assert found["ann"].spent == Cost(8, 8, 0)
@@ -68,14 +71,14 @@ def test_a_recovery_says_where_an_analyst_goes_on_from():
 
 def test_the_words_of_an_event_that_was_changed_are_not_believed():
     rows = [event(2, "RESERVED", "ann", Cost(1, 1, 0)), event(3, "LIMITED") | {"detail": "nonsense"}]
-    assert tallies(rows, {2}) == {"ann": Tally(spent=Cost(1, 1, 0))}
+    assert replay_totals(rows, {2}) == {"ann": AnalystTotals(spent=Cost(1, 1, 0))}
 
 
 def test_a_row_is_read_as_it_is_written():
-    own = Tally(spent=Cost(None, 2, 3), floor=Cost(0, 1, 2), failures=4, is_own=True, limits=LIMITS)
-    assert tally_of(own.row("visits", "ann")) == own
+    own = AnalystTotals(spent=Cost(None, 2, 3), floor=Cost(0, 1, 2), failures=4, is_own=True, limits=LIMITS)
+    assert totals_in_row(own.row("visits", "ann")) == own
     with pytest.raises(KeyError):
-        tally_of(own.row("visits", "ann") | {"is_own": 2})
+        totals_in_row(own.row("visits", "ann") | {"is_own": 2})
 
 
 def test_the_table_says_what_the_chain_says(visits, charge):

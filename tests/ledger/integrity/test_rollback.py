@@ -16,7 +16,7 @@ from tampering import roll_back, tampering
 
 
 def file_of(ledger: Ledger) -> Path:
-    return ledger._witness._directory / f"{ledger._witness._ledger}.jsonl"
+    return ledger._detector._directory / f"{ledger._detector._ledger}.jsonl"
 
 
 def anchored(ledger: Ledger) -> list[int]:
@@ -33,14 +33,14 @@ def test_the_first_event_that_a_process_sees_is_anchored_and_then_one_of_so_many
 
 def test_of_postgresql_one_event_in_a_hundred_is_anchored(postgres_address):
     with PostgresLedger(postgres_address) as ledger:
-        assert ledger._witness._every == 100
-        assert ledger._witness._seconds == 60
+        assert ledger._detector._every == 100
+        assert ledger._detector._seconds == 60
 
 
 def test_an_event_that_comes_long_after_the_last_anchor_is_anchored(visits, charge):
     charge(visits)
     assert anchored(visits) == [1]
-    visits._witness._seconds = 0
+    visits._detector._seconds = 0
     charge(visits)
     assert anchored(visits) == [1, 3]
 
@@ -66,10 +66,10 @@ def test_anchoring_on_request_is_for_every_dataset(visits, dataset, charge):
 def test_an_anchor_tells_where_the_chain_stands_under_which_promise(visits, charge):
     receipt = charge(visits)
     visits.anchor()
-    anchor = visits._witness.anchors()["visits"]
+    anchor = visits._detector.anchors()["visits"]
     assert (anchor.sequence, anchor.head, anchor.spent) == (2, receipt.hash, receipt.cost)
     assert anchor.budget["epsilon"] == "1/1"
-    assert Anchor.from_json(file_of(visits).read_text().splitlines()[-1]).verify(visits._publics())
+    assert Anchor.from_json(file_of(visits).read_text().splitlines()[-1]).verify(visits._public_keys())
 
 
 def test_the_directory_of_anchors_is_its_owners_alone(visits):
@@ -89,9 +89,9 @@ def test_a_ledger_in_memory_has_no_anchors_and_remembers_all_the_same(dataset, c
         ledger.register(dataset())
         charge(ledger)
         ledger.anchor()
-        assert ledger._witness.anchors() == {}
-        assert ledger._witness.every_anchor() == {}
-        assert ledger._witness.least("visits") == 2
+        assert ledger._detector.anchors() == {}
+        assert ledger._detector.every_anchor() == {}
+        assert ledger._detector.least("visits") == 2
         assert ledger.verify()
 
 
@@ -119,7 +119,7 @@ def test_what_only_memory_knows_of_a_lost_history_is_written_down(visits, anothe
         roll_back(hand, "visits", 2)
     for _ in range(4):
         charge(other)
-    visits._witness._every = 1
+    visits._detector._every = 1
     with pytest.raises(LedgerError, match=re.escape(faults.BEHIND)):
         charge(visits)
     assert anchored(visits) == [1, 4]
@@ -175,7 +175,7 @@ def test_a_file_of_anchors_that_was_cut_is_told_by_whoever_had_read_it(visits, c
     file_of(visits).write_bytes(b"")
     (finding,) = visits.verify().findings
     assert (str(finding), finding.is_ours) == (anchors.CHANGED, False)
-    assert visits._witness.least("visits") == 2
+    assert visits._detector.least("visits") == 2
 
 
 def test_the_anchors_of_one_ledger_say_nothing_of_another(path, tmp_path, dataset, charge):

@@ -18,7 +18,7 @@ import pytest
 
 from discreet.errors import LedgerError, NameNotFoundError, PendingError
 from discreet.ledger import Ledger, PostgresLedger, Receipt, Signer, SQLiteLedger, SupersededError
-from discreet.ledger.integrity.verification import Finding, Verification
+from discreet.ledger.integrity.verification import IntegrityFinding, Verification
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import account_of
 from discreet.ledger.records.chain import columns_of
@@ -362,9 +362,9 @@ def test_a_receipt_that_was_changed_is_found_and_stops_nobody(visits, charge):
 def test_a_receipt_that_no_key_of_the_ledger_signed_is_told_and_stops_nobody(visits, charge, tmp_path):
     """Anybody can compute a hash."""
     receipt = charge(visits)
-    forged = receipt_of(replace(receipt.link(), sequence=99)).signed(Signer.at(tmp_path / "a key of theirs"))
+    forged = receipt_of(replace(receipt.link(), sequence=99)).sign(Signer.at(tmp_path / "a key of theirs"))
     assert forged.verify()
-    assert not forged.verify(visits._publics())
+    assert not forged.verify(visits._public_keys())
     for made_up in (forged, replace(forged, key=None, signature=None), replace(forged, key=receipt.key)):
         (finding,) = visits.verify(receipts=[receipt, made_up]).findings
         assert not finding.is_ours
@@ -378,7 +378,7 @@ def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(
     with SQLiteLedger(tmp_path / "staging.sqlite") as staging:
         staging.register(dataset())
         foreign = [charge(staging) for _ in range(3)][-1]
-    assert foreign.verify(visits._publics())
+    assert foreign.verify(visits._public_keys())
     (finding,) = visits.verify(receipts=[foreign]).findings
     assert (finding.is_ours, finding.what.endswith("and it names another ledger")) == (False, True)
     visits.recover(reason="a test", receipts=[foreign])
@@ -388,7 +388,7 @@ def test_a_receipt_of_another_ledger_with_the_same_key_is_told_and_stops_nobody(
 
 def test_a_finding_about_a_dataset_that_the_ledger_does_not_know_halts_nothing(visits, charge):
     """A halt of a name that is not there would stop whoever registers it first."""
-    lost = receipt_of(replace(charge(visits).link(), dataset="later")).signed(visits._signer)
+    lost = receipt_of(replace(charge(visits).link(), dataset="later")).sign(visits._signer)
     (finding,) = visits.verify(receipts=[lost]).findings
     assert finding.is_ours
     assert visits._look(lambda pen: pen.rows("SELECT * FROM halts")) == []
@@ -475,4 +475,4 @@ def test_the_report_reads_as_a_sentence(copy, report):
         hand.execute("UPDATE datasets SET spent_rho = spent_rho + 1 WHERE name = 'people'")
     told = f"4 datasets, {events} events: 1 finding\n  'people': the total spent is not the sum of the charges"
     assert str(report(copy)) == told
-    assert str(Finding("it was changed", "visits", 3)) == "'visits' event 3: it was changed"
+    assert str(IntegrityFinding("it was changed", "visits", 3)) == "'visits' event 3: it was changed"

@@ -5,14 +5,14 @@ import pytest
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import LedgerError
-from discreet.ledger import Slice
-from discreet.ledger.records.account import account_of, opened
+from discreet.ledger import RegisteredSlice
+from discreet.ledger.records.account import account_of, new_account
 from discreet.ledger.records.chain import GENESIS, Kind
 
 
 @pytest.fixture
 def account(dataset):
-    return opened(dataset(budget=Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10)), "00" * 8)
+    return new_account(dataset(budget=Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10)), "00" * 8)
 
 
 def test_an_account_opens_with_nothing_spent_at_the_beginning_of_its_chain(account):
@@ -33,7 +33,7 @@ def test_the_next_link_follows_the_head(account):
 
 def test_a_new_promise_changes_the_caps_and_not_what_was_spent(account):
     spent = Cost(10, 20, 0)
-    after = replace(account, spent=spent).promising(Budget(epsilon=Fraction(1, 4)))
+    after = replace(account, spent=spent).with_budget(Budget(epsilon=Fraction(1, 4)))
     assert (after.spent, after.floor) == (spent, spent)
     assert after.caps == Budget(epsilon=Fraction(1, 4)).caps()
 
@@ -52,8 +52,8 @@ def test_an_account_knows_whether_it_was_halted(account, halts, is_halted):
 
 
 def test_an_account_keeps_the_slice_that_it_was_opened_for(dataset):
-    part = Slice("visits", "2026-10-01", "2026-11-01")
-    kept = opened(dataset(slice=part), "00" * 8)
+    part = RegisteredSlice("visits", "2026-10-01", "2026-11-01")
+    kept = new_account(dataset(slice=part), "00" * 8)
     assert kept.slice == part
     assert account_of(kept.row() | {"halts": 0}) == kept
 

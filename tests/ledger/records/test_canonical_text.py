@@ -52,13 +52,16 @@ def test_documents_that_differ_in_a_type_are_not_the_same(other):
 
 
 def test_an_object_comes_back_from_its_canonical_text():
-    assert canonical_text.parsed(canonical_text.canonical({"b": [1, None], "a": "ü"})) == {"a": "ü", "b": [1, None]}
+    assert canonical_text.parse_object(canonical_text.canonical({"b": [1, None], "a": "ü"})) == {
+        "a": "ü",
+        "b": [1, None],
+    }
 
 
 @pytest.mark.parametrize("written", ["[]", "1", '"a"', "null"])
 def test_a_text_that_is_no_object_is_not_taken_for_one(written):
     with pytest.raises(TypeError):
-        canonical_text.parsed(written)
+        canonical_text.parse_object(written)
 
 
 @pytest.mark.parametrize(("what", "example"), [("reason", "decided by the board"), ("analyst", '"ana"')])

@@ -4,9 +4,9 @@ from dataclasses import fields, replace
 import pytest
 
 from discreet.accounting.filters import Cost
-from discreet.ledger.records.chain import GENESIS, Kind, Link, columns_of, link_of
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, link_of
 
-LINK = Link(
+LINK = ChainLink(
     dataset="visits",
     sequence=2,
     kind=Kind.RESERVED,
@@ -35,7 +35,7 @@ def test_the_hash_of_a_link_never_changes():
     assert LINK.hash == "16a7c8f9c1d577c3876a21a901bad184d18fdf6d7f29ed57729238cfe4bc172f"
 
 
-@pytest.mark.parametrize("column", [f.name for f in fields(Link) if f.name != "cost"])
+@pytest.mark.parametrize("column", [f.name for f in fields(ChainLink) if f.name != "cost"])
 def test_the_hash_covers_every_column(column):
     value = getattr(LINK, column)
     other = value + 1 if isinstance(value, int) else f"{value}x"

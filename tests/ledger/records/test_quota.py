@@ -14,9 +14,9 @@ from discreet.ledger.records.quota import (
     MOST_FAILURES,
     Share,
     checked_failures,
-    restated,
+    complete_quota,
+    restate_quota,
     share_of,
-    stated,
 )
 
 TENTH = cost(events.PureEvent(Fraction(1, 10)))
@@ -62,7 +62,7 @@ def test_too_many_failures_are_refused_whatever_is_left(quota):
 
 def test_another_limit_leaves_what_was_spent_and_failed():
     spent = Cost(5, 6, 7)
-    after = replace(SHARE, spent=spent, failures=2).limited(Budget(epsilon=1), 9, is_own=True)
+    after = replace(SHARE, spent=spent, failures=2).with_quota(Budget(epsilon=1), 9, is_own=True)
     assert (after.spent, after.floor, after.failures, after.most_failures) == (spent, spent, 2, 9)
     assert after.is_own
 
@@ -115,7 +115,7 @@ MIXED = Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10)
 
 def test_a_quota_is_counted_at_the_delta_of_the_budget():
     """A quota that states no delta admitted no Gaussian noise; now it is what the same epsilon of the budget is."""
-    quota = stated("visits", Budget(epsilon=1), MIXED)
+    quota = complete_quota("visits", Budget(epsilon=1), MIXED)
     assert (quota.epsilon, quota.delta, quota.reserve) == (1, MIXED.delta, MIXED.reserve)
     asked = cost(events.ConcentratedEvent(MIXED.rho(1)))
     assert replace(SHARE, quota=quota).refusal(asked) is None
@@ -123,39 +123,39 @@ def test_a_quota_is_counted_at_the_delta_of_the_budget():
 
 
 def test_a_quota_may_reserve_less_delta_than_the_budget_and_not_more():
-    quota = stated("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=0), MIXED)
+    quota = complete_quota("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=0), MIXED)
     assert (quota.conversion_delta, quota.reserve) == (MIXED.conversion_delta, 0)
-    assert stated("visits", quota, MIXED) == quota
+    assert complete_quota("visits", quota, MIXED) == quota
     with pytest.raises(BudgetError, match="at the same delta"):
-        stated("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=2e-10), MIXED)
+        complete_quota("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=2e-10), MIXED)
 
 
 @pytest.mark.parametrize("budget", [Budget(epsilon=2), MIXED])
 def test_a_quota_at_another_delta_is_refused_with_one_that_is_taken(budget):
     with pytest.raises(BudgetError) as caught:
-        stated("visits", Budget(epsilon=Fraction(1, 2), delta=1e-8), budget)
+        complete_quota("visits", Budget(epsilon=Fraction(1, 2), delta=1e-8), budget)
     advised = eval(caught.value.instead.split(", which")[0], {"dp": dp})  # noqa: S307
-    assert stated("visits", advised, budget).epsilon == Fraction(1, 2)
+    assert complete_quota("visits", advised, budget).epsilon == Fraction(1, 2)
 
 
 def test_a_recorded_quota_follows_the_budget_that_replaces_the_old_one():
     pure, wider = Budget(epsilon=2), Budget(epsilon=4, delta=1e-8, reserved_delta=1e-10)
-    assert restated(Budget(epsilon=1), MIXED, pure) == stated("visits", Budget(epsilon=1), MIXED)
-    own = stated("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=5e-11), MIXED)
-    assert restated(own, wider, MIXED).reserve == own.reserve
-    assert restated(own, wider, MIXED).conversion_delta == wider.conversion_delta
-    assert restated(own, pure, MIXED).is_pure
+    assert restate_quota(Budget(epsilon=1), MIXED, pure) == complete_quota("visits", Budget(epsilon=1), MIXED)
+    own = complete_quota("visits", Budget(epsilon=1, delta=1e-9, reserved_delta=5e-11), MIXED)
+    assert restate_quota(own, wider, MIXED).reserve == own.reserve
+    assert restate_quota(own, wider, MIXED).conversion_delta == wider.conversion_delta
+    assert restate_quota(own, pure, MIXED).is_pure
 
 
 def test_only_a_quota_that_older_code_recorded_is_read_in_other_terms():
     old = replace(SHARE, quota=Budget(epsilon=1))
-    assert old.in_terms_of(MIXED).quota == stated("visits", Budget(epsilon=1), MIXED)
+    assert old.in_terms_of(MIXED).quota == complete_quota("visits", Budget(epsilon=1), MIXED)
     assert old.in_terms_of(Budget(epsilon=2)) is old
     assert SHARE.in_terms_of(MIXED) is SHARE
 
 
 def test_the_refusal_of_a_quota_says_what_is_left_of_it():
-    share = replace(SHARE, quota=stated("visits", Budget(epsilon=1), MIXED))
+    share = replace(SHARE, quota=complete_quota("visits", Budget(epsilon=1), MIXED))
     refusal = share.refusal(cost(events.ConcentratedEvent(MIXED.rho(2))))
     assert "epsilon 1 (rho " in refusal.because
     assert refusal.instead.startswith("session.release(query, epsilon=1); or the owner's ledger.set_quota(")

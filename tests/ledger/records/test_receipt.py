@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet import events
 from discreet.accounting.filters import Cost, cost
 from discreet.errors import LedgerError
-from discreet.ledger.records.chain import Kind, Link
+from discreet.ledger.records.chain import ChainLink, Kind
 from discreet.ledger.records.receipt import Receipt, cost_of, cost_texts, receipt_of
 from discreet.ledger.records.signatures import Signer
 
@@ -20,7 +20,7 @@ SIGNER = Signer.in_memory()
 GOLDEN_PUBLIC = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 
 
-CHARGE = Link(
+CHARGE = ChainLink(
     dataset="visits",
     sequence=2,
     kind=Kind.RESERVED,
@@ -133,7 +133,7 @@ class TestSignatures:
         assert not receipt.verify(SIGNER.public)
 
     def test_a_signed_receipt_verifies_without_its_ledger_against_one_of_some_keys(self, receipt):
-        signed = Receipt.from_json(receipt.signed(SIGNER).to_json())
+        signed = Receipt.from_json(receipt.sign(SIGNER).to_json())
         other = Signer.in_memory()
         assert signed.key == SIGNER.key
         assert signed.verify()
@@ -143,45 +143,45 @@ class TestSignatures:
             assert not signed.verify(public)
 
     def test_signing_changes_no_other_field(self, receipt):
-        signed = receipt.signed(SIGNER)
+        signed = receipt.sign(SIGNER)
         assert replace(signed, key=None, signature=None) == receipt
         assert signed.hash == receipt.hash
-        assert signed.signed(SIGNER) == signed
+        assert signed.sign(SIGNER) == signed
         with pytest.raises(FrozenInstanceError):
             signed.key = None
 
     def test_a_receipt_names_the_ledger_that_signed_it_and_goes_on_naming_it(self, receipt):
         assert receipt.is_of("a")
-        signed = receipt.signed(SIGNER, "a")
+        signed = receipt.sign(SIGNER, "a")
         assert (signed.ledger, signed.hash) == ("a", receipt.hash)
-        assert signed.signed(SIGNER) == signed
+        assert signed.sign(SIGNER) == signed
         assert (signed.is_of("a"), signed.is_of("b")) == (True, False)
 
     @pytest.mark.parametrize("name", [f.name for f in fields(Receipt) if f.name != "cost"])
     def test_a_signed_receipt_with_any_field_changed_does_not_verify(self, receipt, name):
-        signed = receipt.signed(SIGNER)
+        signed = receipt.sign(SIGNER)
         value = getattr(signed, name)
         other = value + 1 if isinstance(value, int) else f"{value}x"
         assert not replace(signed, **{name: other}).verify(SIGNER.public)
 
     def test_a_forger_who_mends_the_hash_is_found_by_the_signature(self, receipt):
-        signed = receipt.signed(SIGNER)
+        signed = receipt.sign(SIGNER)
         cheaper = replace(signed, cost=Cost(1, 1, 0))
         mended = replace(cheaper, hash=cheaper.link().hash)
         assert mended.verify()
         assert not mended.verify(SIGNER.public)
 
     def test_a_signature_taken_from_another_receipt_does_not_verify(self, receipt):
-        second = receipt_of(replace(CHARGE, sequence=3)).signed(SIGNER)
+        second = receipt_of(replace(CHARGE, sequence=3)).sign(SIGNER)
         stolen = replace(receipt, key=second.key, signature=second.signature)
         assert not stolen.verify(SIGNER.public)
 
     def test_a_receipt_signed_anew_after_a_rotation_names_the_new_key(self, receipt, tmp_path):
         old = Signer.at(tmp_path / "key")
-        before = receipt.signed(old)
+        before = receipt.sign(old)
         new = Signer.rotate(tmp_path / "key")
-        assert before.signed(new).verify(new.public)
-        assert before.verify(new.known())
+        assert before.sign(new).verify(new.public)
+        assert before.verify(new.known_keys())
         assert not before.verify(new.public)
 
 
@@ -218,7 +218,7 @@ OPTIONAL = st.one_of(st.none(), TEXT)
 )
 def test_any_receipt_is_read_back_as_it_was_written_signed_or_not(receipt):
     assert Receipt.from_json(receipt.to_json()) == receipt
-    signed = replace(receipt, hash=receipt.link().hash).signed(SIGNER)
+    signed = replace(receipt, hash=receipt.link().hash).sign(SIGNER)
     assert Receipt.from_json(signed.to_json()) == signed
     assert Receipt.from_json(json.dumps(json.loads(signed.to_json()), indent=1)).verify(SIGNER.public)
 

@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
-from discreet.ledger import Slice, SQLiteLedger
+from discreet.ledger import RegisteredSlice, SQLiteLedger
 from discreet.ledger.records import registration
 from discreet.ledger.records.registration import budget_columns, budget_of, slice_columns, slice_of
 
@@ -125,14 +125,14 @@ def test_a_promise_comes_back_exactly_with_its_reason():
 
 
 def test_a_slice_is_from_a_moment_until_before_another():
-    part = Slice("visits", "2026-10-01", "2026-11-01T12:30")
+    part = RegisteredSlice("visits", "2026-10-01", "2026-11-01T12:30")
     assert (part.start, part.end) == ("2026-10-01T00:00:00.000000", "2026-11-01T12:30:00.000000")
     assert str(part) == "'visits' from 2026-10-01T00:00:00.000000 until before 2026-11-01T12:30:00.000000"
 
 
 def test_moments_written_in_several_ways_are_one_moment():
     texts = ["2026-10-01", "20261001", "2026-10-01T00:00", "2026-10-01 00:00:00", "2026-10-01T00:00:00.000000"]
-    assert len({Slice("visits", text, "2027-01-01") for text in texts}) == 1
+    assert len({RegisteredSlice("visits", text, "2027-01-01") for text in texts}) == 1
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_moments_written_in_several_ways_are_one_moment():
 )
 def test_a_slice_without_a_beginning_before_its_end_is_refused(start, end):
     with pytest.raises(ParameterError):
-        Slice("visits", start, end)
+        RegisteredSlice("visits", start, end)
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", None])
 def test_a_slice_is_of_a_table_that_has_a_name(name):
     with pytest.raises(ParameterError):
-        Slice(name, "2026-10-01", "2026-11-01")
+        RegisteredSlice(name, "2026-10-01", "2026-11-01")
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,13 @@ def test_a_slice_is_of_a_table_that_has_a_name(name):
     ],
 )
 def test_slices_overlap_where_they_share_a_moment(other, overlaps):
-    part = Slice("visits", "2026-10-01", "2026-11-01")
-    assert part.overlaps(Slice("visits", *other)) == Slice("visits", *other).overlaps(part) == overlaps
+    part = RegisteredSlice("visits", "2026-10-01", "2026-11-01")
+    assert (
+        part.overlaps(RegisteredSlice("visits", *other)) == RegisteredSlice("visits", *other).overlaps(part) == overlaps
+    )
 
 
-@pytest.mark.parametrize("part", [None, Slice("visits", "2026-10-01", "2026-11-01")])
+@pytest.mark.parametrize("part", [None, RegisteredSlice("visits", "2026-10-01", "2026-11-01")])
 def test_a_slice_comes_back_from_its_columns(part):
     assert slice_of(slice_columns(part)) == part
 
@@ -229,7 +231,7 @@ def test_no_refusal_advises_a_dataset_of_another_name():
 
 @pytest.mark.parametrize(
     "change",
-    [{"unit": "one row"}, {"slice": Slice("stays", "2026-01-01", "2026-02-01")}],
+    [{"unit": "one row"}, {"slice": RegisteredSlice("stays", "2026-01-01", "2026-02-01")}],
 )
 def test_what_is_refused_for_a_registered_name_stays_with_that_name(ledger, dataset, charge, change):
     ledger.register(dataset())

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records import signatures as signing
-from discreet.ledger.records.signatures import Signer, key_id, public_keys, signed_by, verifies
+from discreet.ledger.records.signatures import Signer, is_signature, is_signed_by, key_id, public_keys
 
 FAILING = Path(__file__).parents[1] / "failing_rotation.py"
 
@@ -102,9 +102,9 @@ class TestSigning:
     def test_a_signature_verifies_and_one_of_another_text_or_key_does_not(self):
         one, other = Signer.in_memory(), Signer.in_memory()
         signature = one.sign("text é \N{SNOWMAN}")
-        assert verifies("text é \N{SNOWMAN}", signature, one.public)
-        assert not verifies("text", signature, one.public)
-        assert not verifies("text é \N{SNOWMAN}", signature, other.public)
+        assert is_signature("text é \N{SNOWMAN}", signature, one.public)
+        assert not is_signature("text", signature, one.public)
+        assert not is_signature("text é \N{SNOWMAN}", signature, other.public)
 
     def test_a_key_shows_its_id_and_nothing_else(self):
         signer = Signer.in_memory()
@@ -125,10 +125,10 @@ class TestHostileInput:
     @settings(max_examples=60, deadline=None)
     @given(st.one_of(ODD, st.text()), st.one_of(ODD, ENCODED), st.one_of(ODD, ENCODED.map("ed25519:".__add__)))
     def test_whatever_is_not_a_signature_is_false_and_raises_nothing(self, text, signature, public):
-        assert verifies(text, signature, public) is False
-        assert verifies(text, signature, KEY.public) is False
-        assert verifies("text", KEY.sign("text"), public) is False
-        assert signed_by("text", KEY.key, signature, [public]) is False
+        assert is_signature(text, signature, public) is False
+        assert is_signature(text, signature, KEY.public) is False
+        assert is_signature("text", KEY.sign("text"), public) is False
+        assert is_signed_by("text", KEY.key, signature, [public]) is False
         assert key_id(public) is None or len(key_id(public)) == 16
 
     @settings(max_examples=60, deadline=None)
@@ -136,34 +136,34 @@ class TestHostileInput:
     def test_a_signature_has_one_spelling(self, place, character):
         signature = KEY.sign("text")
         other = signature[:place] + character + signature[place + 1 :]
-        assert verifies("text", other, KEY.public) is (other == signature)
-        assert not verifies("text", signature + character, KEY.public)
+        assert is_signature("text", other, KEY.public) is (other == signature)
+        assert not is_signature("text", signature + character, KEY.public)
 
     def test_spare_bits_of_the_last_letter_are_no_second_spelling(self):
         signature = KEY.sign("text")
         spelled = [signature[:85] + letter + "==" for letter in string.ascii_letters + string.digits + "+/"]
         assert sum(base64.b64decode(each) == base64.b64decode(signature) for each in spelled) == 16
-        assert [each for each in spelled if verifies("text", each, KEY.public)] == [signature]
+        assert [each for each in spelled if is_signature("text", each, KEY.public)] == [signature]
 
     def test_text_that_cannot_be_encoded_is_false(self):
-        assert not verifies("\ud800", KEY.sign("text"), KEY.public)
+        assert not is_signature("\ud800", KEY.sign("text"), KEY.public)
 
     @pytest.mark.parametrize("public", ["ed25519:" + base64.b64encode(bytes([n] * 32)).decode() for n in (0, 1, 255)])
     def test_points_that_are_no_keys_verify_nothing_of_ours(self, public):
-        assert not verifies("text", KEY.sign("text"), public)
+        assert not is_signature("text", KEY.sign("text"), public)
 
     def test_a_key_is_one_of_some_by_itself_in_a_list_or_by_its_id(self):
         other, signature = Signer.in_memory(), KEY.sign("text")
         for publics in (KEY.public, [other.public, KEY.public], {KEY.key: KEY.public}, iter([KEY.public])):
-            assert signed_by("text", KEY.key, signature, publics)
+            assert is_signed_by("text", KEY.key, signature, publics)
         for publics in ("", [], {}, other.public, [None, 7], {KEY.key: other.public}):
-            assert not signed_by("text", KEY.key, signature, publics)
+            assert not is_signed_by("text", KEY.key, signature, publics)
 
     def test_a_text_that_names_another_key_is_not_signed(self):
         signature = KEY.sign("text")
-        assert not signed_by("text", Signer.in_memory().key, signature, KEY.public)
-        assert not signed_by("text", None, signature, KEY.public)
-        assert not signed_by("text", KEY.key, None, KEY.public)
+        assert not is_signed_by("text", Signer.in_memory().key, signature, KEY.public)
+        assert not is_signed_by("text", None, signature, KEY.public)
+        assert not is_signed_by("text", KEY.key, None, KEY.public)
 
 
 class TestKeyFile:
@@ -247,7 +247,7 @@ class TestKeyFile:
         assert len({tuple(line) for line in started}) == 8
         for place, key, signature in started:
             assert list(public_keys(tmp_path / place)) == [key]
-            assert verifies("text", signature, public_keys(tmp_path / place)[key])
+            assert is_signature("text", signature, public_keys(tmp_path / place)[key])
 
 
 class TestRotation:
@@ -259,8 +259,8 @@ class TestRotation:
         assert Signer.at(path).key == new.key
         assert public_keys(path) == {old.key: old.public, new.key: new.public}
         assert list(public_keys(path)) == [old.key, new.key]
-        assert verifies("text", signature, public_keys(path)[old.key])
-        assert old.known() == new.known() == public_keys(path)
+        assert is_signature("text", signature, public_keys(path)[old.key])
+        assert old.known_keys() == new.known_keys() == public_keys(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
     def test_a_key_that_is_not_on_the_list_comes_on_it_before_it_goes(self, path):
@@ -300,7 +300,7 @@ class TestRotation:
         assert [process.returncode for process in crowd] == [0] * 4
         assert len(signed) == 40
         known = public_keys(path)
-        assert all(verifies("text", signature, known[key]) for key, signature in signed)
+        assert all(is_signature("text", signature, known[key]) for key, signature in signed)
 
 
 class TestList:
@@ -309,7 +309,7 @@ class TestList:
         new = Signer.rotate(path)
         path.with_name("signing.key.public").unlink()
         assert public_keys(path) == {}
-        assert list(Signer.at(path).known()) == [new.key]
+        assert list(Signer.at(path).known_keys()) == [new.key]
 
     def test_a_line_that_a_crash_cut_off_is_written_again(self, path):
         listed = path.with_name("signing.key.public")
@@ -317,7 +317,7 @@ class TestList:
         new = Signer.rotate(path)
         os.truncate(listed, listed.stat().st_size - 20)
         assert list(public_keys(path)) == [old.key]
-        assert list(Signer.at(path).known()) == [old.key, new.key]
+        assert list(Signer.at(path).known_keys()) == [old.key, new.key]
 
     @pytest.mark.parametrize(
         "line",
@@ -353,7 +353,7 @@ class TestList:
             Signer.at(path)
 
     def test_a_key_in_memory_knows_itself(self):
-        assert KEY.known() == {KEY.key: KEY.public}
+        assert KEY.known_keys() == {KEY.key: KEY.public}
 
 
 def test_reading_receipts_does_not_import_cryptography(script):

@@ -15,7 +15,7 @@ from discreet.accounting.prices import total
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
 from discreet.ledger.reporting import batch as module
-from discreet.ledger.reporting.batch import MOST_DISTINCT, batch, bounded
+from discreet.ledger.reporting.batch import MOST_DISTINCT, batch, bound_events
 from discreet.ledger.reporting.spending import AtDelta
 from loops import times_as_long
 
@@ -138,7 +138,7 @@ def test_a_delta_that_doubles_cannot_carry_has_a_reason_in_place_of_an_epsilon()
 
 def test_few_different_events_are_composed_as_they_are():
     counted = Counter({events.PureEvent(Fraction(1, 100 + place)): 3 for place in range(MOST_DISTINCT)})
-    assert bounded(counted) is counted
+    assert bound_events(counted) is counted
     assert "rounded up in groups" not in batch([entry(event) for event in counted], UNKNOWN).note
 
 
@@ -149,7 +149,7 @@ def test_rounding_in_groups_never_tells_less(counted):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "MOST_DISTINCT", 4)
         patch.setattr(module, "MOST_GROUPS", 2)
-        grouped = bounded(exact)
+        grouped = bound_events(exact)
     assert len(grouped) <= 5
     assert pld.epsilon(composed(grouped), MILLIONTH) >= pld.epsilon(composed(exact), MILLIONTH) * (1 - 1e-3)
     assert total(composed(grouped)).rho >= total(composed(exact)).rho
@@ -158,7 +158,7 @@ def test_rounding_in_groups_never_tells_less(counted):
 
 def test_different_events_without_an_epsilon_are_added_up_by_their_rho():
     counted = Counter({events.DiscreteGaussianEvent(Fraction(10**6 + place, 7), 1): 2 for place in range(200)})
-    grouped = bounded(counted)
+    grouped = bound_events(counted)
     (rest,) = (event for event in grouped if isinstance(event, events.ConcentratedEvent))
     assert len(grouped) == 65
     assert 0 <= total(composed(grouped)).rho - total(composed(counted)).rho < Fraction(1, 10**20)

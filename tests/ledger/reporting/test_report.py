@@ -16,7 +16,7 @@ from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Budget, Cost, co
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
-from discreet.ledger.reporting.report import Overview, Report, report
+from discreet.ledger.reporting.report import Overview, SpendingReport, report
 from loops import times_as_long
 
 TENTH = events.PureEvent(Fraction(1, 10))
@@ -271,7 +271,7 @@ def test_a_fixed_history_is_never_told_as_more_than_the_sums(history):
     assert made.batch.figures[0].epsilon <= made.epsilons[0].epsilon
 
 
-def long_report(**options) -> Report:
+def long_report(**options) -> SpendingReport:
     """Every part at its widest: long names, small numbers, own deltas, many days, analysts and versions."""
     small = events.ApproximateEvent(Fraction(1, 3 * 10**5), Fraction(1, 3 * 10**9))
     history = [

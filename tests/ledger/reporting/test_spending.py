@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Budget, Cost
 from discreet.ledger.reporting.spending import (
-    Spending,
+    SpendingTotal,
     left_of,
     plain,
     plain_down,
@@ -34,9 +34,9 @@ costs = st.builds(
 )
 
 
-def spending(epsilon: str | None = "0", rho: str = "0", delta: str = "0") -> Spending:
+def spending(epsilon: str | None = "0", rho: str = "0", delta: str = "0") -> SpendingTotal:
     whole = None if epsilon is None else int(Fraction(epsilon) * EPSILON_UNITS)
-    return Spending(cost=Cost(whole, int(Fraction(rho) * RHO_UNITS), int(Fraction(delta) * DELTA_UNITS)))
+    return SpendingTotal(cost=Cost(whole, int(Fraction(rho) * RHO_UNITS), int(Fraction(delta) * DELTA_UNITS)))
 
 
 def conversion(rho: float, delta: float) -> float:
@@ -87,8 +87,8 @@ def test_a_pure_epsilon_exists_only_without_deltas_and_without_gaussian_noise():
 
 
 def test_nothing_spent_is_nothing_at_any_delta():
-    assert Spending(cost=NOTHING).at(Fraction(0)).epsilon == 0
-    assert Spending(cost=NOTHING).of_promise(Budget(epsilon=1)).epsilon == 0
+    assert SpendingTotal(cost=NOTHING).at(Fraction(0)).epsilon == 0
+    assert SpendingTotal(cost=NOTHING).of_promise(Budget(epsilon=1)).epsilon == 0
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(2, 1e-9), (Fraction(117, 40), 1e-6), (Fraction(175, 40), 1e-9)])
@@ -96,9 +96,9 @@ def test_a_promise_that_is_used_up_is_told_as_its_epsilon(epsilon, delta):
     """Converting the cap on rho back and rounding up would tell a little more than was promised."""
     budget = Budget(epsilon=epsilon, delta=delta)
     caps = budget.caps()
-    assert Spending(cost=Cost(None, caps.rho, 0)).of_promise(budget).epsilon == epsilon
-    assert Spending(cost=Cost(None, caps.rho + 10**9, 0)).of_promise(budget).epsilon > epsilon
-    assert Spending(cost=Cost(caps.epsilon, 2 * caps.rho, 0)).of_promise(budget).epsilon == epsilon
+    assert SpendingTotal(cost=Cost(None, caps.rho, 0)).of_promise(budget).epsilon == epsilon
+    assert SpendingTotal(cost=Cost(None, caps.rho + 10**9, 0)).of_promise(budget).epsilon > epsilon
+    assert SpendingTotal(cost=Cost(caps.epsilon, 2 * caps.rho, 0)).of_promise(budget).epsilon == epsilon
 
 
 def test_more_own_delta_than_is_reserved_is_beyond_the_promise():
@@ -110,7 +110,7 @@ def test_more_own_delta_than_is_reserved_is_beyond_the_promise():
 def test_the_share_of_a_promise_is_that_of_the_cap_that_holds_longer():
     assert spending("0.35", "0.02125").share(Budget(epsilon=1)) == Fraction(35, 100)
     assert spending(None, "0.02").share(Budget(epsilon=1)) is None
-    assert Spending(cost=NOTHING).share(Budget(epsilon=1)) == 0
+    assert SpendingTotal(cost=NOTHING).share(Budget(epsilon=1)) == 0
     budget = Budget(epsilon=2, delta=1e-6, reserved_delta=1e-7)
     assert spending(None, "0.01").share(budget) == Fraction(1, 100) / budget.rho(2)
     assert spending("0.1", "1").share(budget) == Fraction(1, 20)
@@ -122,7 +122,7 @@ def test_the_share_of_a_promise_is_that_of_the_cap_that_holds_longer():
 @settings(deadline=None, max_examples=60)
 @given(costs, st.sampled_from([Budget(epsilon=2, delta=1e-6, reserved_delta=1e-7), Budget(epsilon=1)]))
 def test_a_share_of_at_most_one_is_what_a_promise_admits(cost, budget):
-    share = Spending(cost=cost).share(budget)
+    share = SpendingTotal(cost=cost).share(budget)
     assert (share is not None and share <= 1) == budget.admits(cost)
 
 
@@ -169,7 +169,7 @@ def test_a_promise_is_told_at_other_deltas():
 def test_whatever_a_promise_admits_is_within_it_at_every_delta(cost, budget):
     if not budget.admits(cost):
         return
-    spent = Spending(cost=cost)
+    spent = SpendingTotal(cost=cost)
     assert spent.of_promise(budget).epsilon <= budget.epsilon
     for delta in (Fraction(1, 10**5), MILLIONTH, BILLIONTH, Fraction(1, 10**12)):
         promised = promised_at(budget, delta)
@@ -180,8 +180,8 @@ def test_whatever_a_promise_admits_is_within_it_at_every_delta(cost, budget):
 @settings(deadline=None, max_examples=60)
 @given(costs, costs)
 def test_spending_more_is_never_told_as_less(one, other):
-    more = Spending(cost=one + other).at(MILLIONTH).epsilon
-    less = Spending(cost=one).at(MILLIONTH).epsilon
+    more = SpendingTotal(cost=one + other).at(MILLIONTH).epsilon
+    less = SpendingTotal(cost=one).at(MILLIONTH).epsilon
     assert more is None or less <= more * (1 + Fraction(1, 10**8))
 
 

@@ -1,8 +1,8 @@
 """Tables fit a terminal, and nothing in them is markup."""
 
-from discreet.ledger.reporting.tables import Table, html_page, shortened, text_page
+from discreet.ledger.reporting.tables import TextTable, html_page, shorten, text_page
 
-SMALL = Table(("name", "spent"), (("visits", "0.35"), ("lab", "1")), "<>")
+SMALL = TextTable(("name", "spent"), (("visits", "0.35"), ("lab", "1")), "<>")
 
 
 def test_words_stand_left_and_numbers_right():
@@ -10,23 +10,23 @@ def test_words_stand_left_and_numbers_right():
 
 
 def test_a_table_without_a_head_has_rows_only():
-    assert Table((), (("left", "nothing"),), "<<").text() == "  left  nothing"
+    assert TextTable((), (("left", "nothing"),), "<<").text() == "  left  nothing"
 
 
 def test_what_is_not_shown_is_told_under_the_table():
-    assert Table(("name",), (("visits",),), "<", "... 3 more").text().endswith("\n  ... 3 more")
+    assert TextTable(("name",), (("visits",),), "<", "... 3 more").text().endswith("\n  ... 3 more")
 
 
 def test_a_long_name_gives_way_to_the_numbers():
-    table = Table(("name", "a", "b"), (("n" * 200, "1" * 30, "2" * 30),), "<>>")
+    table = TextTable(("name", "a", "b"), (("n" * 200, "1" * 30, "2" * 30),), "<>>")
     assert max(map(len, table.text().splitlines())) == 80
     assert "1" * 30 in table.text()
 
 
 def test_a_shortened_name_keeps_its_ends():
-    assert shortened("visits", 6) == "visits"
-    assert shortened("records of 2025", 9) == "reco…2025"
-    assert len(shortened("x" * 200, 8)) == 8
+    assert shorten("visits", 6) == "visits"
+    assert shorten("records of 2025", 9) == "reco…2025"
+    assert len(shorten("x" * 200, 8)) == 8
 
 
 def test_a_page_has_a_title_tables_and_notes_wrapped_at_80_characters():
@@ -36,6 +36,6 @@ def test_a_page_has_a_title_tables_and_notes_wrapped_at_80_characters():
 
 
 def test_html_holds_no_markup_from_cells():
-    page = html_page("<title>", [Table(("<head>",), (("<cell>",),), "<", "<more>")], ["<note>"])
+    page = html_page("<title>", [TextTable(("<head>",), (("<cell>",),), "<", "<more>")], ["<note>"])
     assert not any(f"<{name}>" in page for name in ("title", "head", "cell", "more", "note"))
     assert all(f"&lt;{name}&gt;" in page for name in ("title", "head", "cell", "more", "note"))

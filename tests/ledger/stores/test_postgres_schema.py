@@ -384,7 +384,7 @@ def test_a_migration_that_is_killed_half_way_never_happened_and_is_run_again(led
         wait_for(lambda: connection.execute(SLEEPING).fetchone() or process.poll(), 20, lambda: "no migration")
         process.send_signal(signal.SIGKILL)
         process.wait(10)
-        assert postgres_schema.recorded(connection) == version - 1
+        assert postgres_schema.schema_version(connection) == version - 1
     with pytest.raises(LedgerError, match=re.escape(faults.NO_LEDGER)):  # to its service, which has no rights yet
         PostgresLedger(place.service)
     PostgresLedger.create(place.owner, role=SERVICE)

@@ -28,7 +28,7 @@ def _run(act: str, *arguments: object, **environment: str) -> str:
 
 
 def _settings(path: Path) -> dict[str, object]:
-    with SQLiteLedger(path) as ledger, ledger._store._begun("BEGIN") as connection:
+    with SQLiteLedger(path) as ledger, ledger._store._begin("BEGIN") as connection:
         names = ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "trusted_schema")
         return {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
 
@@ -230,7 +230,7 @@ def test_reading_does_not_wait_for_a_writer(path, dataset):
 
 
 def _interrupted(ledger: SQLiteLedger) -> None:
-    with ledger._store._begun("BEGIN IMMEDIATE") as connection:
+    with ledger._store._begin("BEGIN IMMEDIATE") as connection:
         connection.execute("UPDATE datasets SET spent_epsilon = 7, sequence = sequence + 1, head = 'x'")
         raise KeyboardInterrupt
 

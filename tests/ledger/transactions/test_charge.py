@@ -18,9 +18,9 @@ from discreet.errors import (
     PendingError,
     SourceError,
 )
-from discreet.ledger import Kind, Part, State, SupersededError, Turn
+from discreet.ledger import DatasetCharge, Kind, Reservation, State, SupersededError
 from discreet.ledger.transactions import outcome
-from discreet.ledger.transactions.charge import Asking
+from discreet.ledger.transactions.charge import ChargeRequest
 
 SHORT = 0.1
 TENTH = events.PureEvent(Fraction(1, 10))
@@ -322,9 +322,9 @@ def test_an_analyst_who_may_fail_no_more_and_never_came_back_blocks_nobody_else(
     for name in ("visits", "other"):
         ledger.register(dataset(name=name))
     ledger.set_quota("visits", "ann", failures=1, reason="a test")
-    parts = [Part(name=name, version=1, event=TENTH) for name in names]
+    parts = [DatasetCharge(name=name, version=1, event=TENTH) for name in names]
 
-    def asked(analyst: str) -> Turn:
+    def asked(analyst: str) -> Reservation:
         return ledger.charge_together(parts, analyst=analyst, question="ab", description="{}", patience=0)
 
     left = asked("ann")
@@ -350,7 +350,7 @@ def together(ledger, dataset):
         ledger.register(dataset(name=name))
 
     def asked(on=ledger, names=("a", "b"), epsilon=Fraction(1, 10), **changes):
-        parts = [Part(name=name, version=1, event=events.PureEvent(epsilon)) for name in names]
+        parts = [DatasetCharge(name=name, version=1, event=events.PureEvent(epsilon)) for name in names]
         usual = {"analyst": "ann", "question": "ab", "description": "{}", "patience": 5}
         return on.charge_together(parts, **(usual | changes))
 
@@ -389,7 +389,10 @@ def test_nothing_is_charged_anywhere_where_one_dataset_has_nothing_left(ledger, 
 
 def test_nothing_is_charged_anywhere_where_one_dataset_is_not_there(ledger, together):
     for part in ({"name": "d"}, {"version": 2}, {"registration": 7}):
-        parts = [Part(name="a", version=1, event=TENTH), Part(**({"name": "b", "version": 1, "event": TENTH} | part))]
+        parts = [
+            DatasetCharge(name="a", version=1, event=TENTH),
+            DatasetCharge(**({"name": "b", "version": 1, "event": TENTH} | part)),
+        ]
         with pytest.raises((NameNotFoundError, SourceError)):
             ledger.charge_together(parts, analyst="ann", question="ab", description="{}")
     assert _spent(ledger) == [0, 0, 0]
@@ -467,7 +470,7 @@ def test_a_question_that_failed_for_one_dataset_alone_failed(another, together):
     for place in (0, 1):
         failed = together(on=ledger, request=f"f-{place}", question=f"a{place}").receipts[place]
         _expire()
-        forfeited = ledger._run(partial(outcome.forfeit_expired, place=(failed.dataset, failed.sequence)))
+        forfeited = ledger._run(partial(outcome.forfeit_expired_charge, place=(failed.dataset, failed.sequence)))
         assert forfeited
         with pytest.raises(Failure):
             together(on=ledger, request=f"f-{place}", question=f"a{place}")
@@ -536,21 +539,21 @@ def test_crowds_that_name_datasets_by_their_other_names_never_block_each_other(l
 @pytest.mark.parametrize("event", [events.PureEvent(0), events.ComposedEvent(())])
 def test_a_part_costs_something(event):
     with pytest.raises(ParameterError, match="costs nothing"):
-        Part(name="a", version=1, event=event)
+        DatasetCharge(name="a", version=1, event=event)
 
 
 def test_a_part_knows_its_price_and_its_event_as_text():
-    part = Part(name="a", version=1, event=TENTH)
+    part = DatasetCharge(name="a", version=1, event=TENTH)
     assert part.cost.epsilon == 10**11
     assert part.text == events.canonical(TENTH)
 
 
 def test_what_a_question_tells_of_its_datasets_does_not_depend_on_their_order():
-    parts = [Part(name=name, version=1, event=TENTH) for name in ("b", "a")]
+    parts = [DatasetCharge(name=name, version=1, event=TENTH) for name in ("b", "a")]
     usual = {"analyst": "ann", "question": "ab", "request": "r", "description": "{}", "fresh": False, "term": 1}
-    one, other = (Asking(parts=tuple(each), **usual) for each in (parts, parts[::-1]))
+    one, other = (ChargeRequest(parts=tuple(each), **usual) for each in (parts, parts[::-1]))
     assert one.detail() == other.detail() == {"detail": '{"together":["a","b"]}'}
-    assert Asking(parts=(parts[0],), **usual).detail() == {}
+    assert ChargeRequest(parts=(parts[0],), **usual).detail() == {}
 
 
 def test_nothing_is_charged_by_a_closed_ledger(visits, turn):

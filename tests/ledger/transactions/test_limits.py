@@ -8,7 +8,7 @@ import pytest
 from discreet import events
 from discreet.accounting.filters import NOTHING, Budget
 from discreet.errors import BudgetError, ParameterError
-from discreet.ledger import Kind, Part
+from discreet.ledger import DatasetCharge, Kind
 
 
 def _tenths(number: int) -> Budget:
@@ -213,7 +213,7 @@ def test_a_quota_in_one_of_several_datasets_stops_them_all(ledger, dataset, char
     for name in ("a", "b"):
         ledger.register(dataset(name=name))
     ledger.set_quota("b", "ann", Budget(epsilon=Fraction(1, 100)), reason="a test")
-    parts = [Part(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in ("a", "b")]
+    parts = [DatasetCharge(name=name, version=1, event=events.PureEvent(Fraction(1, 10))) for name in ("a", "b")]
     with pytest.raises(BudgetError, match="quota"):
         ledger.charge_together(parts, analyst="ann", question="ab", description="{}")
     assert ledger.spent("a") == ledger.spent("b") == NOTHING

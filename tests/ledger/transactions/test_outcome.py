@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import Failure, LedgerError, PendingError
 from discreet.events import PureEvent
-from discreet.ledger import Part, State, SupersededError, Turn
+from discreet.ledger import DatasetCharge, Reservation, State, SupersededError
 from discreet.ledger.transactions.outcome import EXPIRED
 
 SHORT = 0.1
@@ -66,7 +66,7 @@ def test_a_failure_is_recorded_with_its_code_and_counted(visits, another, turn):
 
 def test_an_attempt_that_never_was_cannot_answer(visits, turn):
     asked = turn(visits)
-    ahead = Turn(receipts=asked.receipts, attempt=2)
+    ahead = Reservation(receipts=asked.receipts, attempt=2)
     with pytest.raises(SupersededError):
         visits.answer(ahead, b"answer")
     assert visits.forfeit(ahead, "timeout") is State.RESERVED
@@ -79,18 +79,18 @@ def test_one_dataset_of_a_charge_to_several_is_neither_answered_nor_failed_nor_r
     for name in ("a", "b", "c"):
         ledger.register(dataset(name=name))
 
-    def asked(names: str, question: str) -> Turn:
-        parts = [Part(name=name, version=1, event=PureEvent(Fraction(1, 10))) for name in names]
+    def asked(names: str, question: str) -> Reservation:
+        parts = [DatasetCharge(name=name, version=1, event=PureEvent(Fraction(1, 10))) for name in names]
         return ledger.charge_together(parts, analyst="ann", question=question, description="{}", patience=HELD)
 
     whole, other = asked("ab", "ab"), asked("c", "cd")
-    mixed = Turn(receipts=(whole.receipts[0], asked("ab", "ef").receipts[1]))
-    for part in (*whole.receipts, Turn(receipts=whole.receipts + other.receipts), mixed):
+    mixed = Reservation(receipts=(whole.receipts[0], asked("ab", "ef").receipts[1]))
+    for part in (*whole.receipts, Reservation(receipts=whole.receipts + other.receipts), mixed):
         with pytest.raises(LedgerError, match="not of this ledger"):
             ledger.answer(part, b"answer")
         with pytest.raises(LedgerError, match="not of this ledger"):
             ledger.forfeit(part, "timeout")
-    assert ledger.answer(Turn(receipts=whole.receipts[::-1]), b"answer") == b"answer"
+    assert ledger.answer(Reservation(receipts=whole.receipts[::-1]), b"answer") == b"answer"
     assert ledger.verify()
 
 

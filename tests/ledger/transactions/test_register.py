@@ -12,7 +12,7 @@ import pytest
 from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
-from discreet.ledger import Kind, Slice
+from discreet.ledger import Kind, RegisteredSlice
 
 
 def test_a_first_registration_is_stored_with_a_key_and_nothing_spent(ledger, dataset):
@@ -279,7 +279,7 @@ def test_of_slices_that_overlap_and_are_registered_at_once_one_is_refused(ledger
     other = another()
     for round_ in range(6):
         table = f"t{round_}"
-        parts = [Slice(table, f"2026-0{month}-01", f"2026-0{month + 2}-01") for month in (1, 2)]
+        parts = [RegisteredSlice(table, f"2026-0{month}-01", f"2026-0{month + 2}-01") for month in (1, 2)]
         declared = [dataset(name=f"{table} {place}", slice=part) for place, part in enumerate(parts)]
         outcomes = at_once(partial(ledger.register, declared[0]), partial(other.register, declared[1]))
         assert sorted(type(each).__name__ for each in outcomes) == ["BudgetError", "Registration"]
@@ -342,7 +342,7 @@ def test_registering_under_the_new_name_shares_the_promise(visits, dataset, char
 
 def test_no_dataset_takes_the_name_of_a_table_that_has_slices(visits, dataset):
     """It would be the whole table under a promise of its own, over rows that have theirs."""
-    visits.register(dataset(name="january", slice=Slice("stays", "2026-01-01", "2026-02-01")))
+    visits.register(dataset(name="january", slice=RegisteredSlice("stays", "2026-01-01", "2026-02-01")))
     for name in ("visits", "january"):
         with pytest.raises(BudgetError, match="'stays' as a whole"):
             visits.rename(name, "stays", reason="a test")
@@ -385,8 +385,8 @@ def test_a_rename_needs_a_name_and_a_reason(visits):
 # Slices: a new budget for new data only
 
 
-def _month(number: int, until: int | None = None) -> Slice:
-    return Slice("visits", f"2026-{number:02}-01", f"2026-{until or number + 1:02}-01")
+def _month(number: int, until: int | None = None) -> RegisteredSlice:
+    return RegisteredSlice("visits", f"2026-{number:02}-01", f"2026-{until or number + 1:02}-01")
 
 
 def test_slices_of_one_table_that_touch_have_a_budget_each(ledger, another, dataset, charge):
@@ -400,7 +400,13 @@ def test_slices_of_one_table_that_touch_have_a_budget_each(ledger, another, data
 
 def test_a_slice_that_overlaps_another_is_refused(ledger, dataset):
     ledger.register(dataset(name="february", slice=_month(2)))
-    for part in (_month(2), _month(1, 3), _month(2, 4), _month(1, 5), Slice("visits", "2026-02-28", "2027-01-01")):
+    for part in (
+        _month(2),
+        _month(1, 3),
+        _month(2, 4),
+        _month(1, 5),
+        RegisteredSlice("visits", "2026-02-28", "2027-01-01"),
+    ):
         with pytest.raises(BudgetError, match="it overlaps 'february'") as caught:
             ledger.register(dataset(name="other", slice=part))
         assert '"2026-03-01' in caught.value.instead
@@ -408,15 +414,15 @@ def test_a_slice_that_overlaps_another_is_refused(ledger, dataset):
 
 
 def test_slices_of_different_tables_do_not_overlap(ledger, dataset):
-    ledger.register(dataset(name="a", slice=Slice("visits", "2026-01-01", "2026-02-01")))
-    ledger.register(dataset(name="b", slice=Slice("stays", "2026-01-01", "2026-02-01")))
+    ledger.register(dataset(name="a", slice=RegisteredSlice("visits", "2026-01-01", "2026-02-01")))
+    ledger.register(dataset(name="b", slice=RegisteredSlice("stays", "2026-01-01", "2026-02-01")))
 
 
 def test_a_slice_of_a_table_with_one_promise_is_refused(visits, dataset):
     visits.rename("visits", "stays", reason="a test")
     for table in ("visits", "stays"):
         with pytest.raises(BudgetError, match="the whole table has a promise already"):
-            visits.register(dataset(name="january", slice=Slice(table, "2026-01-01", "2026-02-01")))
+            visits.register(dataset(name="january", slice=RegisteredSlice(table, "2026-01-01", "2026-02-01")))
 
 
 def test_the_whole_of_a_table_with_slices_is_refused(ledger, dataset):
@@ -455,7 +461,7 @@ def test_slices_of_one_table_go_by_one_column_of_one_type(ledger, dataset):
         with pytest.raises(BudgetError, match="'january', a slice of the same table, goes by 'seen' as date"):
             ledger.register(dataset(name="february", slice=_month(2), facts=facts))
     ledger.register(dataset(name="february", slice=_month(2), facts=_by("seen")))
-    elsewhere = Slice("stays", "2026-01-01", "2026-02-01")
+    elsewhere = RegisteredSlice("stays", "2026-01-01", "2026-02-01")
     ledger.register(dataset(name="stays in january", slice=elsewhere, facts=_by("paid")))
 
 
@@ -481,7 +487,7 @@ def test_slices_of_one_table_protect_one_unit(ledger, dataset, change):
 def test_slices_of_one_table_over_one_source_are_not_told_as_promises_that_add_up_by_surprise(ledger, dataset):
     ledger.register(dataset(name="january", slice=_month(1)))
     assert ledger.register(dataset(name="february", slice=_month(2))).same_source == ()
-    other = Slice("stays", "2026-01-01", "2026-02-01")
+    other = RegisteredSlice("stays", "2026-01-01", "2026-02-01")
     assert ledger.register(dataset(name="march", slice=_month(3))).same_source == ()
     assert ledger.register(dataset(name="other", slice=other)).same_source == ("february", "january", "march")
     assert ledger.register(dataset(name="mine")).same_source == ("february", "january", "march", "other")
@@ -493,7 +499,7 @@ def test_of_slices_that_overlap_and_are_registered_at_once_only_one_is_admitted(
     """Also of a slice and the whole of its table; without a lock about two in three pairs get two budgets."""
     with another() as one, another() as other:
         for i in range(10):
-            part = Slice(f"table {i}", "2026-01-01", "2026-02-01")
+            part = RegisteredSlice(f"table {i}", "2026-01-01", "2026-02-01")
             whole = dataset(name=f"table {i}" if i % 2 else f"second {i}", slice=None if i % 2 else part)
             pairs = [(one, dataset(name=f"first {i}", slice=part)), (other, whole)]
             with ThreadPoolExecutor(2) as pool:

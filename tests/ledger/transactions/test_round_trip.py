@@ -8,14 +8,14 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.events import PureEvent
-from discreet.ledger import Part, Turn
-from discreet.ledger.records.canonical_text import parsed
+from discreet.ledger import DatasetCharge, Reservation
+from discreet.ledger.records.canonical_text import parse_object
 from discreet.ledger.records.receipt import receipt_of
 from discreet.ledger.transactions import round_trip
-from discreet.ledger.transactions.charge import Asking
+from discreet.ledger.transactions.charge import ChargeRequest
 
-PART = Part(name='na"me', version=1, event=PureEvent(Fraction(1, 10)))
-ASKING = Asking(
+PART = DatasetCharge(name='na"me', version=1, event=PureEvent(Fraction(1, 10)))
+ASKING = ChargeRequest(
     parts=(PART,), analyst='an","sequence":0,n', question="5f", request="r-1", description="{}", fresh=False, term=9
 )
 PROMISE = {"epsilon": "1", "delta": "0", "reserve": "0", "ceiling": "1", "reason": None}
@@ -30,8 +30,8 @@ def reply(claim, sequence, head):
 
 def claims():
     link, claim = round_trip.charge_claim(ASKING, 0)
-    charged = round_trip.placed(link, reply(claim, 7, "f" * 64))[0]
-    turn = Turn(receipts=(receipt_of(charged),), attempt=2)
+    charged = round_trip.place_link(link, reply(claim, 7, "f" * 64))[0]
+    turn = Reservation(receipts=(receipt_of(charged),), attempt=2)
     return {"charge": (link, claim), "answer": round_trip.answer_claim(turn, b"12", 7)}
 
 
@@ -39,14 +39,14 @@ def claims():
 class TestClaims:
     def test_the_hash_that_the_store_makes_is_that_of_the_placed_link(self, act):
         link, claim = claims()[act]
-        placed, standing = round_trip.placed(link, reply(claim, 8, "e" * 64))
+        placed, standing = round_trip.place_link(link, reply(claim, 8, "e" * 64))
         assert (placed.sequence, placed.previous, standing.head) == (8, "e" * 64, placed.hash)
         assert (standing.spent.epsilon, standing.spent.rho, standing.budget.epsilon) == (1, 2, 1)
 
     def test_a_hash_of_something_else_is_refused(self, act):
         link, claim = claims()[act]
         with pytest.raises(LedgerError, match="damaged"):
-            round_trip.placed(replace(link, version=2), reply(claim, 8, "e" * 64))
+            round_trip.place_link(replace(link, version=2), reply(claim, 8, "e" * 64))
 
     def test_every_parameter_of_the_function_is_told(self, act):
         _, claim = claims()[act]
@@ -62,7 +62,7 @@ def test_a_charge_names_the_earlier_fingerprints_of_its_question_unless_it_is_to
 
 def test_an_answer_names_the_event_of_its_charge_column_by_column():
     _, claim = claims()["answer"]
-    told = parsed(claim["charge"])
+    told = parse_object(claim["charge"])
     assert (told["dataset"], told["sequence"], told["kind"], told["cost_epsilon"]) == ('na"me', 7, "RESERVED", 10**11)
     assert claim["attempt"] == 2
 

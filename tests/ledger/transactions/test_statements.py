@@ -10,7 +10,7 @@ from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import Kind, SQLiteLedger, State
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 from tampering import tampering
 
 SHORT = 0.1
@@ -18,19 +18,19 @@ SHORT = 0.1
 
 def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
     """Two writers cannot extend the same head, even if a lock failed."""
-    stale = visits._look(lambda pen: statements.account(pen, "visits", lock=False))
+    stale = visits._look(lambda writer: statements.account(writer, "visits", lock=False))
     charge(visits)
     with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
-        visits._run(lambda pen: pen.append(stale, stale.link(Kind.REJECTED, version=1)))
+        visits._run(lambda writer: writer.append(stale, stale.link(Kind.REJECTED, version=1)))
     assert visits.verify()
 
 
 def test_a_charge_beyond_the_cap_is_not_written_whatever_the_code_asks(visits):
     """The guarded update is the last word, not the check that came before it."""
 
-    def overspend(pen):
-        known = statements.account(pen, "visits")
-        pen.charge(known, known.link(Kind.RESERVED, version=1, cost=Cost(2 * 10**12, 2 * 10**15, 0), analyst="ann"))
+    def overspend(writer):
+        known = statements.account(writer, "visits")
+        writer.charge(known, known.link(Kind.RESERVED, version=1, cost=Cost(2 * 10**12, 2 * 10**15, 0), analyst="ann"))
 
     with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
         visits._run(overspend)
@@ -44,13 +44,13 @@ def test_the_update_that_charges_changes_a_row_only_within_the_cap_also_without_
 ):
     """Either epsilon or rho is within its cap, and delta is in any case."""
     ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9)))
-    known = ledger._look(lambda pen: statements.account(pen, "visits", lock=False))
+    known = ledger._look(lambda writer: statements.account(writer, "visits", lock=False))
     caps = known.caps
 
     def changed(epsilon: int | None, rho: int, delta: int) -> list[int]:
         link = known.link(Kind.RESERVED, version=1, cost=Cost(epsilon, rho, delta), analyst="ann")
         with tampering(tamperer, is_kept=False) as hand:
-            return hand.changed(lambda pen: pen.charge(known, link))
+            return hand.changed(lambda writer: writer.charge(known, link))
 
     for cost in (
         (caps.epsilon, caps.rho, caps.delta),
@@ -74,14 +74,14 @@ def test_the_update_that_charges_changes_a_row_only_at_the_head_also_without_the
     """Of two writers that read the same head one charges, or one charge would be lost from the total."""
 
     def look():
-        return visits._look(lambda pen: statements.account(pen, "visits", lock=False))
+        return visits._look(lambda writer: statements.account(writer, "visits", lock=False))
 
     stale = look()
     charge(visits)
     for known, rows in ((stale, [0]), (look(), [1])):
         link = known.link(Kind.RESERVED, version=1, cost=Cost(1, 1, 0), analyst="ann")
         with tampering(tamperer, is_kept=False) as hand:
-            assert hand.changed(partial(Pen.charge, account=known, link=link)) == rows
+            assert hand.changed(partial(LedgerWriter.charge, account=known, link=link)) == rows
 
 
 @pytest.mark.guarantee("ledger")
@@ -89,10 +89,10 @@ def test_the_updates_of_a_reservation_change_a_row_only_for_the_attempt_that_hol
     ledger = another(lease=SHORT)
     ledger.register(dataset())
     receipt = turn(ledger).receipt
-    superseded = ledger._look(lambda pen: statements.charged(pen, receipt))
+    superseded = ledger._look(lambda writer: statements.find_charge(writer, receipt))
     time.sleep(1.5 * SHORT)
     assert turn(ledger).attempt == 2
-    holding = ledger._look(lambda pen: statements.charged(pen, receipt))
+    holding = ledger._look(lambda writer: statements.find_charge(writer, receipt))
     for act in (
         partial(statements.conclude, state=State.ANSWERED),
         partial(statements.conclude, state=State.FORFEITED),
@@ -112,26 +112,26 @@ def test_what_was_read_is_locked_until_the_work_is_done(visits, another, charge,
 
 
 def test_a_pen_remembers_how_far_each_chain_moved(visits):
-    def twice(pen):
-        known = statements.account(pen, "visits")
-        known = pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
-        pen.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
-        return pen.moved
+    def twice(writer):
+        known = statements.account(writer, "visits")
+        known = writer.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
+        writer.append(known, known.link(Kind.REJECTED, version=1, detail="{}"))
+        return writer.heads
 
     moved = visits._run(twice)
     assert {name: account.sequence for name, account in moved.items()} == {"visits": 3}
-    assert visits._look(lambda pen: statements.account(pen, "visits", lock=False)) == moved["visits"]
+    assert visits._look(lambda writer: statements.account(writer, "visits", lock=False)) == moved["visits"]
 
 
 def test_a_name_leads_to_its_dataset_also_where_its_row_is_gone(visits):
     visits.rename("visits", "other", reason="a test")
 
-    def look(pen):
-        return [statements.name_of(pen, name) for name in ("visits", "other")]
+    def look(writer):
+        return [statements.name_of(writer, name) for name in ("visits", "other")]
 
     assert visits._look(look) == ["visits", "visits"]
     with pytest.raises(NameNotFoundError):
-        visits._look(lambda pen: statements.name_of(pen, "visit"))
+        visits._look(lambda writer: statements.name_of(writer, "visit"))
 
 
 def test_every_table_that_mentions_a_dataset_is_asked_for_names(visits, dataset):
@@ -140,10 +140,10 @@ def test_every_table_that_mentions_a_dataset_is_asked_for_names(visits, dataset)
 
 
 def test_an_analyst_without_a_row_has_the_share_of_everyone(visits, charge):
-    share, is_there = visits._look(lambda pen: statements.share(pen, "visits", "ann"))
+    share, is_there = visits._look(lambda writer: statements.share(writer, "visits", "ann"))
     assert (share.spent, share.quota, is_there) == (NOTHING, None, False)
     charge(visits)
-    after, is_there = visits._look(lambda pen: statements.share(pen, "visits", "ann"))
+    after, is_there = visits._look(lambda writer: statements.share(writer, "visits", "ann"))
     assert is_there
     assert replace(after, spent=NOTHING) == share
 
@@ -170,4 +170,8 @@ def test_a_charge_that_was_changed_is_neither_signed_nor_given_nor_answered(path
 
 def test_names_lead_to_datasets_in_the_order_asked(visits):
     visits.rename("visits", "other", reason="a test")
-    assert visits._look(lambda pen: statements.true_names(pen, ["x", "other", "visits"])) == ["x", "visits", "visits"]
+    assert visits._look(lambda writer: statements.true_names(writer, ["x", "other", "visits"])) == [
+        "x",
+        "visits",
+        "visits",
+    ]

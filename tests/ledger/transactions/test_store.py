@@ -4,9 +4,9 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.transactions.store import UnknownOutcomeError, inserting, one
+from discreet.ledger.transactions.store import UnknownOutcomeError, insert_statement, one
 
-ALIAS = inserting("aliases", {"alias": "other", "dataset": "visits"})
+ALIAS = insert_statement("aliases", {"alias": "other", "dataset": "visits"})
 READ = ("SELECT alias FROM aliases WHERE dataset = :name ORDER BY alias", {"name": "visits"})
 
 
@@ -54,7 +54,7 @@ def test_work_that_fails_writes_nothing_and_leaves_the_store_usable(visits, char
 
 
 def test_a_write_that_the_store_refuses_takes_all_others_with_it(visits, charge):
-    first = inserting("aliases", {"alias": "first", "dataset": "visits"})
+    first = insert_statement("aliases", {"alias": "first", "dataset": "visits"})
     for bad in (ALIAS, ("UPDATE events SET analyst = :who", {"who": "bob"}), ("not sql", {})):
         with pytest.raises(LedgerError):
             visits._store.run(_write(first, ALIAS, bad))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from discreet.accounting import concentrated
-from discreet.accounting.prices import Price, total
+from discreet.accounting.prices import EventCost, total
 from discreet.auditing.claims import Approximate, Claim, Concentrated
 from discreet.auditing.contracts import clauses
 from discreet.auditing.contracts.clauses import NotChecked, Said, require
@@ -118,7 +118,7 @@ def _priced(mechanism: Any, claim: Claim | None) -> str:
     return _dearer(price, claim) or _unlike(price, mechanism)
 
 
-def _dearer(price: Price, claim: Claim | None) -> str:
+def _dearer(price: EventCost, claim: Claim | None) -> str:
     match claim:
         case Approximate(epsilon, delta) if not delta and (price.epsilon is None or price.epsilon > epsilon):
             return f"its event costs more than epsilon {shown(epsilon)}"
@@ -127,7 +127,7 @@ def _dearer(price: Price, claim: Claim | None) -> str:
     return ""
 
 
-def _unlike(price: Price, mechanism: Any) -> str:
+def _unlike(price: EventCost, mechanism: Any) -> str:
     for name, paid in (("epsilon", price.epsilon), ("rho", price.rho if price.epsilon is None else None)):
         said = getattr(mechanism, name, None)
         if isinstance(said, int | float | Fraction) and paid is not None and rational(said, name) != paid:

@@ -22,7 +22,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.receipt import cost_of, cost_texts
-from discreet.ledger.records.signatures import Publics, Signer, signed_by
+from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
 
 FORMAT = "discreet.anchor/1"
 
@@ -55,18 +55,18 @@ class Anchor:
     key: str | None = None
     signature: str | None = None
 
-    def signed(self, signer: Signer) -> "Anchor":
+    def sign(self, signer: Signer) -> "Anchor":
         """The anchor with the signature of a ledger's key."""
         named = replace(self, key=signer.key, signature=None)
         return replace(named, signature=signer.sign(_statement(named)))
 
     def verify(self, public: Publics) -> bool:
         """Whether one of some public keys signed it; an anchor without a signature proves nothing."""
-        return signed_by(_statement(self), self.key, self.signature, public)
+        return is_signed_by(_statement(self), self.key, self.signature, public)
 
     def to_json(self) -> str:
         """The anchor as one line."""
-        return canonical(_written(self))
+        return canonical(_anchor_fields(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Anchor":
@@ -83,7 +83,7 @@ class Anchor:
         return anchor
 
 
-def behind(anchor: Anchor, *, sequence: int, head_at: Callable[[int], str | None], spent: Cost) -> str | None:
+def reason_behind(anchor: Anchor, *, sequence: int, head_at: Callable[[int], str | None], spent: Cost) -> str | None:
     """Why a store that stands at `sequence` with `spent` in all is behind or beside an anchor; None where it is not."""
     if sequence < anchor.sequence:
         return f"it ends at event {sequence}, and was anchored at event {anchor.sequence}: it is an older copy"
@@ -100,19 +100,19 @@ def highest(spent: Cost, others: Iterable[Cost]) -> Cost:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _AnchorIndex:
     """What was read so far; replaced whole, so that a fork never sees half of it."""
 
-    place: append_log.Place = append_log.BEGINNING
+    place: append_log.FilePosition = append_log.BEGINNING
     latest: Mapping[tuple[str, str], Anchor] = field(default_factory=dict)
     spent: Mapping[tuple[str, str], Cost] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class _Audit:
+class _LineAudit:
     """What a check of every line has found so far."""
 
-    place: append_log.Place = append_log.BEGINNING
+    place: append_log.FilePosition = append_log.BEGINNING
     found: tuple[str, ...] = ()
 
 
@@ -125,60 +125,60 @@ class AnchorFile:
     def __init__(self, path: str | os.PathLike[str], signer: Signer) -> None:
         self._path = Path(path).absolute()
         self._signer = signer
-        self._publics = signer.known()
-        self._read = _Read()
-        self._audit = _Audit()
+        self._publics = signer.known_keys()
+        self._read = _AnchorIndex()
+        self._audit = _LineAudit()
         self._is_changed = False
         self._locks: dict[int, threading.Lock] = {}
 
     def append(self, anchors: Iterable[Anchor], *, sync: bool = False) -> None:
         """Append anchors in one write, signing those that are not; with `sync` they are on the disk at the end."""
-        texts = [(each if each.signature else each.signed(self._signer)).to_json() for each in anchors]
-        with _sentence(UNWRITABLE):
+        texts = [(each if each.signature else each.sign(self._signer)).to_json() for each in anchors]
+        with _constant_error(UNWRITABLE):
             append_log.append(self._path, texts, sync=sync)
 
     def latest(self, ledger: str | None = None) -> dict[str, Anchor]:
         """By dataset, the anchor with the highest sequence among the signed ones; of one ledger, or of all."""
-        with self._turn():
-            self._read_on()
+        with self._process_lock():
+            self._read_new_lines()
             return _by_dataset(self._read.latest, ledger, _later)
 
-    def spent(self, ledger: str | None = None) -> dict[str, Cost]:
+    def largest_totals(self, ledger: str | None = None) -> dict[str, Cost]:
         """By dataset, the most that signed anchors say was spent, in each component; of one ledger, or of all."""
-        with self._turn():
-            self._read_on()
+        with self._process_lock():
+            self._read_new_lines()
             return _by_dataset(self._read.spent, ledger, _higher)
 
     def every(self) -> Iterator[Anchor]:
         """All signed anchors, in the order of the file, read from its beginning."""
         for batch in self._batches(append_log.BEGINNING):
-            read = (_anchor(line) for _, line in batch.lines)
+            read = (_parse_anchor(line) for _, line in batch.lines)
             yield from (anchor for anchor in read if anchor and self._is_ours(anchor))
 
-    def beside(self, ledger: str, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
+    def unknown_anchors(self, ledger: str, is_known: Callable[[Anchor], bool]) -> list[Anchor]:
         """The signed anchors of a ledger that are not known, in the order of the file; only those are verified."""
         found = []
         for batch in self._batches(append_log.BEGINNING):
-            read = [anchor for _, line in batch.lines if (anchor := _anchor(line)) and anchor.ledger == ledger]
+            read = [anchor for _, line in batch.lines if (anchor := _parse_anchor(line)) and anchor.ledger == ledger]
             found += [anchor for anchor in read if not is_known(anchor) and self._is_ours(anchor)]
         return found
 
     def findings(self) -> list[str]:
         """What is wrong with the file: lines that no known key signed, and changes while this process used it."""
-        with self._turn():
-            self._read_on()
-            self._audit_on()
+        with self._process_lock():
+            self._read_new_lines()
+            self._audit_new_lines()
             found = ([CHANGED] if self._is_changed else []) + list(self._audit.found)
             more = len(found) - MOST_FINDINGS
             return found if more <= 0 else [*found[:MOST_FINDINGS], f"and {more:,} more"]
 
-    def _turn(self) -> threading.Lock:
+    def _process_lock(self) -> threading.Lock:
         """The lock of this process: a child must not wait for a thread that stayed in its parent."""
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
-    def _batches(self, place: append_log.Place) -> Iterator[append_log.Batch]:
-        with _sentence(UNREADABLE):
-            while (batch := append_log.after(self._path, place)).place != place:
+    def _batches(self, place: append_log.FilePosition) -> Iterator[append_log.LineBatch]:
+        with _constant_error(UNREADABLE):
+            while (batch := append_log.read_after(self._path, place)).place != place:
                 self._is_changed = self._is_changed or batch.is_anew
                 place = batch.place
                 yield batch
@@ -186,39 +186,39 @@ class AnchorFile:
     def _is_ours(self, anchor: Anchor) -> bool:
         """Another process may have rotated the key: the list is read again where a line names a key that is new."""
         if anchor.key not in self._publics:
-            self._publics = self._signer.known()
+            self._publics = self._signer.known_keys()
         return anchor.verify(self._publics)
 
-    def _read_on(self) -> None:
+    def _read_new_lines(self) -> None:
         for batch in self._batches(self._read.place):
-            self._read = self._with(batch)
+            self._read = self._index_with(batch)
 
-    def _with(self, batch: append_log.Batch) -> _Read:
+    def _index_with(self, batch: append_log.LineBatch) -> _AnchorIndex:
         """The highest come first, so that of many anchors one for each dataset is verified; none is ever forgotten."""
         latest, spent = dict(self._read.latest), dict(self._read.spent)
-        glimpses = [glimpse for _, line in batch.lines if (glimpse := _glimpse(line))]
+        glimpses = [glimpse for _, line in batch.lines if (glimpse := _preview_line(line))]
         for each in sorted(glimpses, key=lambda glimpse: glimpse.sequence, reverse=True):
             known, most = latest.get(each.name), spent.get(each.name, each.spent)
             is_news = known is None or known.sequence < each.sequence or _higher(most, each.spent) != most
-            anchor = _anchor(each.line) if is_news else None
+            anchor = _parse_anchor(each.line) if is_news else None
             if anchor and self._is_ours(anchor):
                 latest[each.name] = _later(known or anchor, anchor)
                 spent[each.name] = _higher(most, anchor.spent)
-        return _Read(batch.place, latest, spent)
+        return _AnchorIndex(batch.place, latest, spent)
 
-    def _audit_on(self) -> None:
+    def _audit_new_lines(self) -> None:
         for batch in self._batches(self._audit.place):
             found = [*(() if batch.is_anew else self._audit.found)]
             for number, line in batch.lines:
-                anchor = _anchor(line)
+                anchor = _parse_anchor(line)
                 if anchor is None:
                     found.append(f"line {number} of the anchors cannot be read")
                 elif not self._is_ours(anchor):
                     found.append(f"line {number} of the anchors is not signed by a known key")
-            self._audit = _Audit(batch.place, tuple(found))
+            self._audit = _LineAudit(batch.place, tuple(found))
 
 
-class _Glimpse(NamedTuple):
+class _LinePreview(NamedTuple):
     """What a line says of itself, before it is checked: enough to see whether it matters."""
 
     name: tuple[str, str]
@@ -227,17 +227,17 @@ class _Glimpse(NamedTuple):
     line: bytes
 
 
-def _glimpse(line: bytes) -> _Glimpse | None:
+def _preview_line(line: bytes) -> _LinePreview | None:
     try:
         data = json.loads(line)
-        return _Glimpse(
+        return _LinePreview(
             (str(data["ledger"]), str(data["dataset"])), int(data["sequence"]), cost_of(data["spent"]), line
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
 
-def _anchor(line: bytes) -> Anchor | None:
+def _parse_anchor(line: bytes) -> Anchor | None:
     try:
         return Anchor.from_json(line.decode())
     except (LedgerError, UnicodeDecodeError):
@@ -261,13 +261,13 @@ def _higher(one: Cost, other: Cost) -> Cost:
     return Cost(epsilon, max(one.rho, other.rho), max(one.delta, other.delta))
 
 
-def _written(anchor: Anchor) -> dict[str, Any]:
+def _anchor_fields(anchor: Anchor) -> dict[str, Any]:
     return vars(anchor) | {"spent": cost_texts(anchor.spent), "budget": dict(anchor.budget), "format": FORMAT}
 
 
 def _statement(anchor: Anchor) -> str:
     """What is signed: everything but the signature."""
-    return canonical({name: value for name, value in _written(anchor).items() if name != "signature"})
+    return canonical({name: value for name, value in _anchor_fields(anchor).items() if name != "signature"})
 
 
 def _has_its_type(name: str, value: object) -> bool:
@@ -281,7 +281,7 @@ def _has_its_type(name: str, value: object) -> bool:
 
 
 @contextlib.contextmanager
-def _sentence(sentence: str) -> Iterator[None]:
+def _constant_error(sentence: str) -> Iterator[None]:
     """Turn the system's faults into a constant sentence."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""After damage, or an older copy put back: stop serving, gather every witness, and go on from the most they show.
+"""After damage, or an older copy put back: stop serving, collect all evidence, and go on from the most it shows.
 
 Nothing is ever lowered. A recovery is an event like any other: it says what was wrong, what was known and who decided;
 sequence numbers that receipts or anchors saw are not used again. What was in flight may have been answered in a history
@@ -12,19 +12,26 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost, FilterCaps
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchors import Anchor, behind, highest
-from discreet.ledger.integrity.replay import Tally, cost_in, tallies, tally_of
-from discreet.ledger.integrity.verification import OUTCOMES, Evidence, Verification, damage_in, found_in, promise_in
+from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
+from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
+from discreet.ledger.integrity.verification import (
+    OUTCOMES,
+    Evidence,
+    Verification,
+    damage_in,
+    open_findings,
+    recorded_budget,
+)
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import Kind, Link, State, columns_of, now
+from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, now
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_columns, budget_of, is_same_promise
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
-from discreet.ledger.transactions.store import inserting
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import insert_statement
 
 CODE = "recovered"
 
@@ -63,147 +70,147 @@ class Proof:
         latest = max(self.anchors, key=lambda each: each.sequence)
         return replace(latest, spent=highest(NOTHING, (each.spent for each in self.anchors)))
 
-    def beside(self, held: Evidence) -> list[Anchor]:
+    def lost_anchors(self, held: Evidence) -> list[Anchor]:
         """Anchors of histories that the chain does not hold and no recovery counted, in the order of their file."""
-        accounted = held.accounted()
+        accounted = held.recovered_anchors()
         unlike = (each for each in self.anchors if held.heads.get(each.sequence) != each.head)
         return [each for each in unlike if each.sequence and each.head not in accounted]
 
     def missing(self, held: Evidence) -> list[Receipt]:
         """Receipts, each once, of charges that the chain does not hold and that no recovery counted."""
         ours = {receipt.hash: receipt for receipt in self.receipts if receipt.dataset == self.name}
-        return [ours[name] for name in ours.keys() - held.heads.values() - held.counted().keys()]
+        return [ours[name] for name in ours.keys() - held.heads.values() - held.recovered_receipts().keys()]
 
 
-def try_to_halt(run: Callable[[Callable[[Pen], None]], None], found: Verification) -> None:
+def try_to_halt(run: Callable[[Callable[[LedgerWriter], None]], None], found: Verification) -> None:
     """Stop serving what does not agree, for every process; a store that cannot be written serves nothing anyway."""
     ours = [finding for finding in found.findings if finding.is_ours]
     texts = {finding.dataset or "": str(finding) for finding in reversed(ours)}
 
-    def halt(pen: Pen) -> None:
-        standing = {row["dataset"] for row in pen.rows(_STANDING)}
-        for name in sorted((texts.keys() - standing) & {"", *statements.names(pen)}):
+    def halt(writer: LedgerWriter) -> None:
+        halts = {row["dataset"] for row in writer.rows(_STANDING)}
+        for name in sorted((texts.keys() - halts) & {"", *statements.names(writer)}):
             row = {"id": secrets.token_hex(16), "dataset": name, "time": now(), "finding": texts[name]}
-            pen.insert("halts", row | {"cleared": None})
+            writer.insert("halts", row | {"cleared": None})
 
     with suppress(LedgerError):
         run(halt)
 
 
-def halted(pen: Pen) -> dict[str, str]:
+def open_halts(writer: LedgerWriter) -> dict[str, str]:
     """What was found of the datasets that do not serve; '' stands for all of them."""
-    return {row["dataset"]: row["finding"] for row in pen.rows(_HALTED)}
+    return {row["dataset"]: row["finding"] for row in writer.rows(_HALTED)}
 
 
-def accounts(pen: Pen) -> list[Account]:
+def accounts(writer: LedgerWriter) -> list[Account]:
     """Where every dataset stands whose row can be read."""
     found = []
-    for row in pen.rows("SELECT * FROM datasets ORDER BY name"):
+    for row in writer.rows("SELECT * FROM datasets ORDER BY name"):
         with suppress(LedgerError):
             found.append(account_of(row | {"halts": 0}))
     return found
 
 
-def evidence(pen: Pen, name: str | None) -> Iterator[Evidence]:
+def evidence(writer: LedgerWriter, name: str | None) -> Iterator[Evidence]:
     """Everything that the store holds about one dataset or about all, unread."""
-    (ledger,) = pen.rows("SELECT min(id) AS id FROM ledger")
-    for each in statements.names(pen) if name is None else [statements.name_of(pen, name)]:
-        rows = pen.rows("SELECT * FROM datasets WHERE name = :name", name=each)
-        answers = pen.rows("SELECT reservation, payload FROM answers WHERE dataset = :name", name=each)
+    (ledger,) = writer.rows("SELECT min(id) AS id FROM ledger")
+    for each in statements.names(writer) if name is None else [statements.name_of(writer, name)]:
+        rows = writer.rows("SELECT * FROM datasets WHERE name = :name", name=each)
+        answers = writer.rows("SELECT reservation, payload FROM answers WHERE dataset = :name", name=each)
         yield Evidence(
             name=each,
             dataset=rows[0] if rows else None,
-            versions=pen.rows(_OF.format("versions", "version"), name=each),
-            events=pen.rows(_OF.format("events", "sequence"), name=each),
-            reservations=pen.rows(_OF.format("reservations", "sequence"), name=each),
+            versions=writer.rows(_OF.format("versions", "version"), name=each),
+            events=writer.rows(_OF.format("events", "sequence"), name=each),
+            reservations=writer.rows(_OF.format("reservations", "sequence"), name=each),
             answers={row["reservation"]: digest(bytes(row["payload"])) for row in answers},
-            shares=pen.rows(_OF.format("analysts", "analyst"), name=each),
-            aliases=[row["alias"] for row in pen.rows(_OF.format("aliases", "alias"), name=each)],
+            shares=writer.rows(_OF.format("analysts", "analyst"), name=each),
+            aliases=[row["alias"] for row in writer.rows(_OF.format("aliases", "alias"), name=each)],
             ledger=ledger["id"],
         )
 
 
-def recover(pen: Pen, proof: Proof) -> None:
+def recover(writer: LedgerWriter, proof: Proof) -> None:
     """Bring one dataset to the most that any evidence shows; nothing is written where all agree."""
-    known = statements.find_account(pen, proof.name)
+    known = statements.find_account(writer, proof.name)
     if known is None:
         return
-    (held,) = evidence(pen, known.name)
+    (held,) = evidence(writer, known.name)
     missing = proof.missing(held)
-    most = _most(known, held, missing, proof)
+    most = _recovered_total(known, held, missing, proof)
     is_lossy = (
-        bool(found_in(held))
+        bool(open_findings(held))
         or most != known.spent
         or _is_behind(known, held, proof.anchor)
-        or bool(proof.beside(held))
+        or bool(proof.lost_anchors(held))
         or any(not held.is_covered(receipt.sequence) for receipt in missing)
     )
     if not is_lossy and not known.is_halted:
         return
-    after = _promised(known, held, proof.anchor, most)
-    plan = _Plan(known, after, held, proof, missing, _mended(held, missing), is_lossy)
+    after = _recovered_account(known, held, proof.anchor, most)
+    plan = _RecoveryPlan(known, after, held, proof, missing, _repaired_shares(held, missing), is_lossy)
     link = plan.link()
-    plan.carry_out(pen, link)
-    is_clean = not found_in(plan.result(link))
-    for row in pen.rows(_STANDING):
+    plan.carry_out(writer, link)
+    is_clean = not open_findings(plan.result(link))
+    for row in writer.rows(_STANDING):
         if (row["dataset"] == known.name and is_clean) or (row["dataset"] == "" and proof.is_sound):
-            pen.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
+            writer.write(_CLEAR, {"sequence": link.sequence, "id": row["id"]})
 
 
 def _is_behind(known: Account, held: Evidence, anchor: Anchor | None) -> bool:
     if anchor is None:
         return False
-    return behind(anchor, sequence=known.sequence, head_at=held.heads.get, spent=known.spent) is not None
+    return reason_behind(anchor, sequence=known.sequence, head_at=held.heads.get, spent=known.spent) is not None
 
 
-def _most(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _recovered_total(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """The most of: the row, the chain, the charges of which the chain or a receipt is left, and the anchors.
 
     A receipt that an event names as the one before it was in this history, and its charge is in the row's total.
     """
     named = {row["previous"] for row in held.events} | {known.head}
     beside = [each for each in missing if each.hash not in named and not held.is_covered(each.sequence)]
-    lost = [*held.counted().values(), *(receipt.cost for receipt in missing)]
+    lost = [*held.recovered_receipts().values(), *(receipt.cost for receipt in missing)]
     most = highest(
-        known.spent + _paid(beside),
+        known.spent + _receipt_total(beside),
         [
-            _total(held.events),
-            _total(held.intact(Kind.RESERVED)) + statements.total(lost),
-            _anchored(known, held, missing, proof),
-            _with_forks(known, held, missing, proof),
+            _event_total(held.events),
+            _event_total(held.intact(Kind.RESERVED)) + statements.total(lost),
+            _anchored_cost(known, held, missing, proof),
+            _cost_with_forks(known, held, missing, proof),
         ],
     )
     epsilon = None if most.epsilon is None else min(most.epsilon, LARGEST_UNITS)
     return Cost(epsilon, min(most.rho, LARGEST_UNITS), min(most.delta, LARGEST_UNITS))
 
 
-def _anchored(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _anchored_cost(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """What was anchored and was charged later; after another history, all that is not known to be in both."""
     anchor = proof.anchor
     if anchor is None:
         return NOTHING
-    spent = anchor.spent + _paid(receipt for receipt in missing if receipt.sequence > anchor.sequence)
+    spent = anchor.spent + _receipt_total(receipt for receipt in missing if receipt.sequence > anchor.sequence)
     if anchor.sequence > known.sequence or held.heads.get(anchor.sequence) == anchor.head:
         return spent
     shared = max((each.sequence for each in proof.anchors if held.heads.get(each.sequence) == each.head), default=0)
-    return spent + _total(row for row in held.intact(Kind.RESERVED) if row["sequence"] > shared)
+    return spent + _event_total(row for row in held.intact(Kind.RESERVED) if row["sequence"] > shared)
 
 
-def _with_forks(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
+def _cost_with_forks(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
     """What is spent here and, beside it, in histories that parted from this one: both were seen, so they add.
 
     An older copy that nobody charged since is no fork: its chain is the beginning of the one that is lost.
     """
-    lost = proof.beside(held)
+    lost = proof.lost_anchors(held)
     if not lost:
         return NOTHING
-    runs = [run for run in _runs(lost) if _is_fork(known, held, proof, run)]
-    parted = statements.total(_beyond(run, held, proof) for run in runs)
+    runs = [run for run in _histories(lost) if _is_fork(known, held, proof, run)]
+    parted = statements.total(_cost_of_fork(run, held, proof) for run in runs)
     last = max(anchor.sequence for anchor in lost)
-    return known.spent + parted + _paid(receipt for receipt in missing if receipt.sequence > last)
+    return known.spent + parted + _receipt_total(receipt for receipt in missing if receipt.sequence > last)
 
 
-def _runs(lost: list[Anchor]) -> list[list[Anchor]]:
+def _histories(lost: list[Anchor]) -> list[list[Anchor]]:
     """Anchors by the history they are of: those of one key go on while the chain gets longer and more is spent."""
     runs: list[list[Anchor]] = []
     for anchor in lost:
@@ -215,74 +222,74 @@ def _runs(lost: list[Anchor]) -> list[list[Anchor]]:
     return runs
 
 
-def _shared(held: Evidence, proof: Proof, before: int) -> Anchor | None:
+def _last_shared_anchor(held: Evidence, proof: Proof, before: int) -> Anchor | None:
     """The highest anchor that stands in the chain below a place."""
-    standing = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
-    return max(standing, key=lambda each: each.sequence, default=None)
+    shared = [each for each in proof.anchors if held.heads.get(each.sequence) == each.head and each.sequence < before]
+    return max(shared, key=lambda each: each.sequence, default=None)
 
 
 def _is_fork(known: Account, held: Evidence, proof: Proof, run: list[Anchor]) -> bool:
     """Whether this chain went its own way: it is as long as a lost one, or was written after that was anchored."""
     if run[0].sequence <= known.sequence:
         return True
-    shared = _shared(held, proof, run[0].sequence)
+    shared = _last_shared_anchor(held, proof, run[0].sequence)
     tail = [row for row in held.events if row["sequence"] > (0 if shared is None else shared.sequence)]
     return any(row["time"] > run[0].time for row in tail)
 
 
-def _beyond(run: list[Anchor], held: Evidence, proof: Proof) -> Cost:
+def _cost_of_fork(run: list[Anchor], held: Evidence, proof: Proof) -> Cost:
     """What a lost history spent after the last place that is known to be in both."""
-    shared = _shared(held, proof, run[0].sequence)
+    shared = _last_shared_anchor(held, proof, run[0].sequence)
     return _difference(highest(NOTHING, (each.spent for each in run)), NOTHING if shared is None else shared.spent)
 
 
-def _paid(receipts: Iterable[Receipt]) -> Cost:
+def _receipt_total(receipts: Iterable[Receipt]) -> Cost:
     return statements.total(receipt.cost for receipt in receipts)
 
 
-def _total(events: Iterable[dict[str, Any]]) -> Cost:
+def _event_total(events: Iterable[dict[str, Any]]) -> Cost:
     return statements.total(cost_in(row, "cost") for row in events)
 
 
-def _promised(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
+def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
     """The account as recovered, under the smallest promise that the row, the chain or a later anchor shows.
 
     Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
-    told = promise_in(held)
-    every = [known.budget, *([] if told is None else [budget_of(told)])]
+    recorded = recorded_budget(held)
+    every = [known.budget, *([] if recorded is None else [budget_of(recorded)])]
     if anchor is not None and anchor.sequence > known.sequence:
         every.append(budget_of(anchor.budget))
     budget = min(every, key=lambda each: (each.epsilon, each.delta))
     return replace(known, budget=budget, caps=_caps(known, budget), spent=most, floor=most)
 
 
-def _caps(known: Account, budget: Budget) -> Caps:
+def _caps(known: Account, budget: Budget) -> FilterCaps:
     """Under an unchanged promise the rules let caps fall, if somebody raised them, and never rise."""
     caps, old = budget.caps(), known.caps
     if not is_same_promise(budget, known.budget):
         return caps
-    return Caps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
+    return FilterCaps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
 
 
-def _mended(held: Evidence, missing: list[Receipt]) -> dict[str, Tally]:
+def _repaired_shares(held: Evidence, missing: list[Receipt]) -> dict[str, AnalystTotals]:
     """What analysts spent and failed and the quotas they have, of those whose row says otherwise or is not there."""
-    told = tallies(held.events, held.heads)
-    rows = {row["analyst"]: tally_of(row) for row in held.shares}
-    mended = {}
-    for analyst in sorted(told.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
-        expected, own = told.get(analyst, Tally()), rows.get(analyst)
-        lost = _paid(receipt for receipt in missing if receipt.analyst == analyst)
-        if own == expected and analyst in told and lost == NOTHING:
+    recorded = replay_totals(held.events, held.heads)
+    rows = {row["analyst"]: totals_in_row(row) for row in held.shares}
+    repaired = {}
+    for analyst in sorted(recorded.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
+        expected, own = recorded.get(analyst, AnalystTotals()), rows.get(analyst)
+        lost = _receipt_total(receipt for receipt in missing if receipt.analyst == analyst)
+        if own == expected and analyst in recorded and lost == NOTHING:
             continue
         spent = highest(expected.spent + lost, [] if own is None else [own.spent])
         failures = max(expected.failures, 0 if own is None else own.failures)
-        mended[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
-    return mended
+        repaired[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
+    return repaired
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _RecoveryPlan:
     """A recovery: what is known, what the account and the shares become, and why; `is_lossy` where history is lost."""
 
     known: Account
@@ -290,21 +297,21 @@ class _Plan:
     held: Evidence
     proof: Proof
     missing: list[Receipt]
-    shares: dict[str, Tally]
+    shares: dict[str, AnalystTotals]
     is_lossy: bool
 
-    def link(self) -> Link:
+    def link(self) -> ChainLink:
         """The event, which accepts the damage that is still there after it."""
         damage = damage_in(self.result(self._link([])))
         return self._link([[str(each), each.seal] for each in damage if each.seal])
 
-    def result(self, link: Link) -> Evidence:
+    def result(self, link: ChainLink) -> Evidence:
         """What the store holds after it."""
         written = [link, *self._forfeits(link)]
         failed = Counter(each.analyst for each in written)
         rows = {row["analyst"]: row for row in self.held.shares}
         rows |= {analyst: own.row(self.held.name, analyst) for analyst, own in self.shares.items()}
-        settled = self._settled(written)
+        settled = self._reservation_states(written)
         return replace(
             self.held,
             dataset=self.after.row() | {"sequence": written[-1].sequence, "head": written[-1].hash},
@@ -315,22 +322,22 @@ class _Plan:
             ],
         )
 
-    def carry_out(self, pen: Pen, link: Link) -> None:
+    def carry_out(self, writer: LedgerWriter, link: ChainLink) -> None:
         """Write the event, the shares, and what becomes of charges in flight."""
-        standing = pen.promise(self.known, link, self.after)
+        account = writer.promise(self.known, link, self.after)
         there = {row["analyst"] for row in self.held.shares}
         for analyst, own in self.shares.items():
             row = own.row(self.held.name, analyst)
-            pen.write(*((_MEND, row) if analyst in there else inserting("analysts", row)))
+            writer.write(*((_MEND, row) if analyst in there else insert_statement("analysts", row)))
         forfeits = self._forfeits(link)
         for forfeit in forfeits:
-            standing = pen.append(standing, forfeit)
-            statements.fail(pen, self.held.name, forfeit.analyst or "")
-        for sequence, state in self._settled(forfeits).items():
-            pen.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
+            account = writer.append(account, forfeit)
+            statements.fail(writer, self.held.name, forfeit.analyst or "")
+        for sequence, state in self._reservation_states(forfeits).items():
+            writer.write(_SETTLE, {"dataset": self.held.name, "sequence": sequence, "state": state})
 
-    def _link(self, accepted: list[list[str]]) -> Link:
-        anchor, charged = self.proof.anchor, _total(self.held.events)
+    def _link(self, accepted: list[list[str]]) -> ChainLink:
+        anchor, charged = self.proof.anchor, _event_total(self.held.events)
         used = [self.known.sequence, 0 if anchor is None else anchor.sequence]
         used += [*(row["sequence"] for row in self.held.events), *(receipt.sequence for receipt in self.missing)]
         return self.known.link(
@@ -348,29 +355,29 @@ class _Plan:
             "from": {"sequence": known.sequence, "head": known.head},
             "receipts": {each.hash: _units(each.cost) for each in self.missing},
             "anchor": None if anchor is None else anchor.sequence,
-            "anchors": [each.head for each in self.proof.beside(self.held)],
+            "anchors": [each.head for each in self.proof.lost_anchors(self.held)],
             "old": {"budget": budget_columns(known.budget), "spent": _units(known.spent)},
             "new": {
                 "budget": budget_columns(after.budget),
                 "caps": [after.caps.epsilon, after.caps.rho, after.caps.delta],
                 "spent": _units(after.spent),
             },
-            "shares": {analyst: own.told() for analyst, own in self.shares.items()},
+            "shares": {analyst: own.recovery_detail() for analyst, own in self.shares.items()},
         }
 
-    def _forfeits(self, link: Link) -> list[Link]:
+    def _forfeits(self, link: ChainLink) -> list[ChainLink]:
         """Charges without an outcome may have one in the history that is lost."""
-        standing, links = replace(self.after, sequence=link.sequence, head=link.hash), []
+        account, links = replace(self.after, sequence=link.sequence, head=link.hash), []
         concluded = {row["reservation"] for row in self.held.of_kind(*OUTCOMES)}
         for row in self.held.of_kind(Kind.RESERVED) if self.is_lossy else ():
             if row["sequence"] not in concluded:
-                told = {name: row[name] for name in ("version", "analyst", "question")}
+                columns = {name: row[name] for name in ("version", "analyst", "question")}
                 detail = canonical({"code": CODE})
-                links.append(standing.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **told))
-                standing = replace(standing, sequence=links[-1].sequence, head=links[-1].hash)
+                links.append(account.link(Kind.FORFEITED, reservation=row["sequence"], detail=detail, **columns))
+                account = replace(account, sequence=links[-1].sequence, head=links[-1].hash)
         return links
 
-    def _settled(self, written: list[Link]) -> dict[int, str]:
+    def _reservation_states(self, written: list[ChainLink]) -> dict[int, str]:
         """The states of reservations that stand open though the chain, with what is written now, concludes them."""
         outcomes = {row["reservation"]: str(row["kind"]) for row in self.held.of_kind(*OUTCOMES)}
         outcomes |= {each.reservation: str(each.kind) for each in written if each.reservation is not None}

@@ -15,7 +15,7 @@ LIMITS = tuple(Share(dataset="", analyst="").limits())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class AnalystTotals:
     """What one analyst spent and failed, the quota they have, and what was spent when it was set."""
 
     spent: Cost = NOTHING
@@ -24,7 +24,7 @@ class Tally:
     is_own: bool = False
     limits: Mapping[str, Any] = field(default_factory=Share(dataset="", analyst="").limits)
 
-    def limited(self, limits: Mapping[str, Any], *, is_own: bool) -> "Tally":
+    def with_limits(self, limits: Mapping[str, Any], *, is_own: bool) -> "AnalystTotals":
         """The same under another quota; what was spent stays."""
         return replace(self, limits=limits, is_own=is_own, floor=self.spent)
 
@@ -32,18 +32,18 @@ class Tally:
         """The columns of the table `analysts`."""
         costs = {"spent": self.spent, "floor": self.floor}
         columns = {f"{name}_{part}": value for name, cost in costs.items() for part, value in vars(cost).items()}
-        told = {"is_own": int(self.is_own), "failures": self.failures, **self.limits}
-        return {"dataset": dataset, "analyst": analyst} | told | columns
+        detail = {"is_own": int(self.is_own), "failures": self.failures, **self.limits}
+        return {"dataset": dataset, "analyst": analyst} | detail | columns
 
-    def told(self) -> dict[str, Any]:
+    def recovery_detail(self) -> dict[str, Any]:
         """What a recovery records of it; the floor is what was spent by then."""
         spent = [self.spent.epsilon, self.spent.rho, self.spent.delta]
         return {"spent": spent, "failures": self.failures, "is_own": self.is_own, **self.limits}
 
 
-def tally_of(row: Row) -> Tally:
-    """The tally in a row of the table `analysts`."""
-    return Tally(
+def totals_in_row(row: Row) -> AnalystTotals:
+    """The totals in a row of the table `analysts`."""
+    return AnalystTotals(
         spent=cost_in(row, "spent"),
         floor=cost_in(row, "floor"),
         failures=row["failures"],
@@ -52,21 +52,21 @@ def tally_of(row: Row) -> Tally:
     )
 
 
-def tallies(events: Iterable[Row], intact: Collection[int]) -> dict[str, Tally]:
+def replay_totals(events: Iterable[Row], intact: Collection[int]) -> dict[str, AnalystTotals]:
     """By analyst, what events tell, in their order; the words of an event that is not `intact` are not believed."""
-    found: dict[str, Tally] = {}
+    totals: dict[str, AnalystTotals] = {}
     for row in events:
         kind, analyst = row["kind"], row["analyst"]
         if kind == Kind.RESERVED:
-            own = found.get(analyst) or Tally(limits=found.get(EVERYONE, Tally()).limits)
-            found[analyst] = replace(own, spent=own.spent + cost_in(row, "cost"))
-        elif kind in (Kind.FORFEITED, Kind.RESUMED) and analyst in found:
-            found[analyst] = replace(found[analyst], failures=found[analyst].failures + 1)
+            own = totals.get(analyst) or AnalystTotals(limits=totals.get(EVERYONE, AnalystTotals()).limits)
+            totals[analyst] = replace(own, spent=own.spent + cost_in(row, "cost"))
+        elif kind in (Kind.FORFEITED, Kind.RESUMED) and analyst in totals:
+            totals[analyst] = replace(totals[analyst], failures=totals[analyst].failures + 1)
         elif kind == Kind.LIMITED and row["sequence"] in intact:
-            found |= _limited(found, json.loads(row["detail"]))
+            totals |= _apply_quota(totals, json.loads(row["detail"]))
         elif kind == Kind.RECOVERED and row["sequence"] in intact:
-            found |= _recovered(json.loads(row["detail"])["shares"])
-    return found
+            totals |= _totals_from_recovery(json.loads(row["detail"])["shares"])
+    return totals
 
 
 def cost_in(row: Row, prefix: str) -> Cost:
@@ -74,28 +74,28 @@ def cost_in(row: Row, prefix: str) -> Cost:
     return Cost(row[f"{prefix}_epsilon"], row[f"{prefix}_rho"], row[f"{prefix}_delta"])
 
 
-def _limits(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told[name] for name in LIMITS}
+def _limits(detail: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: detail[name] for name in LIMITS}
 
 
-def _limited(found: Mapping[str, Tally], told: Mapping[str, Any]) -> dict[str, Tally]:
+def _apply_quota(totals: Mapping[str, AnalystTotals], detail: Mapping[str, Any]) -> dict[str, AnalystTotals]:
     """A quota of one analyst, or of everyone (`*`) who has none of their own."""
-    named, limits = told["analyst"], _limits(told)
-    changed = {named: found.get(named, Tally()).limited(limits, is_own=named != EVERYONE)}
-    if named == EVERYONE:
-        followers = {who: own for who, own in found.items() if who != EVERYONE and not own.is_own}
-        changed |= {who: own.limited(limits, is_own=False) for who, own in followers.items()}
+    analyst, limits = detail["analyst"], _limits(detail)
+    changed = {analyst: totals.get(analyst, AnalystTotals()).with_limits(limits, is_own=analyst != EVERYONE)}
+    if analyst == EVERYONE:
+        followers = {who: own for who, own in totals.items() if who != EVERYONE and not own.is_own}
+        changed |= {who: own.with_limits(limits, is_own=False) for who, own in followers.items()}
     return changed
 
 
-def _recovered(shares: Mapping[str, Mapping[str, Any]]) -> dict[str, Tally]:
+def _totals_from_recovery(shares: Mapping[str, Mapping[str, Any]]) -> dict[str, AnalystTotals]:
     return {
-        analyst: Tally(
-            spent=Cost(*told["spent"]),
-            floor=Cost(*told["spent"]),
-            failures=told["failures"],
-            is_own=told["is_own"],
-            limits=_limits(told),
+        analyst: AnalystTotals(
+            spent=Cost(*detail["spent"]),
+            floor=Cost(*detail["spent"]),
+            failures=detail["failures"],
+            is_own=detail["is_own"],
+            limits=_limits(detail),
         )
-        for analyst, told in shares.items()
+        for analyst, detail in shares.items()
     }

@@ -1,4 +1,4 @@
-"""What stands outside the store and remembers: anchors in a file, and how far this process saw each chain go.
+"""Rollback detection: anchors in a file, and how far this process saw each chain go.
 
 A store that stands behind what was seen is an older copy that was put back; it does not serve until it is recovered. An
 anchor is written only while the one before it stands in the chain: a history that took the place of another is not
@@ -18,18 +18,18 @@ from typing import Any, Protocol
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import LedgerError
-from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor, AnchorFile, behind, highest
-from discreet.ledger.integrity.verification import Evidence, Finding
+from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor, AnchorFile, highest, reason_behind
+from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
-from discreet.ledger.records.canonical_text import digest, parsed
+from discreet.ledger.records.canonical_text import digest, parse_object
 from discreet.ledger.records.chain import now
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 
-Look = Callable[[Callable[[Pen], Any]], Any]
+Look = Callable[[Callable[[LedgerWriter], Any]], Any]
 
 _PLAIN = re.compile("[0-9a-f]{32}")
 _HEAD_AT = "SELECT hash FROM events WHERE dataset = :name AND sequence = :sequence"
@@ -39,8 +39,8 @@ _RECOVERIES = "SELECT detail FROM events WHERE dataset = :name AND kind = 'RECOV
 _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
-class Standing(Protocol):
-    """Where a dataset's chain stands: what an account knows, and what T1 in one journey tells."""
+class ChainPosition(Protocol):
+    """The head of a dataset's chain, its totals and its budget: an account, or the reply to T1 in one round trip."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Standing(Protocol):
         """The promise."""
 
 
-class Witness:
+class RollbackDetector:
     """Writes an anchor every so many events of a dataset or seconds, and refuses a store that stands behind one."""
 
     def __init__(self, directory: Path | None, signer: Signer | None, *, every: int, seconds: float = 60.0) -> None:
@@ -74,7 +74,7 @@ class Witness:
         self._locks: dict[int, threading.Lock] = {}
         self._file: AnchorFile | None = None
         self._ledger = ""
-        self._seen: dict[str, Standing] = {}
+        self._seen: dict[str, ChainPosition] = {}
         self._anchored: dict[str, tuple[int, float]] = {}
         self._behind: dict[str, int] = {}
 
@@ -84,14 +84,14 @@ class Witness:
         self._ledger = look(statements.ledger_id)
         if self._directory is not None and self._signer is not None:
             name = self._ledger if _PLAIN.fullmatch(self._ledger) else digest(self._ledger)
-            self._file = AnchorFile(_made(self._directory) / f"{name}.jsonl", self._signer)
-        self._behind = _places(look(self._lost))
+            self._file = AnchorFile(_make_directory(self._directory) / f"{name}.jsonl", self._signer)
+        self._behind = _sequences(look(self._lost_anchors))
 
     def anchors(self) -> dict[str, Anchor]:
         """The highest anchor of every dataset, with the most that any of its anchors says was spent."""
         if self._file is None:
             return {}
-        latest, spent = self._file.latest(self._ledger), self._file.spent(self._ledger)
+        latest, spent = self._file.latest(self._ledger), self._file.largest_totals(self._ledger)
         return {name: replace(anchor, spent=spent[name]) for name, anchor in latest.items()}
 
     def every_anchor(self) -> dict[str, tuple[Anchor, ...]]:
@@ -100,7 +100,7 @@ class Witness:
         for anchor in () if self._file is None else self._file.every():
             if anchor.ledger == self._ledger:
                 found.setdefault(anchor.dataset, []).append(anchor)
-        return {name: tuple(told) for name, told in found.items()}
+        return {name: tuple(listed) for name, listed in found.items()}
 
     def check(self, account: Account) -> None:
         """Refuse an account, read under its lock, that stands behind what was seen or anchored."""
@@ -110,7 +110,7 @@ class Witness:
     def is_behind(self, name: str) -> bool:
         """Whether a dataset stands behind its anchors; looked at again when somebody has anchored it since."""
         if name in self._behind and self._anchored_at(name) > self._behind[name]:
-            self._behind = _places(self._look(self._lost))
+            self._behind = _sequences(self._look(self._lost_anchors))
         return name in self._behind
 
     def behind(self) -> list[str]:
@@ -122,54 +122,54 @@ class Witness:
         seen = self._seen.get(name)
         return max(0 if seen is None else seen.sequence, self._anchored_at(name))
 
-    def see(self, accounts: Iterable[Standing]) -> None:
+    def see(self, accounts: Iterable[ChainPosition]) -> None:
         """Remember where chains stand after a commit, and anchor those that moved far enough.
 
         A chain that took the place of the one that was seen or anchored is refused: what was committed stays.
         """
-        moved = list(accounts)
-        self._refuse([self._anchor(self._seen[account.name]) for account in moved if self._is_less(account)])
-        with self._turn():
-            seen = {account.name: self._seen[account.name] for account in moved if account.name in self._seen}
-            self._remember(moved)
-            due = [account for account in moved if self._is_due(account)]
+        positions = list(accounts)
+        self._refuse([self._anchor(self._seen[account.name]) for account in positions if self._is_less(account)])
+        with self._process_lock():
+            seen = {account.name: self._seen[account.name] for account in positions if account.name in self._seen}
+            self._remember(positions)
+            due = [account for account in positions if self._is_due(account)]
         self.write(due, seen)
 
-    def write(self, accounts: Iterable[Standing], seen: Mapping[str, Standing] | None = None) -> None:
+    def write(self, accounts: Iterable[ChainPosition], seen: Mapping[str, ChainPosition] | None = None) -> None:
         """Anchor where these chains stand; where an anchor or what was `seen` is not in the chain, only the latter."""
         given = list(accounts)
         if self._file is None or not given:
             return
-        told = {account.name: (seen or {}).get(account.name) for account in given}
-        self._refuse(self._look(lambda pen: self._lost(pen, told)))
+        observed = {account.name: (seen or {}).get(account.name) for account in given}
+        self._refuse(self._look(lambda writer: self._lost_anchors(writer, observed)))
         self._append(given)
 
-    def settle(self, accounts: Iterable[Standing]) -> None:
+    def settle(self, accounts: Iterable[ChainPosition]) -> None:
         """Anchor where recovered chains stand, whatever was anchored before, and go on from there."""
         given = list(accounts)
-        with self._turn():
+        with self._process_lock():
             self._remember(given)
         self._append(given)
 
-    def findings(self, evidence: Iterable[Evidence], anchors: Mapping[str, Anchor]) -> list[Finding]:
+    def findings(self, evidence: Iterable[Evidence], anchors: Mapping[str, Anchor]) -> list[IntegrityFinding]:
         """What the anchors and the store do not agree on; the anchors are older than the evidence.
 
         Lines that no key of the ledger signed say nothing about the store, and convict nobody.
         """
         held = {each.name: each for each in evidence}
-        found = [] if self._file is None else [Finding(text, is_ours=False) for text in self._file.findings()]
+        found = [] if self._file is None else [IntegrityFinding(text, is_ours=False) for text in self._file.findings()]
         for name, anchor in anchors.items():
             each = held.get(name)
-            why = _UNKNOWN if each is None or each.dataset is None else _why_behind(anchor, each, each.dataset)
+            why = _UNKNOWN if each is None or each.dataset is None else _reason_in_evidence(anchor, each, each.dataset)
             if why is not None:
-                found.append(Finding(why, name, anchor.sequence))
-        told = {finding.dataset for finding in found}
-        forks = [anchor for anchor in self._forks(held) if anchor.dataset not in told]
-        return [*found, *(Finding(_FORKED, anchor.dataset, anchor.sequence) for anchor in forks)]
+                found.append(IntegrityFinding(why, name, anchor.sequence))
+        reported = {finding.dataset for finding in found}
+        forks = [anchor for anchor in self._forks(held) if anchor.dataset not in reported]
+        return [*found, *(IntegrityFinding(_FORKED, anchor.dataset, anchor.sequence) for anchor in forks)]
 
     def close(self) -> None:
         """Anchor what was seen since the last anchor, unless another history took its place."""
-        with self._turn():
+        with self._process_lock():
             last = {name: self._anchored.get(name, (0, 0.0))[0] for name in self._seen}
             rest = [account for name, account in self._seen.items() if account.sequence > last[name]]
         with suppress(LedgerError):
@@ -179,25 +179,25 @@ class Witness:
         anchor = None if self._file is None else self._file.latest(self._ledger).get(name)
         return 0 if anchor is None else anchor.sequence
 
-    def _is_less(self, account: Standing) -> bool:
+    def _is_less(self, account: ChainPosition) -> bool:
         """Whether a chain that is as long as the one that was seen, or longer, has less spent."""
         seen = self._seen.get(account.name)
         if seen is None or account.sequence < seen.sequence:
             return False
         return highest(account.spent, [seen.spent]) != account.spent
 
-    def _remember(self, accounts: Iterable[Standing]) -> None:
+    def _remember(self, accounts: Iterable[ChainPosition]) -> None:
         for account in accounts:
             known = self._seen.get(account.name)
             if known is None or account.sequence > known.sequence:
                 self._seen[account.name] = account
 
-    def _append(self, accounts: list[Standing]) -> None:
+    def _append(self, accounts: list[ChainPosition]) -> None:
         if self._file is None or self._signer is None:
             return
         signer = self._signer
-        self._file.append(self._anchor(account).signed(signer) for account in accounts)
-        with self._turn():
+        self._file.append(self._anchor(account).sign(signer) for account in accounts)
+        with self._process_lock():
             for account in accounts:
                 self._anchored[account.name] = (account.sequence, time.monotonic())
 
@@ -205,55 +205,59 @@ class Witness:
         """Refuse what is behind, and write down what only this process knew of it."""
         if self._file is not None:
             self._file.append(anchor for anchor in lost if anchor.signature is None)
-        self._behind |= _places(lost)
+        self._behind |= _sequences(lost)
         if lost:
             raise LedgerError(faults.BEHIND)
 
-    def _lost(self, pen: Pen, seen: Mapping[str, Standing | None] | None = None) -> list[Anchor]:
+    def _lost_anchors(
+        self, writer: LedgerWriter, seen: Mapping[str, ChainPosition | None] | None = None
+    ) -> list[Anchor]:
         """What is known of datasets (all, or those `seen`), by anchors or as anchors, and is not in their chains."""
         anchors = self.anchors()
-        told = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
+        candidates = [anchor for name, anchor in anchors.items() if seen is None or name in seen]
         if seen is None and self._file is not None:
-            told += self._file.beside(self._ledger, partial(_is_in_the_chain, pen))
-        for name, standing in (seen or {}).items():
-            if standing is not None and (name not in anchors or standing.sequence > anchors[name].sequence):
-                told.append(self._anchor(standing))
-        return [anchor for anchor in told if self._why(pen, anchor) is not None]
+            candidates += self._file.unknown_anchors(self._ledger, partial(_is_in_the_chain, writer))
+        for name, position in (seen or {}).items():
+            if position is not None and (name not in anchors or position.sequence > anchors[name].sequence):
+                candidates.append(self._anchor(position))
+        return [anchor for anchor in candidates if self._reason_behind(writer, anchor) is not None]
 
     def _forks(self, held: Mapping[str, Evidence]) -> list[Anchor]:
         """One anchor of each dataset that the chain is long enough to hold and does not, and no recovery counted."""
         if self._file is None:
             return []
-        heads = {name: (each.heads, each.accounted(), max(each.heads, default=0)) for name, each in held.items()}
+        heads = {
+            name: (each.heads, each.recovered_anchors(), max(each.heads, default=0)) for name, each in held.items()
+        }
 
         def is_known(anchor: Anchor) -> bool:
             events, accounted, last = heads.get(anchor.dataset, ({}, set(), 0))
             return anchor.sequence > last or events.get(anchor.sequence) == anchor.head or anchor.head in accounted
 
-        return list({anchor.dataset: anchor for anchor in self._file.beside(self._ledger, is_known)}.values())
+        return list({anchor.dataset: anchor for anchor in self._file.unknown_anchors(self._ledger, is_known)}.values())
 
-    def _why(self, pen: Pen, anchor: Anchor) -> str | None:
+    def _reason_behind(self, writer: LedgerWriter, anchor: Anchor) -> str | None:
         def head_at(sequence: int) -> str | None:
-            row = pen.row(_HEAD_AT, name=anchor.dataset, sequence=sequence)
+            row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=sequence)
             return None if row is None else row["hash"]
 
         try:
-            account = statements.find_account(pen, anchor.dataset, lock=False)
+            account = statements.find_account(writer, anchor.dataset, lock=False)
         except LedgerError:
             return _UNREADABLE
         if account is None or account.name != anchor.dataset:
             return _UNKNOWN
-        return behind(anchor, sequence=account.sequence, head_at=head_at, spent=account.spent)
+        return reason_behind(anchor, sequence=account.sequence, head_at=head_at, spent=account.spent)
 
-    def _turn(self) -> threading.Lock:
+    def _process_lock(self) -> threading.Lock:
         """The lock of this process: a child must not wait for a thread that stayed in its parent."""
         return self._locks.setdefault(os.getpid(), threading.Lock())
 
-    def _is_due(self, account: Standing) -> bool:
+    def _is_due(self, account: ChainPosition) -> bool:
         sequence, moment = self._anchored.get(account.name, (0, 0.0))
         return account.sequence - sequence >= self._every or time.monotonic() - moment >= self._seconds
 
-    def _anchor(self, account: Standing) -> Anchor:
+    def _anchor(self, account: ChainPosition) -> Anchor:
         return Anchor(
             ledger=self._ledger,
             dataset=account.name,
@@ -265,23 +269,23 @@ class Witness:
         )
 
 
-def _is_in_the_chain(pen: Pen, anchor: Anchor) -> bool:
-    """Whether the chain holds what was anchored, or a recovery counted it; one that is too short is told by its end."""
-    row = pen.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
+def _is_in_the_chain(writer: LedgerWriter, anchor: Anchor) -> bool:
+    """Whether the chain holds the anchored event or a recovery counted it; a chain too short is detected by its end."""
+    row = writer.row(_HEAD_AT, name=anchor.dataset, sequence=anchor.sequence)
     if row is not None and row["hash"] == anchor.head:
         return True
-    last = pen.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
+    last = writer.row("SELECT sequence FROM datasets WHERE name = :name", name=anchor.dataset)
     if last is None or last["sequence"] < anchor.sequence:
         return True
-    told = [parsed(each["detail"]) for each in pen.rows(_RECOVERIES, name=anchor.dataset)]
-    return any(anchor.head in each.get("anchors", ()) for each in told)
+    details = [parse_object(each["detail"]) for each in writer.rows(_RECOVERIES, name=anchor.dataset)]
+    return any(anchor.head in each.get("anchors", ()) for each in details)
 
 
-def _places(anchors: Iterable[Anchor]) -> dict[str, int]:
+def _sequences(anchors: Iterable[Anchor]) -> dict[str, int]:
     return {anchor.dataset: anchor.sequence for anchor in anchors}
 
 
-def _made(directory: Path) -> Path:
+def _make_directory(directory: Path) -> Path:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError:
@@ -289,5 +293,5 @@ def _made(directory: Path) -> Path:
     return directory
 
 
-def _why_behind(anchor: Anchor, evidence: Evidence, row: Mapping[str, Any]) -> str | None:
-    return behind(anchor, sequence=row["sequence"], head_at=evidence.heads.get, spent=evidence.spent())
+def _reason_in_evidence(anchor: Anchor, evidence: Evidence, row: Mapping[str, Any]) -> str | None:
+    return reason_behind(anchor, sequence=row["sequence"], head_at=evidence.heads.get, spent=evidence.recorded_total())

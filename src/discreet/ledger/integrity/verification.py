@@ -2,7 +2,7 @@
 
 The checks read evidence, not a database, so that every store is verified by the same code. They find edits, deletions,
 reorderings and cuts of any row. What a chain cannot show is its own end cut off together with the head, the total and
-every row that mentioned it: for that one needs a witness outside, such as the receipts that analysts hold.
+every row that mentioned it: for that one needs evidence outside, such as the receipts that analysts hold.
 
 A recovery goes on from a damaged history: it records each finding with a digest of the rows that it is about, and so
 hides those very rows and nothing else. What was declared (the unit, the versions, the names) cannot be recovered: it
@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.accounting.filters import NOTHING, Cost
 from discreet.errors import Refusal
-from discreet.ledger.integrity.replay import Tally, cost_in, tallies, tally_of
+from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import GENESIS, Kind, State, link_of
 from discreet.ledger.records.receipt import Receipt
@@ -33,7 +33,7 @@ _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, ArithmeticError,
 
 
 @dataclass(frozen=True)
-class Finding:
+class IntegrityFinding:
     """One thing that does not agree, and where; `is_ours` says that what the ledger itself vouches for shows it.
 
     `seal` is the digest of what it is about: the same words about anything else are another finding.
@@ -57,7 +57,7 @@ class Verification:
 
     datasets: int
     events: int
-    findings: tuple[Finding, ...]
+    findings: tuple[IntegrityFinding, ...]
 
     @property
     def ok(self) -> bool:
@@ -68,10 +68,10 @@ class Verification:
         return self.ok
 
     def __str__(self) -> str:
-        checked = f"{_counted(self.datasets, 'dataset')}, {_counted(self.events, 'event')}"
+        checked = f"{_pluralize(self.datasets, 'dataset')}, {_pluralize(self.events, 'event')}"
         if self.ok:
             return f"{checked}: everything agrees"
-        return "\n  ".join([f"{checked}: {_counted(len(self.findings), 'finding')}", *map(str, self.findings)])
+        return "\n  ".join([f"{checked}: {_pluralize(len(self.findings), 'finding')}", *map(str, self.findings)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class Evidence:
     aliases: list[str] = field(default_factory=list)
     ledger: str = ""
 
-    def spent(self) -> Cost:
+    def recorded_total(self) -> Cost:
         """What the dataset's own row says was spent."""
         return NOTHING if self.dataset is None else cost_in(self.dataset, "spent")
 
@@ -102,17 +102,17 @@ class Evidence:
         """What each recovery records."""
         return [json.loads(row["detail"]) for row in self.intact(Kind.RECOVERED)]
 
-    def counted(self) -> dict[str, Cost]:
+    def recovered_receipts(self) -> dict[str, Cost]:
         """The costs of charges that the chain lost and that recoveries counted, by the hashes of their receipts."""
-        return {name: Cost(*cost) for told in self.recoveries for name, cost in told["receipts"].items()}
+        return {name: Cost(*cost) for detail in self.recoveries for name, cost in detail["receipts"].items()}
 
-    def accounted(self) -> set[str]:
+    def recovered_anchors(self) -> set[str]:
         """The heads of anchors of lost histories that recoveries counted."""
-        return {head for told in self.recoveries for head in told.get("anchors", ())}
+        return {head for detail in self.recoveries for head in detail.get("anchors", ())}
 
     def is_covered(self, sequence: int) -> bool:
         """Whether an event that the chain lost is among those that an anchor covered in a recovery."""
-        return any(told["from"]["sequence"] < sequence <= (told["anchor"] or 0) for told in self.recoveries)
+        return any(detail["from"]["sequence"] < sequence <= (detail["anchor"] or 0) for detail in self.recoveries)
 
     def of_kind(self, *kinds: Kind) -> list[dict[str, Any]]:
         """The events of some kinds, in order."""
@@ -125,52 +125,54 @@ class Evidence:
 
 def verification(
     evidence: Iterable[Evidence],
-    findings: tuple[Finding, ...] = (),
+    findings: tuple[IntegrityFinding, ...] = (),
     receipts: tuple[Receipt, ...] = (),
     publics: Mapping[str, str] | None = None,
     ledger: str = "",
 ) -> Verification:
     """The report on all the evidence; `publics` are the keys that may have signed receipts of this `ledger`."""
     every = list(evidence)
-    found = [finding for each in every for finding in found_in(each)]
+    found = [finding for each in every for finding in open_findings(each)]
     missing = list(_check_receipts(every, receipts, publics, ledger))
     return Verification(
         datasets=len(every), events=sum(len(e.events) for e in every), findings=(*findings, *found, *missing)
     )
 
 
-def found_in(evidence: Evidence) -> list[Finding]:
+def open_findings(evidence: Evidence) -> list[IntegrityFinding]:
     """What is wrong with a dataset and was not recovered from."""
-    accepted = _accepted(evidence)
+    accepted = _accepted_damage(evidence)
     damage = [finding for finding in damage_in(evidence) if (str(finding), finding.seal) not in accepted]
-    return [*damage, *_attempted(_DECLARED, evidence)]
+    return [*damage, *_run_checks(_DECLARED, evidence)]
 
 
-def damage_in(evidence: Evidence) -> list[Finding]:
+def damage_in(evidence: Evidence) -> list[IntegrityFinding]:
     """What is wrong with a dataset's history and what follows from it; a recovery may go on from what has a seal."""
-    return _attempted(_FOLLOWING, evidence)
+    return _run_checks(_FOLLOWING, evidence)
 
 
-def promise_in(evidence: Evidence) -> Mapping[str, Any] | None:
+def recorded_budget(evidence: Evidence) -> Mapping[str, Any] | None:
     """The budget that the chain records last; None where it records none as it was written."""
     promises = evidence.intact(*_PROMISING)
     return _latest(promises)["budget"] if promises else None
 
 
-def _attempted(checks: Iterable[Callable[[Evidence], Iterator[Finding]]], evidence: Evidence) -> list[Finding]:
-    found: list[Finding] = []
+def _run_checks(
+    checks: Iterable[Callable[[Evidence], Iterator[IntegrityFinding]]], evidence: Evidence
+) -> list[IntegrityFinding]:
+    found: list[IntegrityFinding] = []
     for check in checks:
         try:
             found += list(check(evidence))
         except _UNREADABLE:
-            found.append(Finding("its rows cannot be read", evidence.name))
+            found.append(IntegrityFinding("its rows cannot be read", evidence.name))
     return found
 
 
-def _accepted(evidence: Evidence) -> set[tuple[str, str]]:
+def _accepted_damage(evidence: Evidence) -> set[tuple[str, str]]:
     """The damage that recoveries went on from, with its seals; without a seal nothing is accepted."""
     try:
-        return {(str(text), seal) for told in evidence.recoveries for text, seal in told["accepted"] if seal}
+        return {(str(text), seal) for detail in evidence.recoveries for text, seal in detail["accepted"] if seal}
     except _UNREADABLE:
         return set()
 
@@ -186,7 +188,7 @@ def _seal(*about: object) -> str:
     return digest(canonical(about))
 
 
-def _check_chain(evidence: Evidence) -> Iterator[Finding]:
+def _check_chain(evidence: Evidence) -> Iterator[IntegrityFinding]:
     """Every link follows the one before it; a recovery alone may leave a gap, and says from where it went on."""
     previous, place = GENESIS, 0
     for row in evidence.events:
@@ -196,82 +198,86 @@ def _check_chain(evidence: Evidence) -> Iterator[Finding]:
         seal = _seal(previous, place, before, row["previous"])
         if before != place:
             what = f"event {place + 1} of the chain is missing or out of order"
-            yield Finding(what, evidence.name, sequence, seal=seal)
+            yield IntegrityFinding(what, evidence.name, sequence, seal=seal)
         if row["previous"] != previous:
-            yield Finding("it does not follow the event before it", evidence.name, sequence, seal=seal)
+            yield IntegrityFinding("it does not follow the event before it", evidence.name, sequence, seal=seal)
         if sequence not in evidence.heads:
-            yield Finding("it was changed after it was written", evidence.name, sequence, seal=_seal(row))
+            yield IntegrityFinding("it was changed after it was written", evidence.name, sequence, seal=_seal(row))
         previous, place = row["hash"], sequence
 
 
-def _check_beginning(evidence: Evidence) -> Iterator[Finding]:
+def _check_beginning(evidence: Evidence) -> Iterator[IntegrityFinding]:
     """A chain begins with its registration, which is corrected only before the first charge."""
     charged = False
     for place, row in enumerate(evidence.events, start=1):
         charged = charged or cost_in(row, "cost") != NOTHING
         if place == 1 and row["kind"] != Kind.REGISTERED:
-            yield Finding("a chain begins with its registration", evidence.name, row["sequence"], seal=_seal(row))
+            yield IntegrityFinding(
+                "a chain begins with its registration", evidence.name, row["sequence"], seal=_seal(row)
+            )
         if charged and row["kind"] == Kind.REGISTERED:
             what = "a registration was replaced after a charge"
-            yield Finding(what, evidence.name, row["sequence"], seal=_seal(row))
+            yield IntegrityFinding(what, evidence.name, row["sequence"], seal=_seal(row))
 
 
-def _check_head(evidence: Evidence) -> Iterator[Finding]:
+def _check_head(evidence: Evidence) -> Iterator[IntegrityFinding]:
     if evidence.dataset is None:
-        yield Finding("the dataset's own row is missing", evidence.name)
+        yield IntegrityFinding("the dataset's own row is missing", evidence.name)
         return
     last = evidence.events[-1] if evidence.events else {"sequence": 0, "hash": GENESIS}
     if (evidence.dataset["sequence"], evidence.dataset["head"]) != (last["sequence"], last["hash"]):
-        yield Finding("the chain does not end where the dataset's row says: its end was cut or replaced", evidence.name)
+        yield IntegrityFinding(
+            "the chain does not end where the dataset's row says: its end was cut or replaced", evidence.name
+        )
 
 
-def _check_totals(evidence: Evidence) -> Iterator[Finding]:
-    if evidence.dataset is not None and evidence.spent() != _total(evidence.of_kind(*_COSTLY)):
-        yield Finding("the total spent is not the sum of the charges", evidence.name)
+def _check_totals(evidence: Evidence) -> Iterator[IntegrityFinding]:
+    if evidence.dataset is not None and evidence.recorded_total() != _total(evidence.of_kind(*_COSTLY)):
+        yield IntegrityFinding("the total spent is not the sum of the charges", evidence.name)
 
 
-def _check_promise(evidence: Evidence) -> Iterator[Finding]:
+def _check_promise(evidence: Evidence) -> Iterator[IntegrityFinding]:
     """The row's promise is the last one that the chain records."""
     row, promises = evidence.dataset, evidence.intact(*_PROMISING)
     if row is None or not promises:
         return
     promise = _latest(promises)
     if promise["budget"] != {name: row[name] for name in promise["budget"]}:
-        yield Finding("its budget is not the one that the chain records", evidence.name)
+        yield IntegrityFinding("its budget is not the one that the chain records", evidence.name)
     before = [charge for charge in evidence.of_kind(*_COSTLY) if charge["sequence"] <= promises[-1]["sequence"]]
     if cost_in(row, "floor") != _total(before):
-        yield Finding("what was spent when the cap was set is not what the chain records", evidence.name)
+        yield IntegrityFinding("what was spent when the cap was set is not what the chain records", evidence.name)
     if [row["cap_epsilon"], row["cap_rho"], row["cap_delta"]] != promise["caps"]:
-        yield Finding("its caps are not those that the chain records", evidence.name)
+        yield IntegrityFinding("its caps are not those that the chain records", evidence.name)
 
 
-def _check_identity(evidence: Evidence) -> Iterator[Finding]:
+def _check_identity(evidence: Evidence) -> Iterator[IntegrityFinding]:
     """Whom the promise protects is as it was registered, in this ledger."""
     row, registrations = evidence.dataset, evidence.intact(Kind.REGISTERED)
     if row is None:
         return
     if not registrations:
-        yield Finding("its registration is not in the chain as it was written", evidence.name)
+        yield IntegrityFinding("its registration is not in the chain as it was written", evidence.name)
         return
     registered = _latest(registrations)
     identity = {"unit": row["unit"], "neighbours": row["neighbours"], "hash_key": digest(row["hash_key"])}
     if identity != {name: registered[name] for name in identity}:
-        yield Finding("its unit, neighbours or hash key are not those registered", evidence.name)
+        yield IntegrityFinding("its unit, neighbours or hash key are not those registered", evidence.name)
     if registered.get("slice", slice_columns(None)) != {name: row[name] for name in slice_columns(None)}:
-        yield Finding("its slice is not the one that was registered", evidence.name)
+        yield IntegrityFinding("its slice is not the one that was registered", evidence.name)
     if json.loads(registrations[0]["detail"]).get("ledger", evidence.ledger) != evidence.ledger:
-        yield Finding("the ledger's id is not the one that it was registered under", evidence.name)
+        yield IntegrityFinding("the ledger's id is not the one that it was registered under", evidence.name)
 
 
-def _check_versions(evidence: Evidence) -> Iterator[Finding]:
+def _check_versions(evidence: Evidence) -> Iterator[IntegrityFinding]:
     sealed = {row["version"]: row["digest"] for row in evidence.of_kind(Kind.REGISTERED, Kind.VERSIONED)}
     stored = {row["version"]: version_digest(row) for row in evidence.versions}
     for version in sorted(sealed.keys() | stored.keys()):
         if sealed.get(version) != stored.get(version):
-            yield Finding(f"version {version} is not as it was registered", evidence.name)
+            yield IntegrityFinding(f"version {version} is not as it was registered", evidence.name)
     for row in evidence.versions:
         if row["registered"] != max(_registrations(evidence, row["version"]), default=None):
-            yield Finding(f"version {row['version']} was not registered by the event it names", evidence.name)
+            yield IntegrityFinding(f"version {row['version']} was not registered by the event it names", evidence.name)
 
 
 def _registrations(evidence: Evidence, version: int) -> Iterator[int]:
@@ -281,28 +287,32 @@ def _registrations(evidence: Evidence, version: int) -> Iterator[int]:
             yield row["sequence"]
 
 
-def _check_names(evidence: Evidence) -> Iterator[Finding]:
-    told = sorted(json.loads(row["detail"])["alias"] for row in evidence.intact(Kind.RENAMED))
-    if told != sorted(evidence.aliases):
-        yield Finding("its other names are not those that the chain records", evidence.name)
+def _check_names(evidence: Evidence) -> Iterator[IntegrityFinding]:
+    recorded = sorted(json.loads(row["detail"])["alias"] for row in evidence.intact(Kind.RENAMED))
+    if recorded != sorted(evidence.aliases):
+        yield IntegrityFinding("its other names are not those that the chain records", evidence.name)
 
 
-def _check_shares(evidence: Evidence) -> Iterator[Finding]:
+def _check_shares(evidence: Evidence) -> Iterator[IntegrityFinding]:
     """What each analyst spent and failed, and the quota they have, are what the chain records."""
-    told = tallies(evidence.events, evidence.heads)
-    if told.keys() != {row["analyst"] for row in evidence.shares}:
-        yield Finding("the analysts are not those that the chain records", evidence.name)
+    recorded = replay_totals(evidence.events, evidence.heads)
+    if recorded.keys() != {row["analyst"] for row in evidence.shares}:
+        yield IntegrityFinding("the analysts are not those that the chain records", evidence.name)
     for row in evidence.shares:
-        own, expected = tally_of(row), told.get(row["analyst"], Tally())
+        own, expected = totals_in_row(row), recorded.get(row["analyst"], AnalystTotals())
         if own.spent != expected.spent:
-            yield Finding(f"what {row['analyst']!r} spent is not the sum of their charges", evidence.name)
+            yield IntegrityFinding(f"what {row['analyst']!r} spent is not the sum of their charges", evidence.name)
         if own.failures != expected.failures:
-            yield Finding(f"the failures of {row['analyst']!r} are not those that the chain records", evidence.name)
+            yield IntegrityFinding(
+                f"the failures of {row['analyst']!r} are not those that the chain records", evidence.name
+            )
         if (own.limits, own.is_own, own.floor) != (expected.limits, expected.is_own, expected.floor):
-            yield Finding(f"the quota of {row['analyst']!r} is not the one that the chain records", evidence.name)
+            yield IntegrityFinding(
+                f"the quota of {row['analyst']!r} is not the one that the chain records", evidence.name
+            )
 
 
-def _check_reservations(evidence: Evidence) -> Iterator[Finding]:
+def _check_reservations(evidence: Evidence) -> Iterator[IntegrityFinding]:
     charges = {row["sequence"]: row for row in evidence.of_kind(Kind.RESERVED)}
     stored = {row["sequence"]: row for row in evidence.reservations}
     outcomes = {row["reservation"]: row["kind"] for row in evidence.of_kind(*OUTCOMES)}
@@ -312,26 +322,30 @@ def _check_reservations(evidence: Evidence) -> Iterator[Finding]:
         held = None if row is None else {name: value for name, value in row.items() if name != "lease"}
         seal = _seal(charge, held, outcomes.get(sequence), resumed[sequence])
         if charge is None or row is None or not _describes(row, charge):
-            yield Finding("its reservation is not as it was charged", evidence.name, sequence, seal=seal)
+            yield IntegrityFinding("its reservation is not as it was charged", evidence.name, sequence, seal=seal)
         elif row["state"] != outcomes.get(sequence, State.RESERVED):
-            yield Finding("its state is not the one that the chain records", evidence.name, sequence, seal=seal)
+            yield IntegrityFinding(
+                "its state is not the one that the chain records", evidence.name, sequence, seal=seal
+            )
         elif row["attempt"] != 1 + resumed[sequence]:
-            yield Finding("its attempts are not those that the chain records", evidence.name, sequence, seal=seal)
+            yield IntegrityFinding(
+                "its attempts are not those that the chain records", evidence.name, sequence, seal=seal
+            )
 
 
-def _check_answers(evidence: Evidence) -> Iterator[Finding]:
+def _check_answers(evidence: Evidence) -> Iterator[IntegrityFinding]:
     charges = {row["sequence"]: row for row in evidence.of_kind(Kind.RESERVED)}
     for row in evidence.of_kind(*OUTCOMES, Kind.RESUMED):
         charge = charges.get(row["reservation"])
         if charge is None or any(row[name] != charge[name] for name in ("analyst", "question", "version")):
             seal = _seal(row, charge)
-            yield Finding("it concludes a charge that is not there", evidence.name, row["sequence"], seal=seal)
+            yield IntegrityFinding("it concludes a charge that is not there", evidence.name, row["sequence"], seal=seal)
     sealed = {row["reservation"]: row["digest"] for row in evidence.of_kind(Kind.ANSWERED)}
     for sequence in sorted(sealed.keys() | evidence.answers.keys()):
         stored = sealed.get(sequence), evidence.answers.get(sequence)
         if stored[0] != stored[1]:
             what = "its stored answer is not the one that was given"
-            yield Finding(what, evidence.name, sequence, seal=_seal(stored))
+            yield IntegrityFinding(what, evidence.name, sequence, seal=_seal(stored))
 
 
 _FOLLOWING = (
@@ -349,7 +363,7 @@ _DECLARED = (_check_identity, _check_versions, _check_names)
 
 def _check_receipts(
     evidence: list[Evidence], receipts: tuple[Receipt, ...], publics: Mapping[str, str] | None, ledger: str
-) -> Iterator[Finding]:
+) -> Iterator[IntegrityFinding]:
     """Receipts must be in the chain; one that the ledger did not sign may be made up, and convicts nobody.
 
     A charge that the chain lost and that a recovery counted, or that an anchor covered in one, is accounted for.
@@ -366,14 +380,14 @@ def _check_receipts(
         whose = "" if is_signed else ", and no key of this ledger signed it"
         if not receipt.is_of(ledger):
             whose = ", and it names another ledger"
-        yield Finding(what + whose, receipt.dataset, receipt.sequence, is_ours=not whose)
+        yield IntegrityFinding(what + whose, receipt.dataset, receipt.sequence, is_ours=not whose)
 
 
 def _holds(evidence: Evidence, receipt: Receipt) -> bool:
     if evidence.heads.get(receipt.sequence) == receipt.hash:
         return True
     try:
-        return receipt.hash in evidence.counted() or evidence.is_covered(receipt.sequence)
+        return receipt.hash in evidence.recovered_receipts() or evidence.is_covered(receipt.sequence)
     except _UNREADABLE:
         return False
 
@@ -385,7 +399,7 @@ def _latest(events: list[dict[str, Any]]) -> Row:
     return declared
 
 
-def _counted(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

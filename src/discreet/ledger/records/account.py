@@ -4,12 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import LedgerError, Refusal
 from discreet.ledger.records import faults
-from discreet.ledger.records.chain import GENESIS, Kind, Link, now
-from discreet.ledger.records.registration import Dataset, Slice, budget_columns, budget_of, slice_columns, slice_of
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, now
+from discreet.ledger.records.registration import (
+    Dataset,
+    RegisteredSlice,
+    budget_columns,
+    budget_of,
+    slice_columns,
+    slice_of,
+)
 from discreet.version import __version__
 
 
@@ -22,17 +29,17 @@ class Account:
     neighbours: Neighbours
     hash_key: str
     budget: Budget
-    caps: Caps
+    caps: FilterCaps
     spent: Cost = NOTHING
     floor: Cost = NOTHING
     sequence: int = 0
     head: str = GENESIS
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
     is_halted: bool = False
 
-    def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> Link:
+    def link(self, kind: Kind, *, version: int, after: int | None = None, **columns: Any) -> ChainLink:
         """The next link of the chain; `after` is the last sequence number that was ever used, where it is known."""
-        return Link(
+        return ChainLink(
             dataset=self.name,
             sequence=max(self.sequence, after or 0) + 1,
             kind=kind,
@@ -43,7 +50,7 @@ class Account:
             **columns,
         )
 
-    def promising(self, budget: Budget) -> "Account":
+    def with_budget(self, budget: Budget) -> "Account":
         """The account under a new promise; what was spent stays."""
         return replace(self, budget=budget, caps=budget.caps(), floor=self.spent)
 
@@ -52,10 +59,10 @@ class Account:
         """Whether anything was ever charged; every charge costs at least one unit."""
         return self.spent != NOTHING
 
-    def registered_again(self, dataset: Dataset) -> "Account":
+    def with_declaration(self, dataset: Dataset) -> "Account":
         """The account as its owner declares it now; only where nothing was charged."""
         declared = replace(self, unit=dataset.unit, neighbours=dataset.neighbours)
-        return declared.promising(dataset.budget)
+        return declared.with_budget(dataset.budget)
 
     def row(self) -> dict[str, object]:
         """The columns of the table `datasets`."""
@@ -70,7 +77,7 @@ class Account:
         )
 
 
-def opened(dataset: Dataset, hash_key: str) -> Account:
+def new_account(dataset: Dataset, hash_key: str) -> Account:
     """The account of a dataset that nobody has asked yet."""
     return Account(
         name=dataset.name,
@@ -92,7 +99,7 @@ def account_of(row: Mapping[str, Any]) -> Account:
             neighbours=Neighbours(row["neighbours"]),
             hash_key=row["hash_key"],
             budget=budget_of(row),
-            caps=Caps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
+            caps=FilterCaps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
             spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
             floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
             sequence=row["sequence"],

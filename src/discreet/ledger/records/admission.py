@@ -55,37 +55,37 @@ def beyond_counting() -> BudgetError:
     )
 
 
-def refusal(name: str, budget: Budget, spent: Cost, asked: Cost) -> BudgetError:
+def refusal(name: str, budget: Budget, spent: Cost, cost: Cost) -> BudgetError:
     """What was asked, what is left in the promise's terms, and what would fit."""
-    if asked.delta > (left := max(0, budget.caps().delta - spent.delta)):
-        return _too_much_delta(name, budget, asked.delta, left)
-    if asked.epsilon is None and budget.conversion_delta == 0:
+    if cost.delta > (left := max(0, budget.caps().delta - spent.delta)):
+        return _too_much_delta(name, budget, cost.delta, left)
+    if cost.epsilon is None and budget.conversion_delta == 0:
         return _needs_delta(name, budget)
-    fitting = _fitting(budget, spent, asked)
+    fitting = _fitting_request(budget, spent, cost)
     return BudgetError(
-        f"a charge of {_asked(budget, asked)} on {name!r}",
-        because=f"{_left(budget, spent, asked)} is left of the promise of {budget}, over all analysts",
+        f"a charge of {_cost_text(budget, cost)} on {name!r}",
+        because=f"{_left_text(budget, spent, cost)} is left of the promise of {budget}, over all analysts",
         instead=fitting
         + (f'; or session.ledger.set_cap({name!r}, ..., reason="...")' if NOTHING_LEFT in fitting else ""),
     )
 
 
-def refusal_of_a_quota(name: str, analyst: str, quota: Budget, spent: Cost, asked: Cost, owner: str) -> BudgetError:
+def refusal_of_a_quota(name: str, analyst: str, quota: Budget, spent: Cost, cost: Cost, owner: str) -> BudgetError:
     """The same for an analyst whose quota is too small; `owner` is the call that raises it."""
     what = f"a charge on {name!r} by {analyst!r}"
-    if asked.delta > (left := max(0, quota.caps().delta - spent.delta)):
+    if cost.delta > (left := max(0, quota.caps().delta - spent.delta)):
         because = f"{_decimal(left, DELTA_UNITS)} is left of the delta of their quota of {quota} for such answers"
         return BudgetError(what, because=because, instead=f"{_with_delta(left)}, or the owner's {owner}")
     return BudgetError(
         what,
-        because=f"{_left(quota, spent, asked)} is left of their quota of {quota}",
-        instead=f"{_fitting(quota, spent, asked)}; or the owner's {owner}",
+        because=f"{_left_text(quota, spent, cost)} is left of their quota of {quota}",
+        instead=f"{_fitting_request(quota, spent, cost)}; or the owner's {owner}",
     )
 
 
-def _too_much_delta(name: str, budget: Budget, asked: int, left: int) -> BudgetError:
+def _too_much_delta(name: str, budget: Budget, cost: int, left: int) -> BudgetError:
     return BudgetError(
-        f"a charge with a delta of its own of {_decimal(asked, DELTA_UNITS)} on {name!r}",
+        f"a charge with a delta of its own of {_decimal(cost, DELTA_UNITS)} on {name!r}",
         because=f"{_decimal(left, DELTA_UNITS)} is left of the {_reserve(budget)} that the promise of {budget} "
         "reserves for such events, over all analysts",
         instead=_with_delta(left),
@@ -106,26 +106,26 @@ def _needs_delta(name: str, budget: Budget) -> BudgetError:
     )
 
 
-def _asked(budget: Budget, asked: Cost) -> str:
-    if asked.epsilon is not None:
-        return f"epsilon {_decimal(asked.epsilon, EPSILON_UNITS)}"
-    epsilon = epsilon_of(Fraction(asked.rho, RHO_UNITS), budget.conversion_delta)
-    return f"epsilon {shown(epsilon)} (rho {_decimal(asked.rho, RHO_UNITS)})"
+def _cost_text(budget: Budget, cost: Cost) -> str:
+    if cost.epsilon is not None:
+        return f"epsilon {_decimal(cost.epsilon, EPSILON_UNITS)}"
+    epsilon = epsilon_of(Fraction(cost.rho, RHO_UNITS), budget.conversion_delta)
+    return f"epsilon {shown(epsilon)} (rho {_decimal(cost.rho, RHO_UNITS)})"
 
 
-def _left(budget: Budget, spent: Cost, asked: Cost) -> str:
+def _left_text(budget: Budget, spent: Cost, cost: Cost) -> str:
     caps = budget.caps()
     if budget.is_pure:
         return f"epsilon {_decimal(max(0, caps.epsilon - (spent.epsilon or 0)), EPSILON_UNITS)}"
-    if asked.epsilon is not None:
+    if cost.epsilon is not None:
         return f"epsilon {shown(budget.laplace_left(spent))}"
     rho = _decimal(max(0, caps.rho - spent.rho), RHO_UNITS)
     return f"epsilon {shown(budget.gaussian_left(spent))} (rho {rho})"
 
 
-def _fitting(budget: Budget, spent: Cost, asked: Cost) -> str:
+def _fitting_request(budget: Budget, spent: Cost, cost: Cost) -> str:
     laplace, gaussian = budget.laplace_left(spent), budget.gaussian_left(spent)
-    same_noise = gaussian if asked.epsilon is None else laplace
+    same_noise = gaussian if cost.epsilon is None else laplace
     useful = budget.epsilon * LEAST_USEFUL_SHARE
     if same_noise >= useful:
         return f"session.release(query, epsilon={shown(same_noise)})"

@@ -21,7 +21,7 @@ _TAIL = 64
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePosition:
     """How far a file was read, and enough of it to notice that it is no longer the same one."""
 
     offset: int = 0
@@ -30,15 +30,15 @@ class Place:
     tail: bytes = b""
 
 
-BEGINNING = Place()
+BEGINNING = FilePosition()
 
 
 @dataclass(frozen=True)
-class Batch:
+class LineBatch:
     """Some lines with their numbers and the place after them; `is_anew` if the file was cut, replaced or deleted."""
 
     lines: tuple[tuple[int, bytes], ...]
-    place: Place
+    place: FilePosition
     is_anew: bool = False
 
 
@@ -62,26 +62,26 @@ def append(path: Path, lines: Iterable[str], *, sync: bool = False) -> None:
         sync_directory(path.parent)
 
 
-def after(path: Path, place: Place = BEGINNING, *, most: int = MOST_LINES) -> Batch:
+def read_after(path: Path, place: FilePosition = BEGINNING, *, most: int = MOST_LINES) -> LineBatch:
     """The next whole lines after a place, at most so many; a cut-off end is left for later."""
     try:
-        opened = path.open("rb")
+        file_object = path.open("rb")
     except FileNotFoundError:
-        return Batch((), BEGINNING, is_anew=place != BEGINNING)
-    with opened:
-        found = os.fstat(opened.fileno())
+        return LineBatch((), BEGINNING, is_anew=place != BEGINNING)
+    with file_object:
+        found = os.fstat(file_object.fileno())
         file = (found.st_dev, found.st_ino)
-        is_same = place.file == file and found.st_size >= place.offset and _tail_stands(opened, place)
-        start = place if is_same else Place(file=file)
-        lines, end = _read(opened, start, most)
-    return Batch(lines, end, is_anew=not is_same and place != BEGINNING)
+        is_same = place.file == file and found.st_size >= place.offset and _tail_stands(file_object, place)
+        start = place if is_same else FilePosition(file=file)
+        lines, end = _read_lines(file_object, start, most)
+    return LineBatch(lines, end, is_anew=not is_same and place != BEGINNING)
 
 
-def every(path: Path) -> list[tuple[int, bytes]]:
+def read_all(path: Path) -> list[tuple[int, bytes]]:
     """All whole lines of a short file, with their numbers; none where there is no file."""
     place = BEGINNING
     lines: list[tuple[int, bytes]] = []
-    while (batch := after(path, place)).place != place:
+    while (batch := read_after(path, place)).place != place:
         place = batch.place
         lines += batch.lines
     return lines
@@ -96,18 +96,20 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _tail_stands(opened: BinaryIO, place: Place) -> bool:
-    opened.seek(place.offset - len(place.tail))
-    return opened.read(len(place.tail)) == place.tail
+def _tail_stands(file_object: BinaryIO, place: FilePosition) -> bool:
+    file_object.seek(place.offset - len(place.tail))
+    return file_object.read(len(place.tail)) == place.tail
 
 
-def _read(opened: BinaryIO, start: Place, most: int) -> tuple[tuple[tuple[int, bytes], ...], Place]:
-    opened.seek(start.offset)
+def _read_lines(
+    file_object: BinaryIO, start: FilePosition, most: int
+) -> tuple[tuple[tuple[int, bytes], ...], FilePosition]:
+    file_object.seek(start.offset)
     offset, number, last, lines = start.offset, start.number, start.tail, []
-    for line in islice(opened, most):
+    for line in islice(file_object, most):
         if not line.endswith(b"\n"):
             break
         offset, number, last = offset + len(line), number + 1, line
         if not line.endswith(_CUT):
             lines.append((number, line[:-1]))
-    return tuple(lines), Place(offset, number, start.file, last[-_TAIL:])
+    return tuple(lines), FilePosition(offset, number, start.file, last[-_TAIL:])

@@ -23,11 +23,11 @@ _EXAMPLES = {"reason": "decided by the board in May", "analyst": "ana"}
 def label(value: object, what: str, *, most: int = LONGEST_LABEL) -> str:
     """A name of ordinary length that prints as it is: no control characters, no surrogates, no line breaks."""
     if not isinstance(value, str) or not value.strip():
-        raise _refused(what, "it must be text that is not blank", f'{what}="{_EXAMPLES.get(what, "visits")}"')
+        raise _text_error(what, "it must be text that is not blank", f'{what}="{_EXAMPLES.get(what, "visits")}"')
     if len(value) > most:
-        raise _refused(what, f"it is longer than {most:,} characters", f"a shorter {what}")
+        raise _text_error(what, f"it is longer than {most:,} characters", f"a shorter {what}")
     if any(unicodedata.category(character).startswith(_UNPRINTABLE) for character in value):
-        raise _refused(
+        raise _text_error(
             what, "it has characters that do not print, and an audit must show it as it is", f"a plain {what}"
         )
     return value
@@ -36,7 +36,7 @@ def label(value: object, what: str, *, most: int = LONGEST_LABEL) -> str:
 def key(value: object, what: str) -> str:
     """Lower-case hexadecimal text, as `hashlib` writes it."""
     if not isinstance(value, str) or not _KEY.fullmatch(value):
-        raise _refused(
+        raise _text_error(
             what, "it must be 1 to 128 lower-case hexadecimal digits", f"{what}=hashlib.sha256(...).hexdigest()"
         )
     return value
@@ -45,21 +45,21 @@ def key(value: object, what: str) -> str:
 def short_code(value: object, what: str) -> str:
     """A short code without spaces, such as an exception's class: never a driver's message, which may quote a cell."""
     if not isinstance(value, str) or not _CODE.fullmatch(value):
-        raise _refused(what, "it must be 1 to 64 letters, digits or _ . : -", f'{what}="timeout"')
+        raise _text_error(what, "it must be 1 to 64 letters, digits or _ . : -", f'{what}="timeout"')
     return value
 
 
 def document(value: object, what: str) -> str:
     """JSON text as it was given; numbers that JSON does not have are refused."""
     if not isinstance(value, str) or len(value) > LONGEST_DOCUMENT:
-        raise _refused(
+        raise _text_error(
             what, f"it must be JSON text of at most {LONGEST_DOCUMENT:,} characters", f"{what}=json.dumps(...)"
         )
     try:
         value.encode()
         json.loads(value, parse_constant=_not_json)
     except (ValueError, RecursionError):
-        raise _refused(what, "it is not JSON text", f"{what}=json.dumps(...)") from None
+        raise _text_error(what, "it is not JSON text", f"{what}=json.dumps(...)") from None
     return value
 
 
@@ -73,7 +73,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def parsed(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     """The object that `canonical` wrote."""
     value = json.loads(text)
     if not isinstance(value, dict):
@@ -86,7 +86,7 @@ def digest(content: str | bytes) -> str:
     return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
 
 
-def _refused(what: str, because: str, instead: str) -> ParameterError:
+def _text_error(what: str, because: str, instead: str) -> ParameterError:
     return ParameterError(f"{what} that the ledger cannot keep", because=because, instead=instead)
 
 

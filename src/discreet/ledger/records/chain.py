@@ -45,7 +45,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
+class ChainLink:
     """One event of a dataset's chain, without its own hash."""
 
     dataset: str
@@ -86,22 +86,22 @@ class Link:
         return f'{before},"previous":"', f'"{between},"sequence":', f",{after}"
 
 
-_COLUMNS = tuple(f.name for f in fields(Link) if f.name != "cost")
+_COLUMNS = tuple(f.name for f in fields(ChainLink) if f.name != "cost")
 
 
-def columns_of(link: Link) -> dict[str, Any]:
+def columns_of(link: ChainLink) -> dict[str, Any]:
     """The columns of the table `events`."""
     cost = {"cost_epsilon": link.cost.epsilon, "cost_rho": link.cost.rho, "cost_delta": link.cost.delta}
     return _columns(link) | cost | {"hash": link.hash}
 
 
-def link_of(columns: Mapping[str, Any]) -> Link:
+def link_of(columns: Mapping[str, Any]) -> ChainLink:
     """The link that `columns_of` wrote."""
     cost = Cost(columns["cost_epsilon"], columns["cost_rho"], columns["cost_delta"])
-    return Link(cost=cost, **{name: columns[name] for name in _COLUMNS})
+    return ChainLink(cost=cost, **{name: columns[name] for name in _COLUMNS})
 
 
-def _columns(link: Link) -> dict[str, Any]:
+def _columns(link: ChainLink) -> dict[str, Any]:
     return {name: getattr(link, name) for name in _COLUMNS}
 
 

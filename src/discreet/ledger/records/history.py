@@ -30,16 +30,16 @@ class Entry:
     def __str__(self) -> str:
         state = "" if self.state is None else f", {str(self.state).lower()}"
         who = "" if self.analyst is None else f" by {self.analyst!r}"
-        told = f": {charged(self.cost)}" if charged(self.cost) else ""
-        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{told}"
+        cost = f": {cost_text(self.cost)}" if cost_text(self.cost) else ""
+        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{cost}"
 
     __repr__ = __str__
 
 
-def charged(cost: Cost) -> str:
+def cost_text(cost: Cost) -> str:
     """A cost in the terms of a promise; nothing where nothing was asked for."""
     parts = {"epsilon": (cost.epsilon, EPSILON_UNITS), "rho": (cost.rho, RHO_UNITS), "delta": (cost.delta, DELTA_UNITS)}
     if cost.epsilon is not None:
         del parts["rho"]
-    told = [f"{name} {shown(Fraction(units, per))}" for name, (units, per) in parts.items() if units]
-    return ", ".join(told)
+    texts = [f"{name} {shown(Fraction(units, per))}" for name, (units, per) in parts.items() if units]
+    return ", ".join(texts)

@@ -19,7 +19,7 @@ _SPARK_TABLE = re.compile(r"spark:(?:[^/:,]+[.])?(?P<table>[^/:,.]+)")
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SourceParts:
     spelled: str
     server: str = ""
     own: str = ""
@@ -32,7 +32,7 @@ def is_same(one: str, other: str) -> bool:
     >>> is_same("postgresql://db/records#public.visits [7/16384/16390]", "postgresql://db/records#public.visits")
     True
     """
-    first, second = _place(one), _place(other)
+    first, second = _source_parts(one), _source_parts(other)
     if first.spelled == second.spelled:
         return True
     return bool(first.own) and (first.server, first.own) == (second.server, second.own)
@@ -57,18 +57,20 @@ def is_registered(source: str, stored: str) -> bool:
 
 def overlap(one: str, other: str) -> bool:
     """Whether two sources are the same, or read a table in common."""
-    first, second = _place(one), _place(other)
+    first, second = _source_parts(one), _source_parts(other)
     return is_same(one, other) or (first.server == second.server and not first.tables.isdisjoint(second.tables))
 
 
 def likely(source: str) -> dict[str, str]:
     """Parts of a source, one of which every source that overlaps with it has, unless it is the same text."""
-    place = _place(source)
+    place = _source_parts(source)
     return {"spelled": place.spelled, "server": place.server and f" [{place.server}/"}
 
 
-def _place(source: str) -> _Place:
+def _source_parts(source: str) -> _SourceParts:
     found = _NUMBERED.fullmatch(source)
     if found is None:
-        return _Place(source)
-    return _Place(found["spelled"], found["server"], found["own"], frozenset((found["own"], *found["read"].split())))
+        return _SourceParts(source)
+    return _SourceParts(
+        found["spelled"], found["server"], found["own"], frozenset((found["own"], *found["read"].split()))
+    )

@@ -11,11 +11,11 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Caps, Cost
+from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
 from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
 from discreet.exact import shown, whole
 from discreet.ledger.records import admission, faults
-from discreet.ledger.records.canonical_text import canonical, parsed
+from discreet.ledger.records.canonical_text import canonical, parse_object
 from discreet.ledger.records.registration import budget_columns, budget_of
 
 MOST_FAILURES = 100
@@ -23,8 +23,8 @@ LARGEST_FAILURES = 2**31 - 1
 EVERYONE = "*"
 
 
-class Kept(Enum):
-    """What is not changed, told apart from None, which lifts a quota."""
+class NoChange(Enum):
+    """The default of a quota that stays as it is; None lifts a quota."""
 
     QUOTA = "as it is"
 
@@ -46,11 +46,11 @@ class Share:
     most_failures: int = MOST_FAILURES
 
     @property
-    def caps(self) -> Caps | None:
+    def caps(self) -> FilterCaps | None:
         """The caps of the quota under each filter."""
         return None if self.quota is None else self.quota.caps()
 
-    def refusal(self, asked: Cost) -> BudgetError | None:
+    def refusal(self, cost: Cost) -> BudgetError | None:
         """The refusal of a charge that does not fit into the share; None where it fits."""
         if self.failures >= self.most_failures:
             return BudgetError(
@@ -59,18 +59,18 @@ class Share:
                 instead=f"the owner's ledger.set_quota({self.dataset!r}, {self.analyst!r}, "
                 f'failures={2 * self.most_failures}, reason="..."), once the cause is known',
             )
-        if self.quota is None or self.quota.admits(self.spent + asked):
+        if self.quota is None or self.quota.admits(self.spent + cost):
             return None
         owner = f'ledger.set_quota({self.dataset!r}, {self.analyst!r}, dp.Budget(...), reason="...")'
-        return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, asked, owner)
+        return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, cost, owner)
 
     def in_terms_of(self, budget: Budget) -> "Share":
         """The share with a quota that older code recorded as a charge will find it: in the terms of the budget."""
         if self.quota is None or not rejects_everything(self.quota, budget):
             return self
-        return replace(self, quota=restated(self.quota, budget, budget))
+        return replace(self, quota=restate_quota(self.quota, budget, budget))
 
-    def limited(self, quota: Budget | None, failures: int, *, is_own: bool) -> "Share":
+    def with_quota(self, quota: Budget | None, failures: int, *, is_own: bool) -> "Share":
         """The share under another quota; what was spent stays."""
         return replace(self, quota=quota, most_failures=failures, is_own=is_own, floor=self.spent)
 
@@ -97,7 +97,7 @@ class Share:
         return {name: row[name] for name in ("quota", "cap_epsilon", "cap_rho", "cap_delta", "most_failures")}
 
 
-def stated(name: str, quota: Budget, budget: Budget) -> Budget:
+def complete_quota(name: str, quota: Budget, budget: Budget) -> Budget:
     """A quota in the terms of the budget; its delta and its reserve, where it does not state them, are the budget's."""
     reserve = budget.reserve if quota.reserved_delta is None else quota.reserved_delta
     terms = _in_terms(quota, budget, reserve)
@@ -110,7 +110,7 @@ def stated(name: str, quota: Budget, budget: Budget) -> Budget:
     )
 
 
-def restated(quota: Budget, budget: Budget, before: Budget) -> Budget:
+def restate_quota(quota: Budget, budget: Budget, before: Budget) -> Budget:
     """A recorded quota in the terms of a budget that replaced another, or that it was recorded without."""
     is_own = bool(quota.delta) and quota.reserve != before.reserve
     return _in_terms(quota, budget, min(quota.reserve, budget.reserve) if is_own else budget.reserve)
@@ -131,7 +131,7 @@ def share_of(row: Mapping[str, Any]) -> Share:
         return Share(
             dataset=row["dataset"],
             analyst=row["analyst"],
-            quota=None if row["quota"] is None else budget_of(parsed(row["quota"])),
+            quota=None if row["quota"] is None else budget_of(parse_object(row["quota"])),
             is_own=bool(row["is_own"]),
             spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
             floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),

@@ -12,8 +12,8 @@ from typing import Any
 from discreet.accounting.filters import Cost
 from discreet.errors import LedgerError, public_class
 from discreet.ledger.records.canonical_text import canonical
-from discreet.ledger.records.chain import Kind, Link
-from discreet.ledger.records.signatures import Publics, Signer, signed_by
+from discreet.ledger.records.chain import ChainLink, Kind
+from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
 
 FORMAT = "discreet.receipt/2"
 UNSIGNED_FORMAT = "discreet.receipt/1"
@@ -59,9 +59,9 @@ class Receipt:
         """Whether the hash is that of the other fields and, given public keys, one of them signed; needs no ledger."""
         if self.link().hash != self.hash:
             return False
-        return public is None or signed_by(_statement(self), self.key, self.signature, public)
+        return public is None or is_signed_by(_statement(self), self.key, self.signature, public)
 
-    def signed(self, signer: Signer, ledger: str | None = None) -> "Receipt":
+    def sign(self, signer: Signer, ledger: str | None = None) -> "Receipt":
         """The receipt with the id of a ledger and the signature of its key; another signature gives way."""
         named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
         return replace(named, signature=signer.sign(_statement(named)))
@@ -72,7 +72,7 @@ class Receipt:
 
     def to_json(self) -> str:
         """The receipt as JSON; costs as text, because they exceed what some JSON readers keep exactly."""
-        return canonical(_written(self))
+        return canonical(_receipt_fields(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Receipt":
@@ -89,9 +89,9 @@ class Receipt:
             raise _unreadable()
         return receipt
 
-    def link(self) -> Link:
+    def link(self) -> ChainLink:
         """The link of the chain that it tells of."""
-        return Link(
+        return ChainLink(
             dataset=self.dataset,
             sequence=self.sequence,
             kind=Kind.RESERVED,
@@ -109,11 +109,11 @@ class Receipt:
         )
 
 
-Reservation = Receipt | tuple[str, int]
+ChargeReference = Receipt | tuple[str, int]
 """What names a charge: its receipt, or the dataset and the sequence number."""
 
 
-def receipt_of(link: Link) -> Receipt:
+def receipt_of(link: ChainLink) -> Receipt:
     """The receipt of a RESERVED link."""
     return Receipt(
         dataset=link.dataset,
@@ -133,13 +133,13 @@ def receipt_of(link: Link) -> Receipt:
     )
 
 
-def _written(receipt: Receipt) -> dict[str, Any]:
+def _receipt_fields(receipt: Receipt) -> dict[str, Any]:
     return vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
 
 
 def _statement(receipt: Receipt) -> str:
     """What is signed: everything but the signature."""
-    return canonical({name: value for name, value in _written(receipt).items() if name != "signature"})
+    return canonical({name: value for name, value in _receipt_fields(receipt).items() if name != "signature"})
 
 
 def cost_texts(cost: Cost) -> dict[str, str | None]:

@@ -27,7 +27,7 @@ _NUMBERS = ("epsilon", "delta", "reserved_delta", "ceiling")
 
 
 @dataclass(frozen=True)
-class Slice:
+class RegisteredSlice:
     """The part of a table that belongs to one period: from `start` until before `end`, by the owner's time column.
 
     A slice has a budget of its own, because its rows are new; slices of one table never overlap. A person who is in
@@ -49,7 +49,7 @@ class Slice:
                 instead='Slice("visits", "2026-10-01", "2026-11-01")',
             )
 
-    def overlaps(self, other: "Slice") -> bool:
+    def overlaps(self, other: "RegisteredSlice") -> bool:
         """Whether some moment lies in both."""
         return self.start < other.end and other.start < self.end
 
@@ -72,7 +72,7 @@ class Dataset:
     version: int = 1
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     population: int | None = None
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
 
     def __post_init__(self) -> None:
         label(self.name, "name")
@@ -83,7 +83,7 @@ class Dataset:
         object.__setattr__(self, "version", checked_version(self.version))
         object.__setattr__(self, "neighbours", _relation(self.neighbours))
         if self.population is not None:
-            object.__setattr__(self, "population", _counted(self.population))
+            object.__setattr__(self, "population", _check_population(self.population))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class Registration:
     spent: Cost
     sequence: int
     hash_key: int = field(repr=False)
-    slice: Slice | None = None
+    slice: RegisteredSlice | None = None
     same_source: tuple[str, ...] = ()
     is_new: bool = False
 
@@ -129,39 +129,39 @@ def checked_version(version: object) -> int:
     return number
 
 
-def is_same_promise(asked: Budget, kept: Budget) -> bool:
+def is_same_promise(declared: Budget, registered: Budget) -> bool:
     """Whether a budget states the promise that is registered; a division of delta that is not stated is the same.
 
     The ceiling and the reason explain a promise and do not change it.
     """
-    same = (asked.epsilon, asked.delta) == (kept.epsilon, kept.delta)
-    return same and asked.reserved_delta in (None, kept.reserve)
+    same = (declared.epsilon, declared.delta) == (registered.epsilon, registered.delta)
+    return same and declared.reserved_delta in (None, registered.reserve)
 
 
-def divided(asked: Budget, known: Budget | None) -> Budget:
+def divide_delta(declared: Budget, known: Budget | None) -> Budget:
     """A declared budget with its division of delta: as registered for the same delta, a tenth for a new one."""
-    is_known = known is not None and known.delta == asked.delta
-    return asked.reserving(known.reserve if known is not None and is_known else asked.reserve)
+    is_known = known is not None and known.delta == declared.delta
+    return declared.reserving(known.reserve if known is not None and is_known else declared.reserve)
 
 
-def capped(name: str, asked: Budget, kept: Budget, spent: Cost) -> Budget:
+def new_cap(name: str, cap: Budget, registered: Budget, spent: Cost) -> Budget:
     """A new cap with the registered division of delta; another is refused once something was charged.
 
     The division is fixed before the first answer: one that follows what was spent is not private.
     """
-    if asked.reserved_delta is None and kept.reserve > asked.delta:
+    if cap.reserved_delta is None and registered.reserve > cap.delta:
         raise BudgetError(
-            f"a cap of {asked} for {name!r}",
-            because=f"the promise reserves {shown(kept.reserve)} of its delta, which is more than this delta",
-            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(kept.delta)})",
+            f"a cap of {cap} for {name!r}",
+            because=f"the promise reserves {shown(registered.reserve)} of its delta, which is more than this delta",
+            instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(registered.delta)})",
         )
-    new = asked.reserving(kept.reserve)
-    if spent != NOTHING and new.reserve != kept.reserve:
+    new = cap.reserving(registered.reserve)
+    if spent != NOTHING and new.reserve != registered.reserve:
         raise BudgetError(
             f"another reserved_delta for {name!r}",
             because="answers were given under the old division of delta, and one chosen after them is not private",
-            instead=f"dp.Budget(epsilon={shown(asked.epsilon)}, delta={shown(max(asked.delta, kept.reserve))}), "
-            f"which keeps the registered reserved_delta of {shown(kept.reserve)}",
+            instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(max(cap.delta, registered.reserve))}), "
+            f"which keeps the registered reserved_delta of {shown(registered.reserve)}",
         )
     return new
 
@@ -191,21 +191,21 @@ def _budget(epsilon: str, delta: str, reserved_delta: str, ceiling: str, reason:
     )
 
 
-def slice_columns(part: Slice | None) -> dict[str, str | None]:
+def slice_columns(part: RegisteredSlice | None) -> dict[str, str | None]:
     """A slice as columns; all empty for a whole table."""
     if part is None:
         return {"part_of": None, "slice_start": None, "slice_end": None}
     return {"part_of": part.of, "slice_start": part.start, "slice_end": part.end}
 
 
-def slice_of(columns: Mapping[str, object]) -> Slice | None:
+def slice_of(columns: Mapping[str, object]) -> RegisteredSlice | None:
     """The slice that `slice_columns` wrote."""
     if columns["part_of"] is None:
         return None
-    return Slice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
+    return RegisteredSlice(str(columns["part_of"]), str(columns["slice_start"]), str(columns["slice_end"]))
 
 
-def _counted(population: object) -> int:
+def _check_population(population: object) -> int:
     number = whole(population, "population")
     if number > LARGEST_UNITS:
         raise ParameterError("this population", because="the ledger counts in 64-bit integers", instead="a smaller one")
@@ -222,40 +222,40 @@ def refuse_the_name_of_slices(name: str, parts: list[str]) -> None:
         )
 
 
-def refuse_old_data(asked: Dataset, whole_table: bool, others: Iterable[tuple[str, Slice]]) -> None:
+def refuse_old_data(declared: Dataset, whole_table: bool, others: Iterable[tuple[str, RegisteredSlice]]) -> None:
     """A new budget needs new rows: no slice of a table that has one promise, none that overlaps another."""
-    if asked.slice is None:
-        refuse_the_name_of_slices(asked.name, [name for name, _ in others])
+    if declared.slice is None:
+        refuse_the_name_of_slices(declared.name, [name for name, _ in others])
         return
     if whole_table:
         raise BudgetError(
-            f"a slice of {asked.slice.of!r}",
+            f"a slice of {declared.slice.of!r}",
             because="the whole table has a promise already, and a new budget is for new data only",
-            instead=f"version=... of {asked.slice.of!r}, which shares its budget",
+            instead=f"version=... of {declared.slice.of!r}, which shares its budget",
         )
     for name, other in others:
-        if asked.slice.overlaps(other):
+        if declared.slice.overlaps(other):
             raise BudgetError(
-                f"a slice of {asked.slice}",
+                f"a slice of {declared.slice}",
                 because=f"it overlaps {name!r}, {other}, and a new budget is for new data only",
                 instead=f'start="{other.end}" for what came later',
             )
 
 
-def refuse_another_time(asked: Dataset, others: Iterable[Mapping[str, object]]) -> None:
+def refuse_another_time(declared: Dataset, others: Iterable[Mapping[str, object]]) -> None:
     """Slices of one table go by one column and protect one unit: by two columns, a row could be in two slices."""
     for other in others:
         name, unit, relation = str(other["name"]), str(other["unit"]), str(other["neighbours"])
-        if name != asked.name and (asked.unit, asked.neighbours) != (unit, relation):
+        if name != declared.name and (declared.unit, declared.neighbours) != (unit, relation):
             raise UnitError(
-                f"a slice {asked.name!r} with another privacy unit",
-                because=f"{name!r}, a slice of the same table, protects {unit} ({relation}), not {asked.unit} "
-                f"({asked.neighbours}), and the promises of slices add up for one unit",
+                f"a slice {declared.name!r} with another privacy unit",
+                because=f"{name!r}, a slice of the same table, protects {unit} ({relation}), not {declared.unit} "
+                f"({declared.neighbours}), and the promises of slices add up for one unit",
                 instead=f"the unit of {name!r}",
             )
-        if asked.facts is not None and _time(asked.facts) != (known := _time(str(other["facts"]))):
+        if declared.facts is not None and _time(declared.facts) != (known := _time(str(other["facts"]))):
             raise BudgetError(
-                f"a slice {asked.name!r} by another time",
+                f"a slice {declared.name!r} by another time",
                 because=f"{name!r}, a slice of the same table, goes by {known}, and a row could be in both",
                 instead=f"a slice by {known}",
             )
@@ -266,27 +266,28 @@ def version_digest(row: Mapping[str, object]) -> str:
     return digest(canonical({name: row[name] for name in ("version", "source", "facts", "population")}))
 
 
-def refuse_another_promise(asked: Dataset, newest: Registration) -> None:
+def refuse_another_promise(declared: Dataset, newest: Registration) -> None:
     """A new version keeps the unit, the neighbour relation and the cap of the dataset."""
-    refusal = _another_promise(asked, newest)
+    refusal = _another_promise(declared, newest)
     if refusal is None:
         return
-    if newest.is_charged or asked.slice != newest.slice:
+    if newest.is_charged or declared.slice != newest.slice:
         raise refusal
     raise type(refusal)(
         refusal.what,
-        because=f"it is registered otherwise, and version {asked.version} would not replace version {newest.version}",
+        because=f"it is registered otherwise, "
+        f"and version {declared.version} would not replace version {newest.version}",
         instead=f"version={newest.version} with this unit and budget: nothing was charged yet, so it replaces them",
     )
 
 
-def refusal_of_a_change(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
+def refusal_of_a_change(declared: Dataset, stored: Registration, newest: int) -> Refusal | None:
     """The refusal of a declaration that is not what is registered for its version; None where it is the same."""
-    elsewhere = another_source(asked.name, asked.version, asked.source, stored, newest)
-    return elsewhere or _another_promise(asked, stored) or _facts(asked, stored, newest)
+    elsewhere = another_source(declared.name, declared.version, declared.source, stored, newest)
+    return elsewhere or _another_promise(declared, stored) or _facts(declared, stored, newest)
 
 
-def replaced(name: str) -> Refusal:
+def replaced_registration_error(name: str) -> Refusal:
     """The refusal of a charge under a registration that was replaced since."""
     return SourceError(
         f"a charge under an earlier registration of {name!r}",
@@ -296,11 +297,11 @@ def replaced(name: str) -> Refusal:
     )
 
 
-def refuse_an_older_version(asked: Dataset, newest: int) -> None:
+def refuse_an_older_version(declared: Dataset, newest: int) -> None:
     """Versions are numbered upwards."""
-    if asked.version < newest:
+    if declared.version < newest:
         raise SourceError(
-            f"dataset {asked.name!r} at version {asked.version}",
+            f"dataset {declared.name!r} at version {declared.version}",
             because=f"it was never registered, and version {newest} already is",
             instead=f"{_next(newest)} for newer data of the same people",
         )
@@ -340,31 +341,32 @@ def _relation(neighbours: object) -> Neighbours:
     return Neighbours(str(neighbours))
 
 
-def _another_promise(asked: Dataset, stored: Registration) -> Refusal | None:
-    if asked.slice != stored.slice:
+def _another_promise(declared: Dataset, stored: Registration) -> Refusal | None:
+    if declared.slice != stored.slice:
         return BudgetError(
-            f"dataset {asked.name!r} as another part of a table",
+            f"dataset {declared.name!r} as another part of a table",
             because=f"it is registered as {stored.slice or 'a whole table'}",
             instead=_registered_part(stored.slice),
         )
-    if (asked.unit, asked.neighbours) != (stored.unit, stored.neighbours):
+    if (declared.unit, declared.neighbours) != (stored.unit, stored.neighbours):
         return UnitError(
-            f"dataset {asked.name!r} with another privacy unit",
-            because=f"its promise protects {stored.unit} ({stored.neighbours}), not {asked.unit} ({asked.neighbours}), "
+            f"dataset {declared.name!r} with another privacy unit",
+            because=f"its promise protects {stored.unit} ({stored.neighbours}), "
+            f"not {declared.unit} ({declared.neighbours}), "
             "and what was spent was counted for that unit",
             instead=f"the unit as registered: {stored.unit} ({stored.neighbours})",
         )
-    if not is_same_promise(asked.budget, stored.budget):
+    if not is_same_promise(declared.budget, stored.budget):
         return BudgetError(
-            f"dataset {asked.name!r} with a budget of {asked.budget}",
+            f"dataset {declared.name!r} with a budget of {declared.budget}",
             because=f"it is registered with {stored.budget}, and a changed cap is a new promise",
             instead=f"budget=dp.{stored.budget!r} as registered, or "
-            f'session.ledger.set_cap({asked.name!r}, dp.Budget(...), reason="...")',
+            f'session.ledger.set_cap({declared.name!r}, dp.Budget(...), reason="...")',
         )
     return None
 
 
-def _registered_part(part: Slice | None) -> str:
+def _registered_part(part: RegisteredSlice | None) -> str:
     return (
         "the whole table, without a slice" if part is None else f'the slice as registered: "{part.start}", "{part.end}"'
     )
@@ -389,24 +391,24 @@ def _another_name(name: str, source: str) -> str:
     return f"{folder}_{name}" if folder else f"{name}_2"
 
 
-def _facts(asked: Dataset, stored: Registration, newest: int) -> Refusal | None:
-    same = asked.facts is None or same_document(asked.facts, stored.facts)
-    changes = [] if same else list(_changes(str(asked.facts), stored.facts))
-    if asked.population not in (None, stored.population):
-        changes.append(f"population is registered as {stored.population}, not {asked.population}")
+def _facts(declared: Dataset, stored: Registration, newest: int) -> Refusal | None:
+    same = declared.facts is None or same_document(declared.facts, stored.facts)
+    changes = [] if same else list(_changes(str(declared.facts), stored.facts))
+    if declared.population not in (None, stored.population):
+        changes.append(f"population is registered as {stored.population}, not {declared.population}")
     if not changes:
         return None
     more = "" if len(changes) <= MOST_CHANGES else f", and {len(changes) - MOST_CHANGES} more"
     return CatalogError(
-        f"dataset {asked.name!r} with other facts",
+        f"dataset {declared.name!r} with other facts",
         because=f"{'; '.join(changes[:MOST_CHANGES])}{more}: they were frozen by the first charge",
         instead=f"the facts as registered, or {_next(newest)}, which shares the same budget",
     )
 
 
-def _changes(asked: str, stored: str) -> Iterator[str]:
+def _changes(declared: str, stored: str) -> Iterator[str]:
     """What differs between the facts of two catalogs, fact by fact and column by column."""
-    new, old = _flat(json.loads(asked)), _flat(json.loads(stored))
+    new, old = _flat(json.loads(declared)), _flat(json.loads(stored))
     for what in sorted(new.keys() | old.keys()):
         if what not in old:
             yield f"{what} is not registered"

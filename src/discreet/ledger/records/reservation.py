@@ -1,4 +1,4 @@
-"""A turn: who may answer a charge now, and what there is to say if it was answered already."""
+"""A reservation: the right to answer a charge, or the answer that is already stored."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ from discreet.ledger.records.receipt import Receipt
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class Reservation:
     """What `charge` gives: the receipts, one for each dataset, and either the stored answer or the right to give one.
 
     `attempt` is the fencing token: whoever slept past its lease finds a higher one in the store and cannot answer.
-    `payload` is the stored answer, and None where this turn is to give it; an empty answer is an answer.
+    `payload` is the stored answer, and None where this reservation is to give it; an empty answer is an answer.
     """
 
     receipts: tuple[Receipt, ...]
@@ -23,6 +23,6 @@ class Turn:
         return self.receipts[0]
 
 
-def turn_of(reservation: "Turn | Receipt") -> Turn:
-    """A turn; a receipt alone stands for the first attempt."""
-    return reservation if isinstance(reservation, Turn) else Turn(receipts=(reservation,))
+def reservation_of(reservation: "Reservation | Receipt") -> Reservation:
+    """A reservation; a receipt alone stands for the first attempt."""
+    return reservation if isinstance(reservation, Reservation) else Reservation(receipts=(reservation,))

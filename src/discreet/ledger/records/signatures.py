@@ -58,18 +58,18 @@ class Signer:
     def at(cls, path: str | os.PathLike[str]) -> "Signer":
         """The key in a file, made where there is none; processes that start at once end with one key."""
         place = _place(path)
-        with _sentence(UNWRITABLE_KEY):
+        with _constant_error(UNWRITABLE_KEY):
             if not place.exists():
                 _create(place)
-        signer = cls(_loaded(place), place)
-        with _sentence(UNWRITABLE_LIST):
+        signer = cls(_load_key(place), place)
+        with _constant_error(UNWRITABLE_LIST):
             signer._enlist(place)
         return signer
 
     @classmethod
     def in_memory(cls) -> "Signer":
         """A key that no file holds and that ends with the process."""
-        return cls(_generated())
+        return cls(_generate_key())
 
     @classmethod
     def rotate(cls, path: str | os.PathLike[str]) -> "Signer":
@@ -82,7 +82,7 @@ class Signer:
                 instead=f"Signer.at({str(path)!r}), which makes the first one",
             )
         cls.at(place)  # the old key is on the list before it goes; the new one comes on it before it signs
-        with _sentence(UNWRITABLE_KEY):
+        with _constant_error(UNWRITABLE_KEY):
             _replace(place)
         return cls.at(place)
 
@@ -100,7 +100,7 @@ class Signer:
         """The signature of a text, in base64; the same text gives the same signature."""
         return base64.b64encode(self._private.sign(text.encode())).decode()
 
-    def known(self) -> dict[str, str]:
+    def known_keys(self) -> dict[str, str]:
         """Every public key that the list has by now, this one and older and newer ones, by their ids."""
         listed = {} if self._path is None else public_keys(self._path)
         return listed | {self.key: self.public}
@@ -124,12 +124,12 @@ class Signer:
 def public_keys(path: str | os.PathLike[str]) -> dict[str, str]:
     """Every public key that ever signed from a path, oldest first, by its id; none where no key was ever made."""
     listed = _list_of(_place(path))
-    with _sentence(UNWRITABLE_LIST):
+    with _constant_error(UNWRITABLE_LIST):
         _refuse_a_list_that_others_write(listed)
-        return dict(_entry(line) for _, line in append_log.every(listed))
+        return dict(_entry(line) for _, line in append_log.read_all(listed))
 
 
-def verifies(text: object, signature: object, public: object) -> bool:
+def is_signature(text: object, signature: object, public: object) -> bool:
     """Whether the signature is that of the text by the public key; false, never an error, for whatever is not one."""
     from cryptography.exceptions import InvalidSignature
 
@@ -144,7 +144,7 @@ def verifies(text: object, signature: object, public: object) -> bool:
     return True
 
 
-def signed_by(text: str, key: str | None, signature: str | None, publics: Publics) -> bool:
+def is_signed_by(text: str, key: str | None, signature: str | None, publics: Publics) -> bool:
     """Whether a text that names its key is signed by that key, and the key is one of some public keys."""
     if key is None or signature is None:
         return False
@@ -152,7 +152,7 @@ def signed_by(text: str, key: str | None, signature: str | None, publics: Public
         publics = (publics,)
     elif isinstance(publics, Mapping):
         publics = (publics.get(key, ""),)
-    return any(key_id(public) == key and verifies(text, signature, public) for public in publics)
+    return any(key_id(public) == key and is_signature(text, signature, public) for public in publics)
 
 
 def key_id(public: object) -> str | None:
@@ -198,7 +198,7 @@ def _list_of(place: Path) -> Path:
     return place.with_name(place.name + LIST)
 
 
-def _generated() -> "Ed25519PrivateKey":
+def _generate_key() -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.generate()
@@ -206,7 +206,7 @@ def _generated() -> "Ed25519PrivateKey":
 
 def _create(place: Path) -> None:
     """A key appears whole or not at all; where another process was first, its key stands."""
-    draft = _drafted(place)
+    draft = _write_draft(place)
     try:
         with contextlib.suppress(FileExistsError):
             os.link(draft, place)
@@ -216,7 +216,7 @@ def _create(place: Path) -> None:
 
 
 def _replace(place: Path) -> None:
-    draft = _drafted(place)
+    draft = _write_draft(place)
     try:
         draft.replace(place)
     finally:
@@ -224,11 +224,11 @@ def _replace(place: Path) -> None:
     append_log.sync_directory(place.parent)
 
 
-def _drafted(place: Path) -> Path:
+def _write_draft(place: Path) -> Path:
     """A file beside the key, of the owner's alone, that holds a new key and is on the disk."""
     descriptor, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".new", dir=place.parent)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(_document(_generated()))
+        file.write(_document(_generate_key()))
         file.flush()
         os.fsync(file.fileno())
     return Path(name)
@@ -242,7 +242,7 @@ def _document(private: "Ed25519PrivateKey") -> bytes:
     return f"discreet signing key {_id(private.public_key().public_bytes_raw())}\n".encode() + pem
 
 
-def _loaded(place: Path) -> "Ed25519PrivateKey":
+def _load_key(place: Path) -> "Ed25519PrivateKey":
     """The key in a file: as `_document` wrote it, or as PEM that an owner brought."""
     from cryptography.exceptions import InternalError, UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -261,7 +261,7 @@ def _loaded(place: Path) -> "Ed25519PrivateKey":
 
 
 def _content(place: Path) -> bytes:
-    with _sentence(UNREADABLE_KEY), place.open("rb") as file:
+    with _constant_error(UNREADABLE_KEY), place.open("rb") as file:
         if os.name == "posix" and stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
             raise ParameterError(
                 f"the signing key at {str(place)!r}",
@@ -301,7 +301,7 @@ def _sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _sentence(sentence: str) -> Iterator[None]:
+def _constant_error(sentence: str) -> Iterator[None]:
     """Turn the system's faults into a constant sentence."""
     try:
         yield

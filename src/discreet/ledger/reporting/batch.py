@@ -36,14 +36,14 @@ Counted = Counter[events.Event]
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchTotal:
     """Epsilons by loss distributions at several deltas, and the condition they hold under, or why there are none."""
 
     figures: tuple[AtDelta, ...]
     note: str
 
 
-def batch(entries: Iterable[Entry], known: Sequence[AtDelta]) -> Batch:
+def batch(entries: Iterable[Entry], known: Sequence[AtDelta]) -> BatchTotal:
     """The loss distributions of a whole history that was fixed in advance, at the deltas where it is known otherwise.
 
     What is known otherwise is taken where it is smaller, as rounding in groups can make it. An event that cannot be
@@ -60,20 +60,20 @@ def batch(entries: Iterable[Entry], known: Sequence[AtDelta]) -> Batch:
             texts[entry.event] += 1
     try:
         counted = _leaves(texts, unwritten)
-        reduced = bounded(counted)
+        reduced = bound_events(counted)
     except Refusal as refusal:
-        return Batch((), f"PLD is not shown for {refusal.what}: {refusal.because}")
+        return BatchTotal((), f"PLD is not shown for {refusal.what}: {refusal.because}")
     event = _together(reduced)
-    note = _STATED + _told(len(counted), bounded=reduced is not counted, unwritten=unwritten.total())
-    return Batch(tuple(_at(event, otherwise) for otherwise in known), note)
+    note = _STATED + _notes(len(counted), bounded=reduced is not counted, unwritten=unwritten.total())
+    return BatchTotal(tuple(_at(event, otherwise) for otherwise in known), note)
 
 
-def bounded(counted: Counted) -> Counted:
+def bound_events(counted: Counted) -> Counted:
     """The same events where few are different; else the heaviest of them, and something above each of the others."""
     if len(counted) <= MOST_DISTINCT:
         return counted
     heaviest = sorted(counted, key=lambda event: counted[event] * float(price(event).rho), reverse=True)
-    kept = Counter({event: counted[event] for event in heaviest[: MOST_DISTINCT - MOST_GROUPS]})
+    bounded = Counter({event: counted[event] for event in heaviest[: MOST_DISTINCT - MOST_GROUPS]})
     rho = delta = 0
     epsilons: Counter[float] = Counter()
     for event in heaviest[MOST_DISTINCT - MOST_GROUPS :]:
@@ -84,9 +84,9 @@ def bounded(counted: Counted) -> Counted:
         else:
             epsilons[double_up(cost.epsilon)] += count
     for largest, count in _groups(epsilons):
-        kept[events.PureEvent(Fraction(largest))] += count
-    kept[events.ConcentratedEvent(Fraction(rho, _FINE), Fraction(min(delta, _FINE), _FINE))] += 1
-    return kept
+        bounded[events.PureEvent(Fraction(largest))] += count
+    bounded[events.ConcentratedEvent(Fraction(rho, _FINE), Fraction(min(delta, _FINE), _FINE))] += 1
+    return bounded
 
 
 def _leaves(texts: Counter[str], unwritten: Counter[Cost]) -> Counted:
@@ -146,13 +146,13 @@ def _at(event: events.Event, known: AtDelta) -> AtDelta:
     return AtDelta(known.delta, epsilon, BY_LOSSES)
 
 
-def _told(distinct: int, *, bounded: bool, unwritten: int) -> str:
-    told = ""
+def _notes(distinct: int, *, bounded: bool, unwritten: int) -> str:
+    notes = ""
     if bounded:
-        told += (
+        notes += (
             f"; of {distinct:,} different events the {MOST_DISTINCT - MOST_GROUPS} heaviest are composed as they are, "
             "and the others rounded up in groups"
         )
     if unwritten:
-        told += f"; {unwritten:,} recovered without an event {'counts' if unwritten == 1 else 'count'} by rho"
-    return told
+        notes += f"; {unwritten:,} recovered without an event {'counts' if unwritten == 1 else 'count'} by rho"
+    return notes

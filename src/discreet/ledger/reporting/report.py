@@ -22,12 +22,12 @@ from discreet.exact import Number, double_up, probability
 from discreet.ledger.records import faults
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.history import Entry
-from discreet.ledger.reporting.batch import NOT_FIXED, Batch, batch
+from discreet.ledger.reporting.batch import NOT_FIXED, BatchTotal, batch
 from discreet.ledger.reporting.spending import (
     AtDelta,
     Left,
-    Spending,
-    Tally,
+    SpendingCounter,
+    SpendingTotal,
     left_of,
     plain,
     plain_down,
@@ -36,7 +36,7 @@ from discreet.ledger.reporting.spending import (
     text_down,
     text_up,
 )
-from discreet.ledger.reporting.tables import Table, html_page, text_page
+from discreet.ledger.reporting.tables import TextTable, html_page, text_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,12 +76,12 @@ class Day:
     """What was spent on one day (UTC), and up to its end."""
 
     day: date
-    spent: Spending
-    total: Spending
+    spent: SpendingTotal
+    total: SpendingTotal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class SpendingReport:
     """A promise, what was spent of it and what is left; `spent` is of one analyst where `analyst` names one.
 
     `left` and `total` are always over all analysts.
@@ -91,13 +91,13 @@ class Report:
     budget: Budget
     analyst: str | None
     deltas: tuple[Fraction, ...]
-    spent: Spending
-    total: Spending
+    spent: SpendingTotal
+    total: SpendingTotal
     left: Left
-    analysts: dict[str | None, Spending]
-    versions: dict[int, Spending]
+    analysts: dict[str | None, SpendingTotal]
+    versions: dict[int, SpendingTotal]
     days: tuple[Day, ...]
-    batch: Batch
+    batch: BatchTotal
     changes: int
     """How often the promise was changed after the first charge."""
     recoveries: int
@@ -164,7 +164,7 @@ class Report:
         much = "more" if epsilon is None else f"epsilon {text_up(epsilon)}"
         return f"{self.dataset}: {much} spent{whose} {'than' if epsilon is None else 'of'} the promise of {self.budget}"
 
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[TextTable]:
         tables = [self._facts(), self._terms()]
         if self.analysts and self.analyst is None:
             heaviest = sorted(self.analysts.items(), key=lambda item: (-item[1].cost.rho, item[0] or ""))
@@ -174,7 +174,7 @@ class Report:
             tables.append(self._shares("version", [(str(version), part) for version, part in newest]))
         return [*tables, *([self._over_time()] if self.days else [])]
 
-    def _facts(self) -> Table:
+    def _facts(self) -> TextTable:
         kinds = {"Laplace": self.left.laplace, "Gaussian": self.left.gaussian}
         left = " or ".join(f"{kind} epsilon {text_down(value)}" for kind, value in kinds.items() if value)
         part = self.spent
@@ -188,9 +188,9 @@ class Report:
         ]
         if self.days:
             rows.append(("days", f"{self.days[0].day} to {self.days[-1].day}, UTC"))
-        return Table((), tuple(rows), "<<")
+        return TextTable((), tuple(rows), "<<")
 
-    def _terms(self) -> Table:
+    def _terms(self) -> TextTable:
         spent, caps, left = self.spent, self.budget.caps(), self.left
         epsilon, rho, delta = _ratios(caps.epsilon, caps.rho, caps.delta)
         pure = "pure" if spent.pure is not None else "outside own deltas" if spent.epsilon is not None else ""
@@ -201,27 +201,27 @@ class Report:
         ]
         rows += [_row(found, promised_at(self.budget, found.delta)) for found in self.epsilons]
         rows += [_row(found, None) for found in self.batch.figures]
-        return Table(("terms", "spent", "cap", "left", "by"), tuple(rows), "<>>><")
+        return TextTable(("terms", "spent", "cap", "left", "by"), tuple(rows), "<>>><")
 
-    def _shares(self, what: str, parts: list[tuple[str, Spending]]) -> Table:
+    def _shares(self, what: str, parts: list[tuple[str, SpendingTotal]]) -> TextTable:
         rows = tuple(
             (name, f"{part.questions:,}", f"{part.failures:,}", text_up(part.epsilon), *self._amounts(part))
             for name, part in parts[:MOST_SHOWN]
         )
         hidden = len(parts) - MOST_SHOWN
         more = f"... {hidden:,} more: report.{what}s has all" if hidden > 0 else ""
-        return Table((what, "questions", "failed", "epsilons", "rhos", "of promise"), rows, "<>>>>>", more)
+        return TextTable((what, "questions", "failed", "epsilons", "rhos", "of promise"), rows, "<>>>>>", more)
 
-    def _over_time(self) -> Table:
+    def _over_time(self) -> TextTable:
         rows = tuple(
             (str(day.day), f"{part.questions:,}", f"{part.failures:,}", text_up(part.rho), *self._amounts(day.total))
             for day, part in ((day, day.spent) for day in self.days[-MOST_SHOWN:])
         )
         hidden = len(self.days) - MOST_SHOWN
         more = f"... {hidden:,} earlier: report.days has all" if hidden > 0 else ""
-        return Table(("day", "questions", "failed", "rho", "rho so far", "of promise so far"), rows, "<>>>>>", more)
+        return TextTable(("day", "questions", "failed", "rho", "rho so far", "of promise so far"), rows, "<>>>>>", more)
 
-    def _amounts(self, part: Spending) -> tuple[str, str]:
+    def _amounts(self, part: SpendingTotal) -> tuple[str, str]:
         return text_up(part.rho), text_up(part.of_promise(self.budget).epsilon)
 
     def _notes(self) -> list[str]:
@@ -242,9 +242,9 @@ class Report:
 class Overview:
     """Several datasets, one line for each."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[SpendingReport, ...]
 
-    def __init__(self, reports: Iterable[Report]) -> None:
+    def __init__(self, reports: Iterable[SpendingReport]) -> None:
         object.__setattr__(self, "reports", tuple(reports))
 
     def __str__(self) -> str:
@@ -267,9 +267,9 @@ class Overview:
     def _title(self) -> str:
         return f"{len(self.reports):,} dataset{'' if len(self.reports) == 1 else 's'}"
 
-    def _table(self) -> Table:
+    def _table(self) -> TextTable:
         head = ("dataset", "epsilon", "delta", "spent", "Laplace", "Gaussian", "asked", "failed")
-        return Table(head, tuple(_line(report) for report in self.reports), "<>>>>>>>")
+        return TextTable(head, tuple(_line(report) for report in self.reports), "<>>>>>>>")
 
     def _notes(self) -> list[str]:
         return [
@@ -288,8 +288,8 @@ def report(
     analyst: str | None = None,
     deltas: Sequence[Number] = DELTAS,
     fixed_in_advance: bool = False,
-) -> Report:
-    """A history and a budget told in every accountant's terms; with an analyst, what that one spent.
+) -> SpendingReport:
+    """A history and a budget in the terms of every accountant; with an analyst, what that one spent.
 
     `fixed_in_advance` is a statement of the caller, that every question was chosen before the first answer was seen;
     only then are loss distributions (PLD) composed.
@@ -305,7 +305,7 @@ def report(
     total = _sum(charges)
     spent = total if analyst is None else _sum(chosen)
     known = tuple(spent.at(delta) for delta in asked)
-    return Report(
+    return SpendingReport(
         dataset=name,
         budget=budget,
         analyst=analyst,
@@ -316,35 +316,35 @@ def report(
         analysts=_by(chosen, lambda entry: entry.analyst),
         versions=_by(chosen, lambda entry: entry.version),
         days=_by_day(chosen),
-        batch=batch(chosen, known) if fixed_in_advance else Batch((), NOT_FIXED),
+        batch=batch(chosen, known) if fixed_in_advance else BatchTotal((), NOT_FIXED),
         changes=_changes(history),
         recoveries=sum(entry.kind == Kind.RECOVERED for entry in history),
     )
 
 
-def _sum(entries: list[Entry]) -> Spending:
-    tally = Tally()
+def _sum(entries: list[Entry]) -> SpendingTotal:
+    counter = SpendingCounter()
     for entry in entries:
-        tally.add(entry)
-    return tally.spending()
+        counter.add(entry)
+    return counter.spending()
 
 
-def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, Spending]:
+def _by(entries: list[Entry], key: Callable[[Entry], K]) -> dict[K, SpendingTotal]:
     """What was spent under each value of a key, in the order in which they first appear."""
-    tallies: defaultdict[K, Tally] = defaultdict(Tally)
+    counters: defaultdict[K, SpendingCounter] = defaultdict(SpendingCounter)
     for entry in entries:
-        tallies[key(entry)].add(entry)
-    return {value: tally.spending() for value, tally in tallies.items()}
+        counters[key(entry)].add(entry)
+    return {value: counter.spending() for value, counter in counters.items()}
 
 
 def _by_day(entries: list[Entry]) -> tuple[Day, ...]:
     parts = sorted(_by(entries, _day).items())
-    totals = itertools.accumulate((part for _, part in parts), _joined)
+    totals = itertools.accumulate((part for _, part in parts), _add_spending)
     return tuple(Day(day, part, total) for (day, part), total in zip(parts, totals, strict=True))
 
 
-def _joined(one: Spending, other: Spending) -> Spending:
-    return Spending(
+def _add_spending(one: SpendingTotal, other: SpendingTotal) -> SpendingTotal:
+    return SpendingTotal(
         cost=one.cost + other.cost,
         questions=one.questions + other.questions,
         failures=one.failures + other.failures,
@@ -367,7 +367,7 @@ def _changes(history: list[Entry]) -> int:
     return sum(entry.kind == Kind.CAPPED for entry in since)
 
 
-def _periods(days: tuple[Day, ...]) -> tuple[str, dict[str, Spending]]:
+def _periods(days: tuple[Day, ...]) -> tuple[str, dict[str, SpendingTotal]]:
     """What was spent by the end of each day, or of each month or year where bars would be too many to read."""
     choices = [(name, {day.day.isoformat()[:length]: day.total for day in days}) for name, length in _PERIODS]
     return next((choice for choice in choices if len(choice[1]) <= MOST_BARS), choices[-1])
@@ -380,7 +380,7 @@ def _bars(shares: list[tuple[str, Fraction | None]], *, title: str, measure: str
     return plots.budget_bars(table, label="name", spent="used", remaining="left", title=title, measure=measure)
 
 
-def _line(report: Report) -> tuple[str, ...]:
+def _line(report: SpendingReport) -> tuple[str, ...]:
     budget, left = report.budget, report.left
     return (
         report.dataset,
@@ -417,7 +417,7 @@ def _plain_promise(budget: Budget, deltas: tuple[Fraction, ...]) -> dict[str, An
     }
 
 
-def _plain_spending(spent: Spending, budget: Budget, deltas: tuple[Fraction, ...] = ()) -> dict[str, Any]:
+def _plain_spending(spent: SpendingTotal, budget: Budget, deltas: tuple[Fraction, ...] = ()) -> dict[str, Any]:
     return {
         "questions": spent.questions,
         "failures": spent.failures,

@@ -1,4 +1,4 @@
-"""What charges cost together, told in the terms of every accountant whose sums hold for analysts who choose as they go.
+"""Total cost of charges, in the terms of every accountant whose sums hold for analysts who choose as they go.
 
 The sums are those of the ledger, in its whole units. What is spent is rounded up and what is left is rounded down, in
 numbers and in text. A total says what a promise fixed in advance at that total would have said; the promise itself is
@@ -32,7 +32,7 @@ class AtDelta:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spending:
+class SpendingTotal:
     """What some charges cost together, and how many questions, failures and rejections there were."""
 
     cost: Cost
@@ -97,7 +97,7 @@ class Left:
     delta: Fraction
 
 
-class Tally:
+class SpendingCounter:
     """Sums of charges as they are read, one entry after another."""
 
     def __init__(self) -> None:
@@ -117,9 +117,9 @@ class Tally:
         elif entry.kind == Kind.REJECTED:
             self._rejections += 1
 
-    def spending(self) -> Spending:
+    def spending(self) -> SpendingTotal:
         """What was counted so far."""
-        return Spending(
+        return SpendingTotal(
             cost=Cost(self._epsilon, self._rho, self._delta),
             questions=self._questions,
             failures=self._failures,
@@ -195,7 +195,7 @@ def _part(spent: int | None, cap: int) -> Fraction | None:
     return Fraction(spent, cap) if spent else Fraction(0)
 
 
-def _smaller(spent: Spending, delta: Fraction, *, left: Fraction) -> AtDelta:
+def _smaller(spent: SpendingTotal, delta: Fraction, *, left: Fraction) -> AtDelta:
     ways = [] if spent.epsilon is None else [(spent.epsilon, BY_EPSILONS)]
     if left or not spent.rho:
         ways.append((brief_up(epsilon_of(spent.rho, left)), BY_RHO))

@@ -11,7 +11,7 @@ _SIDES = {"<": "left", ">": "right"}
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Rows of text under a head, or under none; `sides` has < or > for each column, `more` says what is not shown."""
 
     head: tuple[str, ...]
@@ -27,7 +27,7 @@ class Table:
         shapes = list(zip(self.sides, widths, strict=True))
         lines = [
             _INDENT + "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(row, shapes, strict=True))
-            for row in ((shortened(row[0], widths[0]), *row[1:]) for row in rows)
+            for row in ((shorten(row[0], widths[0]), *row[1:]) for row in rows)
         ]
         return "\n".join(line.rstrip() for line in [*lines, *([_INDENT + self.more] if self.more else [])])
 
@@ -45,20 +45,20 @@ class Table:
         )
 
 
-def text_page(title: str, tables: list[Table], notes: list[str]) -> str:
+def text_page(title: str, tables: list[TextTable], notes: list[str]) -> str:
     """A title, tables with a blank line before each, and notes, wrapped at 80 characters."""
     parts = [textwrap.fill(title, WIDTH), *(table.text() for table in tables)]
     wrapped = [textwrap.fill(note, WIDTH, initial_indent=_INDENT, subsequent_indent=2 * _INDENT) for note in notes]
     return "\n\n".join([*parts, *(["\n".join(wrapped)] if wrapped else [])])
 
 
-def html_page(title: str, tables: list[Table], notes: list[str]) -> str:
+def html_page(title: str, tables: list[TextTable], notes: list[str]) -> str:
     """The same as HTML."""
     below = "".join(f"<div>{html.escape(note)}</div>" for note in notes)
     return f"<div><strong>{html.escape(title)}</strong>{''.join(t.html() for t in tables)}<small>{below}</small></div>"
 
 
-def shortened(name: str, width: int) -> str:
+def shorten(name: str, width: int) -> str:
     """A name on one line of at most this many characters, cut in the middle so that its ends still tell it apart."""
     if len(name) <= width:
         return name

@@ -1,13 +1,12 @@
-"""Many threads, one journey: whoever comes while one is under way goes with the next, dataset by dataset.
+"""Group commit: concurrent claims on one dataset share one statement and one COMMIT.
 
-Work on one dataset takes turns, so threads that wait for each other lose nothing by going together: what would be a
-lock, a COMMIT and a journey for each is one for all. Nobody waits for company.
+A claim that arrives while a statement runs is sent with the next one. No claim waits for others to join it.
 
-Journeys are made by a thread of their own, which ends when nobody is left. An interrupt (Ctrl-C) comes to threads that
-ask, anywhere in them, so none of them carries for others: one that is interrupted leaves, and its claim is made or not,
-as after a crash. They wait on bare locks and start bare threads, which an interrupt cannot leave half-way (events and
-conditions of Python are left with a lock that nobody holds), and whoever waits looks from time to time whether there is
-a carrier.
+Statements are sent by a worker thread, which ends when no claim is left. An interrupt (Ctrl-C) reaches the threads that
+submit, at any point, so none of them sends claims of others. An interrupted thread leaves; its claim is carried out or
+not, as after a crash. Threads wait on bare locks and start bare threads, which an interrupt cannot leave half-way:
+events and conditions of Python can be left with a lock that nobody holds. A waiting thread checks from time to time
+that there is a worker.
 """
 
 import _thread
@@ -17,14 +16,14 @@ from collections.abc import Callable, Sequence
 from discreet.errors import LedgerError
 from discreet.ledger.transactions.store import Row, UnknownOutcomeError, Values
 
-MOST_TOGETHER = 64
+MOST_IN_A_GROUP = 64
 SECONDS_BETWEEN_LOOKS = 1.0
 
-Carry = Callable[[Sequence[Values]], list[Row | None]]
+Execute = Callable[[Sequence[Values]], list[Row | None]]
 
 
-class _Place:
-    """One thread's place in the line of a dataset."""
+class _PendingClaim:
+    """A claim that a thread waits for."""
 
     def __init__(self, claim: Values) -> None:
         self.claim = claim
@@ -36,88 +35,88 @@ class _Place:
         self.error: LedgerError | None = None
 
 
-class _Line:
-    """Those who wait for one dataset, and what the thread that carries them is known by."""
+class _Queue:
+    """The claims that wait for one dataset, and the token of the worker thread that sends them."""
 
     def __init__(self) -> None:
-        self.waiting: list[_Place] = []
-        self.carrier: object = None
+        self.waiting: list[_PendingClaim] = []
+        self.worker: object = None
 
 
-class Gathering:
-    """Carries claims to the store together; each thread gets its own row, or its own error."""
+class GroupCommit:
+    """Sends concurrent claims to the store in one statement; each thread gets its own row or error."""
 
-    def __init__(self, carry: Carry) -> None:
-        self._carry = carry
+    def __init__(self, execute: Execute) -> None:
+        self._execute = execute
         self._lock = threading.Lock()
-        self._lines: dict[str, _Line] = {}
+        self._queues: dict[str, _Queue] = {}
 
-    def go(self, name: str, claim: Values) -> Row | None:
+    def submit(self, name: str, claim: Values) -> Row | None:
         """The row that the store gives to a claim on a dataset, or None."""
-        place = _Place(claim)
+        pending = _PendingClaim(claim)
         with self._lock:
-            self._lines.setdefault(name, _Line()).waiting.append(place)
+            self._queues.setdefault(name, _Queue()).waiting.append(pending)
         try:
-            while not place.is_settled:
-                self._see_to_a_carrier(name)
-                place.bell.acquire(timeout=SECONDS_BETWEEN_LOOKS)
+            while not pending.is_settled:
+                self._ensure_worker(name)
+                pending.bell.acquire(timeout=SECONDS_BETWEEN_LOOKS)
         except BaseException:
-            self._leave(name, place)
+            self._leave(name, pending)
             raise
-        if place.goes_alone:
-            return self._carry([claim])[0]
-        if place.error is not None:
-            raise place.error
-        return place.row
+        if pending.goes_alone:
+            return self._execute([claim])[0]
+        if pending.error is not None:
+            raise pending.error
+        return pending.row
 
-    def _see_to_a_carrier(self, name: str) -> None:
-        """Start a thread for a line that has none; it waits for the lock, and ends unless it is known by then."""
+    def _ensure_worker(self, name: str) -> None:
+        """Start a worker for a queue that has none; it waits for the lock, and ends unless its token is recorded."""
         with self._lock:
-            line = self._lines.get(name)
-            if line is not None and line.carrier is None:
-                known_by = object()
-                _thread.start_new_thread(self._serve, (name, line, known_by))
-                line.carrier = known_by
+            queue = self._queues.get(name)
+            if queue is not None and queue.worker is None:
+                token = object()
+                _thread.start_new_thread(self._serve, (name, queue, token))
+                queue.worker = token
 
-    def _serve(self, name: str, line: _Line, known_by: object) -> None:
-        """Make journeys until nobody waits."""
+    def _serve(self, name: str, queue: _Queue, token: object) -> None:
+        """Send groups of claims until none waits."""
         while True:
             with self._lock:
-                if line.carrier is not known_by:
+                if queue.worker is not token:
                     return
-                together = line.waiting[:MOST_TOGETHER]
-                del line.waiting[:MOST_TOGETHER]
-                if not together:
-                    del self._lines[name]
+                group = queue.waiting[:MOST_IN_A_GROUP]
+                del queue.waiting[:MOST_IN_A_GROUP]
+                if not group:
+                    del self._queues[name]
                     return
-            self._travel(together)
+            self._send(group)
 
-    def _travel(self, together: list[_Place]) -> None:
+    def _send(self, group: list[_PendingClaim]) -> None:
         try:
-            rows = self._carry([place.claim for place in together])
+            rows = self._execute([pending.claim for pending in group])
         except LedgerError as error:
-            if len(together) > 1 and not isinstance(error, UnknownOutcomeError):
-                for place in together:  # nothing was written, and only one of them may be why
-                    place.goes_alone = True
-            _settle(together, error)
+            if len(group) > 1 and not isinstance(error, UnknownOutcomeError):
+                for pending in group:  # nothing was written, and only one of them may be why
+                    pending.goes_alone = True
+            _settle(group, error)
         except BaseException:  # noqa: BLE001 - whatever it was, those who wait must hear of it
-            _settle(together, UnknownOutcomeError())
+            _settle(group, UnknownOutcomeError())
         else:
-            for place, row in zip(together, rows, strict=True):
-                place.row = row
-            _settle(together, None)
+            for pending, row in zip(group, rows, strict=True):
+                pending.row = row
+            _settle(group, None)
 
-    def _leave(self, name: str, place: _Place) -> None:
-        """Take a thread out of the line that was interrupted before it went."""
+    def _leave(self, name: str, pending: _PendingClaim) -> None:
+        """Remove the claim of a thread that was interrupted before the claim was sent."""
         with self._lock:
-            line = self._lines.get(name)
-            if line is not None and place in line.waiting:
-                line.waiting.remove(place)
+            queue = self._queues.get(name)
+            if queue is not None and pending in queue.waiting:
+                queue.waiting.remove(pending)
 
 
-def _settle(places: Sequence[_Place], error: LedgerError | None) -> None:
-    """Tell everyone; each gets an error of its own to raise."""
-    for place in places:
-        place.error = None if error is None else type(error)(*error.args)
-        place.is_settled = True
-        place.bell.release()
+def _settle(group: Sequence[_PendingClaim], error: LedgerError | None) -> None:
+    """Wake every waiting thread; each gets an error of its own to raise."""
+    for pending in group:
+        pending.error = None if error is None else type(error)(*error.args)
+        pending.is_settled = True
+        pending.bell.release()

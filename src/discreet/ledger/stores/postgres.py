@@ -1,8 +1,8 @@
-"""Work on PostgreSQL: reads in one journey, writes and COMMIT in another, and every fault as one constant sentence.
+"""Work on PostgreSQL: reads in one round trip, writes and COMMIT in another, and every fault as one constant sentence.
 
 All that belongs to a dataset is changed under the lock on its row (SELECT ... FOR UPDATE, READ COMMITTED), so work on
 one dataset takes turns and needs no retries. A connection that is lost before COMMIT was sent left nothing behind, and
-the work is run again on another; one that is lost after it is told as an unknown outcome.
+the work is run again on another; one that is lost after it is reported as an unknown outcome.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from discreet.errors import LedgerError, SourceError
 from discreet.ledger.records import faults
 from discreet.ledger.stores import postgres_schema
-from discreet.ledger.stores.group_commit import Gathering
+from discreet.ledger.stores.group_commit import GroupCommit
 from discreet.ledger.transactions import round_trip
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
@@ -94,7 +94,7 @@ class _Quiet(logging.Filter):
 _QUIETLY = _Quiet()
 
 
-class _Work:
+class _PostgresTransaction:
     """The transaction of one piece of work; writes wait until its reads are done."""
 
     def __init__(self, connection: "psycopg.Connection[Any]", pipeline: "psycopg.Pipeline | None" = None) -> None:
@@ -103,10 +103,10 @@ class _Work:
         self.writes: list[Statement] = []
 
     def read(self, *questions: Statement) -> list[list[Row]]:
-        asked = [self._connection.execute(_postgres(text), values) for text, values in questions]
+        cursors = [self._connection.execute(_postgres(text), values) for text, values in questions]
         if self._pipeline is not None:  # without a Sync no timeout runs for a client that stops here, holding its locks
             self._pipeline.sync()
-        return [cursor.fetchall() for cursor in asked]
+        return [cursor.fetchall() for cursor in cursors]
 
     def write(self, statement: str, values: Values) -> None:
         self.writes.append((statement, values))
@@ -119,35 +119,35 @@ class PostgresStore:
         self._address = address
         self._is_closed = False
         self._start()
-        with sentences(), self._borrowed() as connection:
+        with sentences(), self._borrow_connection() as connection:
             connection.execute("SELECT 1")
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; whatever it raises, nothing is written."""
-        return self._on_a_connection(lambda connection: _ran(connection, work))
+        return self._on_a_connection(lambda connection: _run_and_commit(connection, work))
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """Run work that reads, in one consistent view."""
-        return self._on_a_connection(lambda connection: _looked(connection, work))
+        return self._on_a_connection(lambda connection: _run_read_only(connection, work))
 
     def ask(self, question: Statement) -> list[Row]:
-        """The rows of one question, in one journey."""
-        return self._on_a_connection(lambda connection: _Work(connection).read(question)[0])
+        """The rows of one statement, in one round trip."""
+        return self._on_a_connection(lambda connection: _PostgresTransaction(connection).read(question)[0])
 
     @property
-    def one_journey(self) -> Self:
-        """How a plain charge saves journeys: this store can."""
+    def one_round_trip(self) -> Self:
+        """This store makes a plain charge in one round trip."""
         return self
 
     def charge_at_once(self, claim: Values) -> Row | None:
-        """T1 in one journey, by the function `discreet.charge`; None where the case is not plain."""
+        """T1 in one round trip, by the function `discreet.charge`; None where the case is not plain."""
         self._refuse_use()
-        return self._charges.go(str(claim["name"]), claim)
+        return self._charges.submit(str(claim["name"]), claim)
 
     def answer_at_once(self, claim: Values) -> Row | None:
-        """T2 in one journey, by the function `discreet.answer`; None where the case is not plain."""
+        """T2 in one round trip, by the function `discreet.answer`; None where the case is not plain."""
         self._refuse_use()
-        return self._answers.go(str(claim["name"]), claim)
+        return self._answers.submit(str(claim["name"]), claim)
 
     def findings(self) -> list[str]:
         """What is wrong with the rules of the database."""
@@ -157,9 +157,9 @@ class PostgresStore:
         """Close every connection that is not at work; those of another process are left alone."""
         self._is_closed = True
         if self._pid == os.getpid():
-            self._let_go()
+            self._close_idle()
 
-    def _let_go(self) -> None:
+    def _close_idle(self) -> None:
         with contextlib.suppress(IndexError):
             while True:
                 self._idle.pop().close()
@@ -167,22 +167,22 @@ class PostgresStore:
     def _on_a_connection(self, act: Callable[["psycopg.Connection[Any]"], T]) -> T:
         """Act on a connection, and on another where the first was lost before it did anything."""
         for remaining in reversed(range(TRIES)):
-            with sentences(), self._borrowed() as connection:
+            with sentences(), self._borrow_connection() as connection:
                 try:
                     return act(connection)
-                except _lost():
+                except _connection_error():
                     if not remaining or not connection.closed:
                         raise
         raise LedgerError(faults.UNREACHABLE)
 
     def _start(self) -> None:
-        self._charges = Gathering(partial(self._carry, _at_once("charge", round_trip.CHARGE, _ASKED_BEFORE)))
-        self._answers = Gathering(partial(self._carry, _at_once("answer", round_trip.ANSWER)))
+        self._charges = GroupCommit(partial(self._send_claims, _at_once("charge", round_trip.CHARGE, _ASKED_BEFORE)))
+        self._answers = GroupCommit(partial(self._send_claims, _at_once("answer", round_trip.ANSWER)))
         self._pid = os.getpid()
         self._idle: deque[psycopg.Connection[Any]] = deque()
         self._places = threading.BoundedSemaphore(CONNECTIONS)
 
-    def _taken(self) -> "psycopg.Connection[Any] | None":
+    def _take_idle(self) -> "psycopg.Connection[Any] | None":
         try:
             return self._idle.pop()
         except IndexError:
@@ -194,13 +194,13 @@ class PostgresStore:
         if self._pid != os.getpid():
             self._start()
 
-    def _carry(self, statement: bytes, claims: Sequence[Values]) -> list[Row | None]:
+    def _send_claims(self, statement: bytes, claims: Sequence[Values]) -> list[Row | None]:
         """Several claims on one dataset in one statement, which is one transaction."""
-        with sentences(), self._borrowed() as connection:
+        with sentences(), self._borrow_connection() as connection:
             try:
-                told = {name: [claim[name] for claim in claims] for name in claims[0]}
-                done = {row["place"]: row for row in connection.execute(statement, told)}
-            except _lost():
+                columns = {name: [claim[name] for claim in claims] for name in claims[0]}
+                done = {row["place"]: row for row in connection.execute(statement, columns)}
+            except _connection_error():
                 if connection.closed:
                     raise UnknownOutcomeError from None
                 raise
@@ -210,16 +210,16 @@ class PostgresStore:
         return self._is_closed or self._pid != os.getpid()
 
     @contextlib.contextmanager
-    def _borrowed(self) -> Iterator["psycopg.Connection[Any]"]:
+    def _borrow_connection(self) -> Iterator["psycopg.Connection[Any]"]:
         """A connection of this process; one inherited over a fork belongs to the parent and is left alone."""
         self._refuse_use()
         with self._places:
-            connection = self._taken() or _opened(self._address)
+            connection = self._take_idle() or _open_connection(self._address)
             try:
                 yield connection
             finally:
                 if connection.closed:  # the others, made before, may have gone with the same server
-                    self._let_go()
+                    self._close_idle()
                 _clean(connection)
                 if connection.closed or self._is_over():
                     connection.close()
@@ -251,17 +251,17 @@ def sentences() -> Iterator[None]:
         raise LedgerError(_STATES.get(state, _CLASSES.get(state[:2], faults.DAMAGED))) from None
 
 
-def _ran(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+def _run_and_commit(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
     sent = False
     try:
         with connection.pipeline() as pipeline:
-            done = _Work(connection, pipeline)
+            done = _PostgresTransaction(connection, pipeline)
             connection.execute("BEGIN")
             safe = connection.execute(_SAFE)
             result = work(done)
             _refuse_unsafe(safe.fetchone())
             for text, values in done.writes:
-                connection.execute(_written(text), values)
+                connection.execute(_checked_write(text), values)
             sent = bool(done.writes)
             connection.execute("COMMIT")
     except BaseException:
@@ -271,15 +271,15 @@ def _ran(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]
     return result
 
 
-def _looked(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
+def _run_read_only(connection: "psycopg.Connection[Any]", work: Callable[[Transaction], T]) -> T:
     with connection.pipeline() as pipeline:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        result = work(_Work(connection, pipeline))
+        result = work(_PostgresTransaction(connection, pipeline))
         connection.execute("COMMIT")
     return result
 
 
-def _opened(address: str) -> "psycopg.Connection[Any]":
+def _open_connection(address: str) -> "psycopg.Connection[Any]":
     """A connection to a primary that keeps what it acknowledges, under a role that can only add."""
     from psycopg.rows import dict_row  # noqa: PLC0415 - an optional driver
 
@@ -338,7 +338,7 @@ def _clean(connection: "psycopg.Connection[Any]") -> None:
         connection.close()
 
 
-def _lost() -> type[Exception]:
+def _connection_error() -> type[Exception]:
     from psycopg import OperationalError  # noqa: PLC0415 - an optional driver
 
     return OperationalError
@@ -369,7 +369,7 @@ def _postgres(statement: str) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _written(statement: str) -> bytes:
+def _checked_write(statement: str) -> bytes:
     """A write that fails unless it changes one row: COMMIT is on its way before the counts come back."""
     words = _postgres(statement)
     if not statement.startswith("UPDATE"):

@@ -62,12 +62,12 @@ def migrate(connection: "psycopg.Connection[Any]", role: str, scripts: Mapping[i
     """Bring the schema to the newest version, each step whole or not at all, and give the service its rights."""
     known = steps() if scripts is None else scripts
     with _alone(connection):
-        if recorded(connection) > max(known):
+        if schema_version(connection) > max(known):
             raise LedgerError(faults.NEWER)
         connection.execute("CREATE SCHEMA IF NOT EXISTS discreet")
     for version in sorted(known):
         with _alone(connection):
-            if version <= recorded(connection):
+            if version <= schema_version(connection):
                 continue
             connection.execute(known[version].encode())
             values = (version, now(), __version__)
@@ -84,7 +84,7 @@ def _alone(connection: "psycopg.Connection[Any]") -> Iterator[None]:
         yield
 
 
-def recorded(connection: "psycopg.Connection[Any]") -> int:
+def schema_version(connection: "psycopg.Connection[Any]") -> int:
     """The version of the schema; 0 where there is none."""
     # Not to_regclass: after a wait for the lock it may still remember that there was no such table.
     if connection.execute(_THERE).fetchone() is None:

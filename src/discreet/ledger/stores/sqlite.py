@@ -51,7 +51,7 @@ _SENTENCES = {
 
 
 @dataclass
-class _Connected:
+class _ProcessConnection:
     """The connection of one process; None while it is closed for a fork."""
 
     connection: sqlite3.Connection | None
@@ -64,7 +64,7 @@ class _Connected:
             self.connection = None
 
 
-class _Work:
+class _SQLiteTransaction:
     """The transaction of one piece of work: writes wait until its reads are done."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -95,22 +95,22 @@ def _sqlite(statement: str) -> str:
 class SQLiteStore:
     """A ledger's file (or memory), opened, checked and ready to be written."""
 
-    one_journey = None  # there are no journeys to save on the same machine
+    one_round_trip = None  # no round trips to save on the same machine
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = MEMORY if os.fspath(path) == MEMORY else str(Path(path).absolute())
         self._lock = threading.Lock()
         self._is_closed = False
         with _OPENING:
-            self._connected = _Connected(_opened(self._path), os.getpid())
+            self._connected = _ProcessConnection(_open_database(self._path), os.getpid())
             self._file = _identity(self._path)
             weakref.finalize(self, self._connected.close)
             _DATABASES.add(self)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work under the file's write lock and commit what it wrote; whatever it raises, nothing is written."""
-        with self._begun("BEGIN IMMEDIATE") as connection:
-            done = _Work(connection)
+        with self._begin("BEGIN IMMEDIATE") as connection:
+            done = _SQLiteTransaction(connection)
             result = work(done)
             done.finish()
             _commit(connection)
@@ -118,8 +118,8 @@ class SQLiteStore:
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """One consistent view for several reads; writers do not wait for it."""
-        with self._begun("BEGIN DEFERRED") as connection:
-            result = work(_Work(connection))
+        with self._begin("BEGIN DEFERRED") as connection:
+            result = work(_SQLiteTransaction(connection))
             connection.execute("COMMIT")
             return result
 
@@ -129,11 +129,11 @@ class SQLiteStore:
 
     def findings(self) -> list[str]:
         """What is wrong with the file itself: its pages, its constraints, its rules, its schema's version."""
-        with self._begun("BEGIN DEFERRED") as connection:
+        with self._begin("BEGIN DEFERRED") as connection:
             return list(schema.findings(connection))
 
     @contextlib.contextmanager
-    def _begun(self, begin: str) -> Iterator[sqlite3.Connection]:
+    def _begin(self, begin: str) -> Iterator[sqlite3.Connection]:
         self._refuse_a_hidden_fork()
         with self._lock, sentences():
             connection = self._current()
@@ -147,7 +147,7 @@ class SQLiteStore:
 
     def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the ledger as it stands now to a new file; other processes go on charging meanwhile."""
-        with self._begun("BEGIN DEFERRED") as connection:
+        with self._begin("BEGIN DEFERRED") as connection:
             _copy(connection, Path(path).absolute())
 
     def close(self) -> None:
@@ -173,7 +173,7 @@ class SQLiteStore:
         if self._is_closed:
             raise LedgerError(faults.CLOSED)
         if self._connected.connection is None:
-            self._connected.connection = _checked(_connect(self._path))
+            self._connected.connection = _check_and_migrate(_connect(self._path))
         return self._connected.connection
 
     def _refuse_a_hidden_fork(self) -> None:
@@ -216,10 +216,10 @@ def sentences() -> Iterator[None]:
     except sqlite3.ProgrammingError:
         raise LedgerError(faults.CLOSED) from None
     except sqlite3.Error as error:
-        raise LedgerError(_sentence(error)) from None
+        raise LedgerError(_error_sentence(error)) from None
 
 
-def _sentence(error: sqlite3.Error) -> str:
+def _error_sentence(error: sqlite3.Error) -> str:
     primary = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     return _SENTENCES.get(primary, faults.DAMAGED)
 
@@ -247,7 +247,7 @@ def _with_one_name(path: Path) -> os.stat_result:
     raise LedgerError(faults.LINKED)
 
 
-def _opened(path: str) -> sqlite3.Connection:
+def _open_database(path: str) -> sqlite3.Connection:
     if sqlite3.sqlite_version_info < (3, 37):
         raise LedgerError(faults.OLD_SQLITE)
     with sentences():
@@ -256,7 +256,7 @@ def _opened(path: str) -> sqlite3.Connection:
             schema.create(connection)
             return connection
         _create_unless_there(Path(path))
-        return _checked(_connect(path))
+        return _check_and_migrate(_connect(path))
 
 
 def _connect(path: str) -> sqlite3.Connection:
@@ -270,7 +270,7 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _check_and_migrate(connection: sqlite3.Connection) -> sqlite3.Connection:
     """The header is read before anything is set, so that a file of somebody else's stays as it is."""
     try:
         _refuse_foreign(connection)
@@ -370,7 +370,7 @@ def _commit(connection: sqlite3.Connection) -> None:
     except sqlite3.Error as error:
         if connection.in_transaction:
             raise
-        raise UnknownOutcomeError(_sentence(error)) from None
+        raise UnknownOutcomeError(_error_sentence(error)) from None
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

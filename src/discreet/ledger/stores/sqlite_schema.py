@@ -176,7 +176,7 @@ def _refusing(name: str, act: str, when: str, because: str) -> str:
     return f"CREATE TRIGGER {name} BEFORE {act}{condition}\nBEGIN SELECT RAISE(ABORT, '{because}'); END"
 
 
-def _charged(dataset: str) -> str:
+def _has_charges(dataset: str) -> str:
     return f"EXISTS (SELECT 1 FROM events WHERE dataset = {dataset} AND kind = 'RESERVED')"
 
 
@@ -225,13 +225,13 @@ _TRIGGERS = (
     _refusing(
         "unit_is_frozen_by_a_charge",
         "UPDATE ON datasets",
-        f"(NEW.unit <> OLD.unit OR NEW.neighbours <> OLD.neighbours) AND {_charged('OLD.name')}",
+        f"(NEW.unit <> OLD.unit OR NEW.neighbours <> OLD.neighbours) AND {_has_charges('OLD.name')}",
         "a dataset that was charged keeps its unit and neighbours",
     ),
     _refusing(
         "versions_are_frozen_by_a_charge",
         "UPDATE ON versions",
-        _charged("OLD.dataset"),
+        _has_charges("OLD.dataset"),
         "a dataset that was charged keeps its versions as they are",
     ),
     _refusing(
@@ -246,7 +246,7 @@ _TRIGGERS = (
     _refusing(
         "registered_before_charged",
         "INSERT ON events",
-        f"NEW.kind = 'REGISTERED' AND {_charged('NEW.dataset')}",
+        f"NEW.kind = 'REGISTERED' AND {_has_charges('NEW.dataset')}",
         "a dataset that was charged is not registered again",
     ),
     _refusing(

@@ -10,13 +10,13 @@ from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
 from discreet.ledger.records import admission, faults, registration
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical, digest, document, key, label
-from discreet.ledger.records.chain import Kind, Link, State
+from discreet.ledger.records.chain import ChainLink, Kind, State
 from discreet.ledger.records.quota import Share, rejects_everything
 from discreet.ledger.records.receipt import receipt_of
 from discreet.ledger.records.registration import checked_version
-from discreet.ledger.records.reservation import Turn
+from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.transactions import limits, outcome, register, statements
-from discreet.ledger.transactions.statements import Charged, Pen
+from discreet.ledger.transactions.statements import LedgerWriter, StoredCharge
 from discreet.ledger.transactions.store import Row, Statement
 
 Check = Callable[[Account], None]
@@ -25,7 +25,7 @@ _UNUSABLE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class DatasetCharge:
     """What one dataset is charged for a question.
 
     `registration` is the sequence of the registration that the question was made under; where it was replaced since,
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asking:
+class ChargeRequest:
     """One question of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
 
     `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
@@ -55,7 +55,7 @@ class Asking:
     it, by which it knows its own charge again.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[DatasetCharge, ...]
     analyst: str
     question: str
     request: str
@@ -68,18 +68,18 @@ class Asking:
 
     def __post_init__(self) -> None:
         label(self.analyst, "analyst")
-        for name in self.names:
+        for name in self.fingerprints:
             key(name, "question")
         label(self.request, "request")
         object.__setattr__(self, "digest", digest(document(self.description, "description")))
-        _refuse_twice([part.name for part in self.parts], [part.name for part in self.parts])
+        _refuse_duplicates([part.name for part in self.parts], [part.name for part in self.parts])
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def fingerprints(self) -> tuple[str, ...]:
         """Every fingerprint of the question, the present one first."""
         return (self.question, *self.former)
 
-    def claim(self, part: Part) -> dict[str, Any]:
+    def claim(self, part: DatasetCharge) -> dict[str, Any]:
         """The columns of a link that tell of this question to one dataset."""
         return {
             "version": part.version,
@@ -102,270 +102,276 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What T1 reads of one dataset; `by_question` has a place for each fingerprint of the question."""
+class _DatasetState:
+    """The state of one dataset that T1 reads; `by_question` has a place for each fingerprint of the question."""
 
-    part: Part
+    part: DatasetCharge
     account: Account
     share: Share
     has_share: bool
     registered: int | None
-    by_request: Charged | None
-    by_question: tuple[Charged | None, ...]
+    by_request: StoredCharge | None
+    by_question: tuple[StoredCharge | None, ...]
 
 
-def charge(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
-    """One of three: a turn (new, or with a stored answer), a wait, or a refusal that was recorded.
+def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
+    """One of three: a reservation (new, or with a stored answer), a wait, or a refusal that was recorded.
 
-    `check` is told of each account under its lock, and refuses one that stands behind what is known of it.
+    `check` gets each account under its lock, and refuses one that is behind its last known state.
     """
-    asked = _by_true_names(pen, asked)
-    found = _read(pen, asked)
+    request = _by_true_names(writer, request)
+    found = _read_states(writer, request)
     for each in found:
         check(each.account)
         if each.account.is_halted:
             raise LedgerError(faults.HALTED)
-    earlier = _earlier(found, asked)
-    if earlier is not None and not _is_given_up(pen, asked, earlier):
-        return _again(pen, asked, earlier, found)
+    earlier = _earlier(found, request)
+    if earlier is not None and not _is_given_up(writer, request, earlier):
+        return _repeat(writer, request, earlier, found)
     if earlier is not None:
-        found = [_without(pen, charge, own) for charge, own in zip(earlier, found, strict=True)]
-    found = [_restated(pen, each) for each in found]
+        found = [_without(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
+    found = [_restate_quotas(writer, each) for each in found]
     for each in found:
-        _refuse_unregistered(pen, each)
+        _check_registration(writer, each)
         if not admission.is_countable(each.account.spent + each.part.cost):
             raise admission.beyond_counting()
     for each in found:
         refusal = _refusal(each)
         if refusal is not None:
-            _reject(pen, asked, each)
+            _reject(writer, request, each)
             return refusal
-    return Turn(receipts=tuple(receipt_of(_reserve(pen, asked, each)) for each in found))
+    return Reservation(receipts=tuple(receipt_of(_reserve(writer, request, each)) for each in found))
 
 
-def resolve(pen: Pen, asked: Asking, check: Check) -> Turn | Waiting | BudgetError:
+def resolve(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
     """What became of a T1 whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
-    ours = [each.by_request for each in _read(pen, _by_true_names(pen, asked))]
-    if all(each is not None and each.link.time in asked.times for each in ours):
-        return Turn(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
-    return charge(pen, asked, check)
+    ours = [each.by_request for each in _read_states(writer, _by_true_names(writer, request))]
+    if all(each is not None and each.link.time in request.times for each in ours):
+        return Reservation(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
+    return charge(writer, request, check)
 
 
-def repeated(asked: Asking, ask: Callable[[Statement], list[Row]]) -> Turn | None:
+def find_stored_answer(request: ChargeRequest, ask: Callable[[Statement], list[Row]]) -> Reservation | None:
     """The stored answer to a question of a single dataset, read without waiting for anybody; None to go on to T1."""
-    if asked.fresh or len(asked.parts) > 1:
+    if request.fresh or len(request.parts) > 1:
         return None
-    (part,) = asked.parts
-    for name in asked.names:
-        earlier = statements.charged_in(ask(statements.same_question(part.name, name)))
-        if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, asked):
+    (part,) = request.parts
+    for name in request.fingerprints:
+        earlier = statements.charge_in(ask(statements.same_question(part.name, name)))
+        if earlier is None or earlier.is_halted or not _is_the_question(earlier.link, part, request):
             continue
         if earlier.payload is not None:
-            return Turn(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
+            return Reservation(receipts=(receipt_of(earlier.link),), attempt=earlier.attempt, payload=earlier.payload)
     return None
 
 
-def _questions(part: Part, asked: Asking) -> list[Statement]:
+def _questions(part: DatasetCharge, request: ChargeRequest) -> list[Statement]:
     return [
         statements.account_question(part.name, lock=True),
-        statements.shares_question(part.name, asked.analyst),
+        statements.shares_question(part.name, request.analyst),
         statements.version_question(part.name, part.version),
-        statements.request_question(part.name, asked.analyst, asked.request),
-        *(statements.same_question(part.name, name) for name in asked.names),
+        statements.request_question(part.name, request.analyst, request.request),
+        *(statements.same_question(part.name, name) for name in request.fingerprints),
     ]
 
 
-def _by_true_names(pen: Pen, asked: Asking) -> Asking:
+def _by_true_names(writer: LedgerWriter, request: ChargeRequest) -> ChargeRequest:
     """The same question by the names of its datasets: several are locked in one order, whatever they are called."""
-    if len(asked.parts) == 1:
-        return asked
-    names = statements.true_names(pen, [part.name for part in asked.parts])
-    _refuse_twice([part.name for part in asked.parts], names)
-    parts = zip(asked.parts, names, strict=True)
-    return replace(asked, parts=tuple(part if part.name == name else replace(part, name=name) for part, name in parts))
+    if len(request.parts) == 1:
+        return request
+    names = statements.true_names(writer, [part.name for part in request.parts])
+    _refuse_duplicates([part.name for part in request.parts], names)
+    parts = zip(request.parts, names, strict=True)
+    return replace(
+        request, parts=tuple(part if part.name == name else replace(part, name=name) for part, name in parts)
+    )
 
 
-def _read(pen: Pen, asked: Asking) -> list[_Found]:
-    """Everything, in one journey to the store; the rows of datasets are locked in the order of their names."""
-    parts = sorted(asked.parts, key=lambda part: part.name)
-    answers = pen.read(*(question for part in parts for question in _questions(part, asked)))
+def _read_states(writer: LedgerWriter, request: ChargeRequest) -> list[_DatasetState]:
+    """Everything, in one round trip to the store; the rows of datasets are locked in the order of their names."""
+    parts = sorted(request.parts, key=lambda part: part.name)
+    answers = writer.read(*(question for part in parts for question in _questions(part, request)))
     each = len(answers) // len(parts)
-    return [_found(pen, part, asked, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
+    return [_dataset_state(writer, part, request, answers[i * each : (i + 1) * each]) for i, part in enumerate(parts)]
 
 
-def _refuse_twice(asked: list[str], names: list[str]) -> None:
+def _refuse_duplicates(given: list[str], names: list[str]) -> None:
     """A dataset is charged once for a question, whatever names it is asked by."""
     if not names or len(set(names)) != len(names):
         raise ParameterError(
-            f"a charge to {asked}", because="it names no dataset, or one twice", instead="each dataset once"
+            f"a charge to {given}", because="it names no dataset, or one twice", instead="each dataset once"
         )
 
 
-def _found(pen: Pen, part: Part, asked: Asking, answers: list[list[Row]]) -> _Found:
+def _dataset_state(
+    writer: LedgerWriter, part: DatasetCharge, request: ChargeRequest, answers: list[list[Row]]
+) -> _DatasetState:
     accounts, shares, versions, by_request, *by_question = answers
-    account = statements.account_in(pen, part.name, accounts)
-    share, has_share = statements.share_in(shares, account.name, asked.analyst)
-    return _Found(
+    account = statements.account_in(writer, part.name, accounts)
+    share, has_share = statements.share_in(shares, account.name, request.analyst)
+    return _DatasetState(
         part=part,
         account=account,
         share=share,
         has_share=has_share,
         registered=versions[0]["registered"] if versions else None,
-        by_request=statements.charged_in(by_request),
-        by_question=() if asked.fresh else tuple(map(statements.charged_in, by_question)),
+        by_request=statements.charge_in(by_request),
+        by_question=() if request.fresh else tuple(map(statements.charge_in, by_question)),
     )
 
 
-def _earlier(found: list[_Found], asked: Asking) -> list[Charged] | None:
+def _earlier(found: list[_DatasetState], request: ChargeRequest) -> list[StoredCharge] | None:
     """The charge of this request, or of the same question; for several datasets, only one made for them all."""
     requested = [each.by_request for each in found]
     if any(requested):
         pairs = list(zip(requested, found, strict=True))
-        if not all(each is not None and _is_same(each, own.part, asked) for each, own in pairs):
-            raise _refused_request(asked)
-        if not all(each is not None and _is_usable(each, own.part, asked) for each, own in pairs):
-            raise _planned_otherwise(asked)
+        if not all(each is not None and _is_same(each, own.part, request) for each, own in pairs):
+            raise _reused_request_error(request)
+        if not all(each is not None and _is_usable(each, own.part, request) for each, own in pairs):
+            raise _changed_plan_error(request)
         return [each for each in requested if each is not None]
-    ranked = [(_rank(charges, found, asked), charges) for charges in _asked_before(found, asked)]
+    ranked = [(_rank(charges, found, request), charges) for charges in _earlier_charges(found, request)]
     rank, charges = min(ranked, key=lambda pair: pair[0], default=(_UNUSABLE, []))
     return None if rank == _UNUSABLE else charges
 
 
-def _asked_before(found: list[_Found], asked: Asking) -> Iterator[list[Charged]]:
+def _earlier_charges(found: list[_DatasetState], request: ChargeRequest) -> Iterator[list[StoredCharge]]:
     """The charges of the same question under each of its fingerprints, the present one first."""
     for same in zip(*(each.by_question for each in found), strict=True):
         charges = [each for each in same if each is not None]
         if len(charges) < len(found) or len({(each.link.analyst, each.link.request) for each in charges}) > 1:
             continue
-        if all(_is_the_question(each.link, own.part, asked) for each, own in zip(charges, found, strict=True)):
+        if all(_is_the_question(each.link, own.part, request) for each, own in zip(charges, found, strict=True)):
             yield charges
 
 
-def _rank(charges: list[Charged], found: list[_Found], asked: Asking) -> int:
+def _rank(charges: list[StoredCharge], found: list[_DatasetState], request: ChargeRequest) -> int:
     """What an earlier charge is good for: its answer, a wait for it, to be taken over, or nothing."""
     if any(each.state is State.ANSWERED for each in charges):
         return 0
     if not all(each.is_expired for each in charges):
         return 1
-    alike = all(_is_planned_alike(each.link, own.part, asked) for each, own in zip(charges, found, strict=True))
+    alike = all(_is_planned_alike(each.link, own.part, request) for each, own in zip(charges, found, strict=True))
     return 2 if alike else _UNUSABLE
 
 
-def _is_the_question(link: Link, part: Part, asked: Asking) -> bool:
+def _is_the_question(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
     """Whether a charge under a fingerprint of this question was to the same version and the same other datasets."""
-    return link.version == part.version and link.detail == asked.detail().get("detail")
+    return link.version == part.version and link.detail == request.detail().get("detail")
 
 
-def _is_planned_alike(link: Link, part: Part, asked: Asking) -> bool:
+def _is_planned_alike(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
     """Whether an earlier charge paid for just what would be done now: only then may it be taken over.
 
     An answer that is stored is repeated whatever was planned for it. An answer that is still to be made is made as it
     is planned now, so its own event must be the one that was charged.
     """
-    return (link.event, link.digest) == (part.text, asked.digest)
+    return (link.event, link.digest) == (part.text, request.digest)
 
 
-def _is_same(charge: Charged, part: Part, asked: Asking) -> bool:
+def _is_same(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
     """Whether the charge of a request key was for this question."""
-    return charge.link.question in asked.names and _is_the_question(charge.link, part, asked)
+    return charge.link.question in request.fingerprints and _is_the_question(charge.link, part, request)
 
 
-def _is_usable(charge: Charged, part: Part, asked: Asking) -> bool:
+def _is_usable(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
     """Whether a charge of this question is good for a retry; one that has no outcome yet, only for the same plan."""
-    return charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, asked)
+    return charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, request)
 
 
-def _refused_request(asked: Asking) -> ParameterError:
+def _reused_request_error(request: ChargeRequest) -> ParameterError:
     return ParameterError(
-        f"idempotency key {asked.request!r} for another question",
+        f"idempotency key {request.request!r} for another question",
         because="a key belongs to one question, so that a retry is answered and not charged again",
         instead="idempotency_key=None, or another key for each question",
     )
 
 
-def _planned_otherwise(asked: Asking) -> ParameterError:
+def _changed_plan_error(request: ChargeRequest) -> ParameterError:
     return ParameterError(
-        f"idempotency key {asked.request!r} for a question that is planned otherwise now",
+        f"idempotency key {request.request!r} for a question that is planned otherwise now",
         because="its charge has no answer yet, and paid for other noise than would be drawn today",
         instead="another idempotency key, which is a charge of its own",
     )
 
 
-def _again(pen: Pen, asked: Asking, earlier: list[Charged], found: list[_Found]) -> Turn | Waiting:
+def _repeat(
+    writer: LedgerWriter, request: ChargeRequest, earlier: list[StoredCharge], found: list[_DatasetState]
+) -> Reservation | Waiting:
     first = max(earlier, key=lambda each: each.state is State.ANSWERED)
     receipts = tuple(receipt_of(each.link) for each in earlier)
     if any(each.state is State.FORFEITED for each in earlier):
         raise Failure
     if first.state is State.ANSWERED:
-        return Turn(receipts=receipts, attempt=first.attempt, payload=first.payload)
+        return Reservation(receipts=receipts, attempt=first.attempt, payload=first.payload)
     if not all(each.is_expired for each in earlier):
         return Waiting()
     for charge, own in zip(earlier, found, strict=True):
-        _resume(pen, asked, charge, own)
-    return Turn(receipts=receipts, attempt=first.attempt + 1)
+        _resume(writer, request, charge, own)
+    return Reservation(receipts=receipts, attempt=first.attempt + 1)
 
 
-def _is_given_up(pen: Pen, asked: Asking, earlier: list[Charged]) -> bool:
+def _is_given_up(writer: LedgerWriter, request: ChargeRequest, earlier: list[StoredCharge]) -> bool:
     """Whether an expired charge is of somebody else who may fail no more: taken over, it would be one more failure."""
     if not all(each.state is State.RESERVED and each.is_expired for each in earlier):
         return False
-    places = [(each.link.dataset, each.link.analyst or "") for each in earlier if each.link.analyst != asked.analyst]
-    shares = [statements.share(pen, dataset, analyst)[0] for dataset, analyst in places]
+    places = [(each.link.dataset, each.link.analyst or "") for each in earlier if each.link.analyst != request.analyst]
+    shares = [statements.share(writer, dataset, analyst)[0] for dataset, analyst in places]
     return any(share.failures >= share.most_failures for share in shares)
 
 
-def _without(pen: Pen, charge: Charged, own: _Found) -> _Found:
+def _without(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> _DatasetState:
     """What was found, once the charge of somebody who never came back is forfeited."""
-    after = outcome.forfeit_charge(pen, own.account, charge, outcome.EXPIRED)
+    after = outcome.forfeit_charge(writer, own.account, charge, outcome.EXPIRED)
     return replace(own, account=after, by_question=())
 
 
-def _restated(pen: Pen, own: _Found) -> _Found:
+def _restate_quotas(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
     """What was found, once a quota that older code recorded is stated in the terms of the budget."""
     if not rejects_everything(own.share.quota, own.account.budget):
         return own
-    after = limits.restate_quotas(pen, own.account, own.account.budget)
+    after = limits.restate_quotas(writer, own.account, own.account.budget)
     return replace(own, account=after, share=own.share.in_terms_of(after.budget))
 
 
-def _resume(pen: Pen, asked: Asking, charge: Charged, own: _Found) -> None:
+def _resume(writer: LedgerWriter, request: ChargeRequest, charge: StoredCharge, own: _DatasetState) -> None:
     """Take over a charge whose holder let the lease expire: the charge stands, and its holder's failure is counted."""
     whose = charge.link.analyst or ""
-    share, _ = statements.share(pen, own.account.name, whose)
+    share, _ = statements.share(writer, own.account.name, whose)
     refusal = share.refusal(Cost(0, 0, 0)) if share.failures >= share.most_failures else None
     if refusal is not None:
         raise refusal
-    pen.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
-    statements.resume(pen, charge, asked.term)
-    statements.fail(pen, own.account.name, whose)
+    writer.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
+    statements.resume(writer, charge, request.term)
+    statements.fail(writer, own.account.name, whose)
 
 
-def _refuse_unregistered(pen: Pen, each: _Found) -> None:
+def _check_registration(writer: LedgerWriter, each: _DatasetState) -> None:
     if each.registered is None:
-        raise register.refuse_unknown_version(pen, each.account, each.part.version)
+        raise register.refuse_unknown_version(writer, each.account, each.part.version)
     if each.part.registration not in (None, each.registered):
-        raise registration.replaced(each.account.name)
+        raise registration.replaced_registration_error(each.account.name)
 
 
-def _refusal(each: _Found) -> BudgetError | None:
+def _refusal(each: _DatasetState) -> BudgetError | None:
     known, cost = each.account, each.part.cost
     if not known.caps.admit(known.spent + cost):
         return admission.refusal(known.name, known.budget, known.spent, cost)
     return each.share.refusal(cost)
 
 
-def _reject(pen: Pen, asked: Asking, each: _Found) -> None:
+def _reject(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> None:
     cost = each.part.cost
     detail = canonical({"asked": [cost.epsilon, cost.rho, cost.delta]})
-    pen.append(each.account, each.account.link(Kind.REJECTED, detail=detail, **asked.claim(each.part)))
+    writer.append(each.account, each.account.link(Kind.REJECTED, detail=detail, **request.claim(each.part)))
 
 
-def _reserve(pen: Pen, asked: Asking, each: _Found) -> Link:
+def _reserve(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> ChainLink:
     """The guarded update, the analyst's share, the chained event, the reservation."""
-    link = each.account.link(Kind.RESERVED, cost=each.part.cost, **asked.claim(each.part), **asked.detail())
-    asked.times.append(link.time)
-    pen.charge(each.account, link)
-    statements.spend(pen, each.share, each.part.cost, is_there=each.has_share)
-    pen.record(link)
-    statements.reserve(pen, link, asked.description, asked.term)
+    link = each.account.link(Kind.RESERVED, cost=each.part.cost, **request.claim(each.part), **request.detail())
+    request.times.append(link.time)
+    writer.charge(each.account, link)
+    statements.spend(writer, each.share, each.part.cost, is_there=each.has_share)
+    writer.record(link)
+    statements.reserve(writer, link, request.description, request.term)
     return link

@@ -7,27 +7,27 @@ from discreet.ledger.records import registration
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import Kind
-from discreet.ledger.records.quota import EVERYONE, Kept, Share
+from discreet.ledger.records.quota import EVERYONE, NoChange, Share
 from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 
 RESTATED = "stated in the terms of the budget"
 
 
-def set_cap(pen: Pen, name: str, budget: Budget, reason: str) -> None:
+def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> None:
     """The new promise and the event that says why."""
-    known = statements.account(pen, name)
-    newest = statements.registered_version(pen, known, None)
+    known = statements.account(writer, name)
+    newest = statements.registered_version(writer, known, None)
     if registration.is_same_promise(budget, known.budget):
         raise ParameterError(
             f"a cap of {budget} for {name!r}",
             because="it is the cap already",
             instead=f"ledger.budget({name!r}) to see the promise, or another budget",
         )
-    divided = registration.capped(name, budget, known.budget, known.spent)
+    divided = registration.new_cap(name, budget, known.budget, known.spent)
     divided.check_population(None if newest is None else newest.population)
-    after = known.promising(divided)
+    after = known.with_budget(divided)
     caps = {name: [a.caps.epsilon, a.caps.rho, a.caps.delta] for name, a in (("old", known), ("new", after))}
     detail = {
         "reason": reason,
@@ -35,49 +35,49 @@ def set_cap(pen: Pen, name: str, budget: Budget, reason: str) -> None:
         "new": {"budget": budget_columns(after.budget), "caps": caps["new"]},
         "spent": [known.spent.epsilon, known.spent.rho, known.spent.delta],
     }
-    version = statements.newest_number(pen, known.name)
+    version = statements.newest_number(writer, known.name)
     link = known.link(Kind.CAPPED, version=version, detail=canonical(detail))
-    restate_quotas(pen, pen.promise(known, link, after), known.budget)
+    restate_quotas(writer, writer.promise(known, link, after), known.budget)
 
 
 def set_quota(
-    pen: Pen, name: str, analyst: str, quota: Budget | Kept | None, failures: int | None, reason: str
+    writer: LedgerWriter, name: str, analyst: str, quota: Budget | NoChange | None, failures: int | None, reason: str
 ) -> None:
     """What one analyst, or everyone who has no quota of their own (`*`), may spend and fail."""
-    known = statements.account(pen, name)
-    share, is_there = statements.share(pen, known.name, analyst)
+    known = statements.account(writer, name)
+    share, is_there = statements.share(writer, known.name, analyst)
     most = share.most_failures if failures is None else failures
     given = share.quota
-    if not isinstance(quota, Kept):
-        given = None if quota is None else quotas.stated(known.name, quota, known.budget)
-    _limit(pen, known, share.limited(given, most, is_own=analyst != EVERYONE), reason, is_there=is_there)
+    if not isinstance(quota, NoChange):
+        given = None if quota is None else quotas.complete_quota(known.name, quota, known.budget)
+    _limit(writer, known, share.with_quota(given, most, is_own=analyst != EVERYONE), reason, is_there=is_there)
 
 
-def restate_quotas(pen: Pen, known: Account, before: Budget) -> Account:
+def restate_quotas(writer: LedgerWriter, known: Account, before: Budget) -> Account:
     """Every quota of a dataset in the terms of its budget, which were those of another budget before."""
-    for share in statements.shares(pen, known.name):
+    for share in statements.shares(writer, known.name):
         if share.quota is None or not (share.is_own or share.analyst == EVERYONE):
             continue
-        given = quotas.restated(share.quota, known.budget, before)
+        given = quotas.restate_quota(share.quota, known.budget, before)
         if given != share.quota:
-            after = share.limited(given, share.most_failures, is_own=share.is_own)
-            known = _limit(pen, known, after, RESTATED, is_there=True)
+            after = share.with_quota(given, share.most_failures, is_own=share.is_own)
+            known = _limit(writer, known, after, RESTATED, is_there=True)
     return known
 
 
-def _limit(pen: Pen, known: Account, after: Share, reason: str, *, is_there: bool) -> Account:
+def _limit(writer: LedgerWriter, known: Account, after: Share, reason: str, *, is_there: bool) -> Account:
     """The event of a quota and the shares that it holds for."""
     detail = canonical({"analyst": after.analyst, "reason": reason, **after.limits()})
-    version = statements.newest_number(pen, known.name)
-    moved = pen.append(known, known.link(Kind.LIMITED, version=version, detail=detail))
-    statements.limit(pen, after, is_there=is_there)
+    version = statements.newest_number(writer, known.name)
+    account = writer.append(known, known.link(Kind.LIMITED, version=version, detail=detail))
+    statements.limit(writer, after, is_there=is_there)
     if after.analyst == EVERYONE:
-        for other in _followers(pen, known.name):
-            limited = other.limited(after.quota, after.most_failures, is_own=False)
-            statements.limit(pen, limited, is_there=True)
-    return moved
+        for other in _followers(writer, known.name):
+            limited = other.with_quota(after.quota, after.most_failures, is_own=False)
+            statements.limit(writer, limited, is_there=True)
+    return account
 
 
-def _followers(pen: Pen, dataset: str) -> list[Share]:
+def _followers(writer: LedgerWriter, dataset: str) -> list[Share]:
     """Those who have a row and no quota of their own."""
-    return [share for share in statements.shares(pen, dataset) if share.analyst != EVERYONE and not share.is_own]
+    return [share for share in statements.shares(writer, dataset) if share.analyst != EVERYONE and not share.is_own]

@@ -7,10 +7,10 @@ from discreet.errors import Failure, LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import Kind, Link, State
-from discreet.ledger.records.reservation import Turn
+from discreet.ledger.records.chain import ChainLink, Kind, State
+from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Charged, Pen
+from discreet.ledger.transactions.statements import LedgerWriter, StoredCharge
 from discreet.ledger.transactions.store import Row, Statement
 
 EXPIRED = "lease_expired"
@@ -26,87 +26,87 @@ class SupersededError(LedgerError):
         super().__init__(faults.SUPERSEDED)
 
 
-def answer(pen: Pen, turn: Turn, payload: bytes) -> None:
+def answer(writer: LedgerWriter, reservation: Reservation, payload: bytes) -> None:
     """Store the answer unless there is one; refuse whoever was superseded."""
-    for known, charge in _held(pen, turn):
+    for known, charge in _lock_charges(writer, reservation):
         if charge.state is State.FORFEITED:
             raise Failure
         if charge.state is State.ANSWERED:
             continue
-        if charge.attempt != turn.attempt:
+        if charge.attempt != reservation.attempt:
             raise SupersededError
-        pen.append(known, statements.outcome_of(known, charge, Kind.ANSWERED, digest=digest(payload)))
-        statements.conclude(pen, charge, State.ANSWERED)
+        writer.append(known, statements.outcome_of(known, charge, Kind.ANSWERED, digest=digest(payload)))
+        statements.conclude(writer, charge, State.ANSWERED)
         place = {"dataset": charge.link.dataset, "reservation": charge.link.sequence}
-        pen.insert("answers", place | {"payload": payload})
+        writer.insert("answers", place | {"payload": payload})
 
 
-def forfeit(pen: Pen, turn: Turn, code: str) -> State:
+def forfeit(writer: LedgerWriter, reservation: Reservation, code: str) -> State:
     """Record that a charge failed after data was read; whoever was superseded changes nothing."""
-    held = _held(pen, turn)
-    ours = [each for each in held if _is_ours(each[1], turn)]
+    held = _lock_charges(writer, reservation)
+    ours = [each for each in held if _is_ours(each[1], reservation)]
     for known, charge in ours:
-        forfeit_charge(pen, known, charge, code)
+        forfeit_charge(writer, known, charge, code)
     return State.FORFEITED if ours else held[0][1].state
 
 
-def renew(pen: Pen, turn: Turn, term: int) -> bool:
-    """Hold a turn longer; False where it is no longer ours."""
-    charges = [charge for _, charge in _held(pen, turn)]
-    if not all(_is_ours(charge, turn) for charge in charges):
+def renew(writer: LedgerWriter, reservation: Reservation, term: int) -> bool:
+    """Renew the lease of a reservation; False where it is no longer ours."""
+    charges = [charge for _, charge in _lock_charges(writer, reservation)]
+    if not all(_is_ours(charge, reservation) for charge in charges):
         return False
     for charge in charges:
-        statements.renew(pen, charge, term)
+        statements.renew(writer, charge, term)
     return True
 
 
-def expired(pen: Pen, grace: int) -> list[tuple[str, int]]:
+def expired_charges(writer: LedgerWriter, grace: int) -> list[tuple[str, int]]:
     """The charges whose lease ended at least `grace` milliseconds ago."""
-    rows = pen.rows(_EXPIRED, grace=grace, longest=statements.LONGEST_LEASE)
+    rows = writer.rows(_EXPIRED, grace=grace, longest=statements.LONGEST_LEASE)
     return [(row["dataset"], row["sequence"]) for row in rows]
 
 
-def forfeit_expired(pen: Pen, place: tuple[str, int]) -> bool:
+def forfeit_expired_charge(writer: LedgerWriter, place: tuple[str, int]) -> bool:
     """Forfeit one charge whose holder never came back."""
-    known = statements.account(pen, place[0])
-    charge = statements.charged(pen, place)
+    known = statements.account(writer, place[0])
+    charge = statements.find_charge(writer, place)
     if charge.state is not State.RESERVED or not charge.is_expired:
         return False
-    forfeit_charge(pen, known, charge, EXPIRED)
+    forfeit_charge(writer, known, charge, EXPIRED)
     return True
 
 
-def stored(turn: Turn, ask: Callable[[Statement], list[Row]]) -> bytes:
+def stored_answer(reservation: Reservation, ask: Callable[[Statement], list[Row]]) -> bytes:
     """The answer as the store holds it."""
-    payload = statements.charged_by(turn.receipt, ask(statements.place_question(turn.receipt))).payload
+    payload = statements.charge_of(reservation.receipt, ask(statements.place_question(reservation.receipt))).payload
     if payload is None:
         raise LedgerError(faults.DAMAGED)
     return payload
 
 
-def _is_ours(charge: Charged, turn: Turn) -> bool:
-    return charge.state is State.RESERVED and charge.attempt == turn.attempt
+def _is_ours(charge: StoredCharge, reservation: Reservation) -> bool:
+    return charge.state is State.RESERVED and charge.attempt == reservation.attempt
 
 
-def _held(pen: Pen, turn: Turn) -> list[tuple[Account, Charged]]:
-    """The charges of a turn and their accounts, locked in the order of their names."""
-    receipts = sorted(turn.receipts, key=lambda receipt: receipt.dataset)
+def _lock_charges(writer: LedgerWriter, reservation: Reservation) -> list[tuple[Account, StoredCharge]]:
+    """The charges of a reservation and their accounts, locked in the order of their names."""
+    receipts = sorted(reservation.receipts, key=lambda receipt: receipt.dataset)
     questions = [
         question
         for receipt in receipts
         for question in (statements.account_question(receipt.dataset, lock=True), statements.place_question(receipt))
     ]
-    found = pen.read(*questions)
+    found = writer.read(*questions)
     held = [
-        (statements.account_in(pen, receipt.dataset, accounts), statements.charged_by(receipt, charges))
+        (statements.account_in(writer, receipt.dataset, accounts), statements.charge_of(receipt, charges))
         for receipt, accounts, charges in zip(receipts, found[::2], found[1::2], strict=True)
     ]
     _refuse_a_part([charge.link for _, charge in held])
     return held
 
 
-def _refuse_a_part(links: list[Link]) -> None:
-    """What was charged together has one outcome: a turn is all of one charge, and nothing else."""
+def _refuse_a_part(links: list[ChainLink]) -> None:
+    """What was charged together has one outcome: a reservation is all of one charge, and nothing else."""
     names = [link.dataset for link in links]
     for link in links:
         together = [link.dataset] if link.detail is None else json.loads(link.detail)["together"]
@@ -114,10 +114,10 @@ def _refuse_a_part(links: list[Link]) -> None:
             raise LedgerError(faults.FOREIGN_RECEIPT)
 
 
-def forfeit_charge(pen: Pen, known: Account, charge: Charged, code: str) -> Account:
+def forfeit_charge(writer: LedgerWriter, known: Account, charge: StoredCharge, code: str) -> Account:
     """Record that a charge failed and count it as a failure of its analyst; the account after it."""
     detail = canonical({"code": code})
-    after = pen.append(known, statements.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
-    statements.conclude(pen, charge, State.FORFEITED)
-    statements.fail(pen, charge.link.dataset, charge.link.analyst or "")
+    after = writer.append(known, statements.outcome_of(known, charge, Kind.FORFEITED, detail=detail))
+    statements.conclude(writer, charge, State.FORFEITED)
+    statements.fail(writer, charge.link.dataset, charge.link.analyst or "")
     return after

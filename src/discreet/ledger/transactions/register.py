@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
 from discreet.ledger.records import faults, registration
-from discreet.ledger.records.account import Account, opened
+from discreet.ledger.records.account import Account, new_account
 from discreet.ledger.records.canonical_text import canonical, digest, label
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.registration import (
@@ -18,7 +18,7 @@ from discreet.ledger.records.registration import (
     version_digest,
 )
 from discreet.ledger.transactions import statements
-from discreet.ledger.transactions.statements import Pen
+from discreet.ledger.transactions.statements import LedgerWriter
 
 _OTHER_PARTS = """SELECT name, part_of, slice_start, slice_end FROM datasets WHERE part_of = :table
 ORDER BY slice_start"""
@@ -31,55 +31,59 @@ _REGISTER_ANEW = "UPDATE versions SET registered = :registered WHERE dataset = :
 _VERSIONS = "SELECT * FROM versions WHERE dataset = :name ORDER BY version"
 
 
-def register(pen: Pen, dataset: Dataset) -> Registration:
+def register(writer: LedgerWriter, dataset: Dataset) -> Registration:
     """Register a dataset or its next version, or return what is registered."""
-    known = statements.find_account(pen, dataset.name)
+    known = statements.find_account(writer, dataset.name)
     if known is None or dataset.slice is not None:
-        pen.rows("SELECT {alone}")  # what others register meanwhile may be a slice of the same rows, or this very name
-        known = known or statements.find_account(pen, dataset.name)
-    _refuse_another_time(pen, dataset)
+        writer.rows(
+            "SELECT {alone}"
+        )  # what others register meanwhile may be a slice of the same rows, or this very name
+        known = known or statements.find_account(writer, dataset.name)
+    _refuse_another_time(writer, dataset)
     if known is None:
-        return _first(pen, replace(dataset, budget=registration.divided(dataset.budget, None)))
-    newest = statements.registered_version(pen, known, None)
-    stored = statements.registered_version(pen, known, dataset.version)
+        return _first(writer, replace(dataset, budget=registration.divide_delta(dataset.budget, None)))
+    newest = statements.registered_version(writer, known, None)
+    stored = statements.registered_version(writer, known, dataset.version)
     if newest is None:
         raise LedgerError(faults.DAMAGED)
     if stored is None:
         registration.refuse_another_promise(dataset, newest)
-        return _next(pen, known, newest, dataset)
+        return _next(writer, known, newest, dataset)
     refusal = registration.refusal_of_a_change(dataset, stored, newest.version)
     if refusal is None and dataset.source == stored.source:
         return stored
     if refusal is None:  # the same table under another spelling, or without the server's numbers in an older ledger
-        others = (*stored.same_source, *statements.others_over(pen, known, dataset.source))
+        others = (*stored.same_source, *statements.others_over(writer, known, dataset.source))
         return replace(stored, same_source=tuple(sorted(set(others))))
     if known.is_charged or dataset.slice != known.slice:
         raise refusal
-    return _again(pen, known, stored, replace(dataset, budget=registration.divided(dataset.budget, known.budget)))
+    return _again(
+        writer, known, stored, replace(dataset, budget=registration.divide_delta(dataset.budget, known.budget))
+    )
 
 
-def rename(pen: Pen, name: str, to: str, reason: str) -> None:
+def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:
     """Give a dataset another name; both lead to one promise from then on."""
-    known = statements.account(pen, name)
-    pen.rows("SELECT {alone}")
-    if statements.find_account(pen, label(to, "to"), lock=False) is not None:
+    known = statements.account(writer, name)
+    writer.rows("SELECT {alone}")
+    if statements.find_account(writer, label(to, "to"), lock=False) is not None:
         raise ParameterError(
             f"the name {to!r} for {name!r}",
             because="a dataset of that name has a promise of its own, or it is a name of this one already",
             instead="a name that the ledger does not know yet",
         )
-    registration.refuse_the_name_of_slices(to, [row["name"] for row in pen.rows(_OTHER_PARTS, table=to)])
+    registration.refuse_the_name_of_slices(to, [row["name"] for row in writer.rows(_OTHER_PARTS, table=to)])
     detail = canonical({"alias": to, "reason": reason})
-    pen.append(known, known.link(Kind.RENAMED, version=statements.newest_number(pen, known.name), detail=detail))
-    pen.insert("aliases", {"alias": to, "dataset": known.name})
+    writer.append(known, known.link(Kind.RENAMED, version=statements.newest_number(writer, known.name), detail=detail))
+    writer.insert("aliases", {"alias": to, "dataset": known.name})
 
 
-def refuse_unknown_version(pen: Pen, known: Account, version: int) -> NameNotFoundError:
+def refuse_unknown_version(writer: LedgerWriter, known: Account, version: int) -> NameNotFoundError:
     """The refusal of a version that its owner has not registered."""
     return NameNotFoundError(
         f"version {version} of dataset {known.name!r}",
         because="its owner has not registered it",
-        instead=f"version={statements.newest_number(pen, known.name)}",
+        instead=f"version={statements.newest_number(writer, known.name)}",
     )
 
 
@@ -95,64 +99,66 @@ def promise(known: Account) -> dict[str, Any]:
     }
 
 
-def _first(pen: Pen, dataset: Dataset) -> Registration:
+def _first(writer: LedgerWriter, dataset: Dataset) -> Registration:
     """Open an account and draw the key that orders rows."""
     if dataset.facts is None:
         raise registration.no_facts(dataset.name)
     dataset.budget.check_population(dataset.population)
-    _refuse_old_data(pen, dataset)
-    new = opened(dataset, secrets.token_hex(8))
+    _refuse_old_data(writer, dataset)
+    new = new_account(dataset, secrets.token_hex(8))
     row = _version_row(dataset)
-    (ledger,) = pen.rows("SELECT min(id) AS id FROM ledger")
+    (ledger,) = writer.rows("SELECT min(id) AS id FROM ledger")
     detail = canonical(promise(new) | {"ledger": ledger["id"]})
     link = new.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(row), detail=detail)
-    pen.open(new, link)
+    writer.open(new, link)
     row["registered"] = link.sequence
-    pen.insert("versions", row)
-    return statements.registration_of(pen, new, row, is_new=True)
+    writer.insert("versions", row)
+    return statements.registration_of(writer, new, row, is_new=True)
 
 
-def _refuse_old_data(pen: Pen, dataset: Dataset) -> None:
+def _refuse_old_data(writer: LedgerWriter, dataset: Dataset) -> None:
     table = dataset.name if dataset.slice is None else dataset.slice.of
-    others = [(row["name"], part) for row in pen.rows(_OTHER_PARTS, table=table) if (part := slice_of(row)) is not None]
-    whole_table = dataset.slice is not None and statements.find_account(pen, table, lock=False) is not None
+    others = [
+        (row["name"], part) for row in writer.rows(_OTHER_PARTS, table=table) if (part := slice_of(row)) is not None
+    ]
+    whole_table = dataset.slice is not None and statements.find_account(writer, table, lock=False) is not None
     registration.refuse_old_data(dataset, whole_table, others)
 
 
-def _refuse_another_time(pen: Pen, dataset: Dataset) -> None:
+def _refuse_another_time(writer: LedgerWriter, dataset: Dataset) -> None:
     if dataset.slice is not None:
         place = {"table": dataset.slice.of, "name": dataset.name, "version": dataset.version}
-        registration.refuse_another_time(dataset, pen.rows(_FACTS_OF_PARTS, **place))
+        registration.refuse_another_time(dataset, writer.rows(_FACTS_OF_PARTS, **place))
 
 
-def _again(pen: Pen, known: Account, stored: Registration, dataset: Dataset) -> Registration:
+def _again(writer: LedgerWriter, known: Account, stored: Registration, dataset: Dataset) -> Registration:
     """Replace what is registered, as long as nothing was charged; the event keeps the old and the new."""
-    after = known.registered_again(dataset)
+    after = known.with_declaration(dataset)
     old, new = _version_row(stored), _version_row(dataset, stored)
-    others = [row for row in pen.rows(_VERSIONS, name=known.name) if row["version"] != dataset.version]
+    others = [row for row in writer.rows(_VERSIONS, name=known.name) if row["version"] != dataset.version]
     for row in (new, *others):
         after.budget.check_population(row["population"])
     detail = canonical({"old": promise(known) | old, "new": promise(after) | new})
     link = known.link(Kind.REGISTERED, version=dataset.version, digest=version_digest(new), detail=detail)
-    pen.promise(known, link, after)
+    writer.promise(known, link, after)
     new["registered"] = link.sequence
-    pen.write(_CORRECT, new)
+    writer.write(_CORRECT, new)
     for row in others:
         place = {"dataset": known.name, "version": row["version"], "registered": link.sequence}
-        pen.write(_REGISTER_ANEW, place)
-    return statements.registration_of(pen, after, new, is_new=True)
+        writer.write(_REGISTER_ANEW, place)
+    return statements.registration_of(writer, after, new, is_new=True)
 
 
-def _next(pen: Pen, known: Account, newest: Registration, dataset: Dataset) -> Registration:
+def _next(writer: LedgerWriter, known: Account, newest: Registration, dataset: Dataset) -> Registration:
     """Add a version to a lineage: the same cap, the same total, the same key."""
     registration.refuse_an_older_version(dataset, newest.version)
     row = _version_row(dataset, newest)
     known.budget.check_population(row["population"])
     link = known.link(Kind.VERSIONED, version=dataset.version, digest=version_digest(row))
-    pen.append(known, link)
+    writer.append(known, link)
     row["registered"] = link.sequence
-    pen.insert("versions", row)
-    return statements.registration_of(pen, known, row, is_new=True)
+    writer.insert("versions", row)
+    return statements.registration_of(writer, known, row, is_new=True)
 
 
 def _version_row(declared: Dataset | Registration, known: Registration | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""T1 and T2 in one journey, where the case is plain: what the store is told, and what is made of its reply.
+"""T1 and T2 in one round trip, for the plain case: the parameters of the store's functions, and their reply.
 
 The client writes the link but for its place in the chain; the store puts it there under the dataset's lock and says
 where. Where the case is not plain the store says nothing, and the longer way finds out why.
@@ -10,10 +10,10 @@ from discreet.accounting.filters import Budget, Cost
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import GENESIS, Kind, Link, columns_of, now
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, now
 from discreet.ledger.records.registration import budget_of
-from discreet.ledger.records.reservation import Turn
-from discreet.ledger.transactions.charge import Asking
+from discreet.ledger.records.reservation import Reservation
+from discreet.ledger.transactions.charge import ChargeRequest
 from discreet.ledger.transactions.store import Row
 from discreet.version import __version__
 
@@ -40,7 +40,7 @@ CHARGE = {
     "between": "text",
     "after": "text",
 }
-"""What the store is told of a charge, in the order of its function, with the types of SQL."""
+"""The parameters of the function `discreet.charge`, in order, with their SQL types."""
 
 FORMER = "former"
 """Beside it, the fingerprints of the question in earlier formats, with commas: a charge under one is no plain case."""
@@ -63,7 +63,7 @@ ANSWER = {
     "between": "text",
     "after": "text",
 }
-"""What the store is told of an answer."""
+"""The parameters of the function `discreet.answer`, in order, with their SQL types."""
 
 _PROMISED = {
     "epsilon": "promised_epsilon",
@@ -75,8 +75,8 @@ _PROMISED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stood:
-    """Where a dataset's chain stands after one journey."""
+class ChainHead:
+    """The head of a dataset's chain after one round trip, with its totals and budget."""
 
     name: str
     sequence: int
@@ -85,11 +85,11 @@ class Stood:
     budget: Budget
 
 
-def charge_claim(asked: Asking, least: int) -> tuple[Link, dict[str, object]]:
-    """The link of a charge to one dataset but for its place in the chain, and what the store is told of it."""
-    (part,) = asked.parts
-    columns = asked.claim(part)
-    link = Link(
+def charge_claim(request: ChargeRequest, least: int) -> tuple[ChainLink, dict[str, object]]:
+    """The link of a charge to one dataset without its place in the chain, and the parameters for the store."""
+    (part,) = request.parts
+    columns = request.claim(part)
+    link = ChainLink(
         dataset=part.name,
         sequence=0,
         kind=Kind.RESERVED,
@@ -99,16 +99,16 @@ def charge_claim(asked: Asking, least: int) -> tuple[Link, dict[str, object]]:
         cost=part.cost,
         **columns,
     )
-    asked.times.append(link.time)
-    told = {"description": asked.description, "registration": part.registration, "is_fresh": asked.fresh}
-    told |= {FORMER: "" if asked.fresh else ",".join(asked.former)}
-    return link, columns | vars(part.cost) | told | {"term": asked.term, "least": least} | _told(link)
+    request.times.append(link.time)
+    details = {"description": request.description, "registration": part.registration, "is_fresh": request.fresh}
+    details |= {FORMER: "" if request.fresh else ",".join(request.former)}
+    return link, columns | vars(part.cost) | details | {"term": request.term, "least": least} | _link_columns(link)
 
 
-def answer_claim(turn: Turn, payload: bytes, least: int) -> tuple[Link, dict[str, object]]:
-    """The link of an answer but for its place in the chain, and what the store is told of it."""
-    charged = turn.receipt
-    link = Link(
+def answer_claim(reservation: Reservation, payload: bytes, least: int) -> tuple[ChainLink, dict[str, object]]:
+    """The link of an answer without its place in the chain, and the parameters for the store."""
+    charged = reservation.receipt
+    link = ChainLink(
         dataset=charged.dataset,
         sequence=0,
         kind=Kind.ANSWERED,
@@ -122,26 +122,26 @@ def answer_claim(turn: Turn, payload: bytes, least: int) -> tuple[Link, dict[str
         digest=digest(payload),
     )
     same = {name: getattr(link, name) for name in ("version", "analyst", "question", "reservation", "digest")}
-    told = {
+    details = {
         "charge": canonical(columns_of(charged.link())),
-        "attempt": turn.attempt,
+        "attempt": reservation.attempt,
         "payload": payload,
         "least": least,
     }
-    return link, same | told | _told(link)
+    return link, same | details | _link_columns(link)
 
 
-def placed(link: Link, row: Row) -> tuple[Link, Stood]:
+def place_link(link: ChainLink, row: Row) -> tuple[ChainLink, ChainHead]:
     """The link in the place that the store gave it; one whose hash is not ours was not made from what we said."""
-    told = replace(link, sequence=row["new_sequence"], previous=row["previous_head"])
-    if told.hash != row["new_head"]:
+    placed = replace(link, sequence=row["new_sequence"], previous=row["previous_head"])
+    if placed.hash != row["new_head"]:
         raise LedgerError(faults.DAMAGED)
     budget = budget_of({name: row[column] for name, column in _PROMISED.items()})
     spent = Cost(row["total_epsilon"], row["total_rho"], row["total_delta"])
-    return told, Stood(name=link.dataset, sequence=told.sequence, head=told.hash, spent=spent, budget=budget)
+    return placed, ChainHead(name=link.dataset, sequence=placed.sequence, head=placed.hash, spent=spent, budget=budget)
 
 
-def _told(link: Link) -> dict[str, object]:
+def _link_columns(link: ChainLink) -> dict[str, object]:
     before, between, after = link.around()
     place = {"name": link.dataset, "time": link.time, "library": link.library, "format": link.format}
     return place | {"before": before, "between": between, "after": after}

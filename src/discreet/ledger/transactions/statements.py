@@ -14,12 +14,12 @@ from discreet.errors import LedgerError, NameNotFoundError, suggestion
 from discreet.ledger.records import faults, places
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import digest, label
-from discreet.ledger.records.chain import Kind, Link, State, columns_of, link_of
+from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, link_of
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.quota import EVERYONE, Share, share_of
-from discreet.ledger.records.receipt import Receipt, Reservation
+from discreet.ledger.records.receipt import ChargeReference, Receipt
 from discreet.ledger.records.registration import Registration
-from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, inserting, one
+from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, insert_statement, one
 
 _NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
 _ACCOUNT = f"""SELECT d.*, (
@@ -87,13 +87,13 @@ _RENEW = """UPDATE reservations SET lease = {clock} + :term
 WHERE dataset = :dataset AND sequence = :sequence AND state = 'RESERVED' AND attempt = :attempt"""
 
 
-class Pen:
-    """A transaction that also remembers how far each chain moved, for whoever witnesses it."""
+class LedgerWriter:
+    """A transaction that also records the new head of each chain, for rollback detection."""
 
     def __init__(self, transaction: Transaction) -> None:
         self.read = transaction.read
         self.write = transaction.write
-        self.moved: dict[str, Account] = {}
+        self.heads: dict[str, Account] = {}
 
     def rows(self, statement: str, **values: object) -> list[Row]:
         """The rows of one question."""
@@ -105,26 +105,26 @@ class Pen:
 
     def insert(self, table: str, row: Values) -> None:
         """One row into one table."""
-        self.write(*inserting(table, row))
+        self.write(*insert_statement(table, row))
 
-    def append(self, account: Account, link: Link) -> Account:
+    def append(self, account: Account, link: ChainLink) -> Account:
         """Write a link that charges nothing."""
         place = {"sequence": link.sequence, "hash": link.hash, "dataset": link.dataset, "previous": link.previous}
         self.write(_ADVANCE, place)
         self.record(link)
         return self._after(account, link, account)
 
-    def charge(self, account: Account, link: Link) -> Account:
+    def charge(self, account: Account, link: ChainLink) -> Account:
         """The guarded update of the totals by a link that charges; its event is recorded once the share is updated."""
         place = {"name": account.name, "previous": account.head, "sequence": link.sequence, "head": link.hash}
         self.write(_CHARGE, vars(link.cost) | place)
         return self._after(account, link, replace(account, spent=account.spent + link.cost))
 
-    def record(self, link: Link) -> None:
+    def record(self, link: ChainLink) -> None:
         """The event of a link."""
         self.insert("events", columns_of(link))
 
-    def promise(self, account: Account, link: Link, after: Account) -> Account:
+    def promise(self, account: Account, link: ChainLink, after: Account) -> Account:
         """Write a link that changes the promise, or what is known to be spent of it."""
         place = {"sequence": link.sequence, "head": link.hash, "previous": account.head}
         columns = after.row() | place
@@ -134,33 +134,33 @@ class Pen:
         self.record(link)
         return self._after(account, link, after)
 
-    def open(self, account: Account, link: Link) -> Account:
+    def open(self, account: Account, link: ChainLink) -> Account:
         """Write the first link of a chain and the account it opens."""
         opened = replace(account, sequence=link.sequence, head=link.hash)
         self.insert("datasets", opened.row())
         self.record(link)
         return self._after(account, link, opened)
 
-    def _after(self, account: Account, link: Link, state: Account) -> Account:
-        self.moved[account.name] = replace(state, sequence=link.sequence, head=link.hash)
-        return self.moved[account.name]
+    def _after(self, account: Account, link: ChainLink, state: Account) -> Account:
+        self.heads[account.name] = replace(state, sequence=link.sequence, head=link.hash)
+        return self.heads[account.name]
 
 
-def accounts(pen: Pen, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
+def accounts(writer: LedgerWriter, names: Iterable[str], *, lock: bool = True) -> dict[str, Account]:
     """The accounts of datasets that must exist, locked in one order for everybody, by the name they were asked by."""
     wanted = sorted({label(name, "name") for name in names})
-    found = pen.read(*(account_question(name, lock=lock) for name in wanted))
-    return {name: account_in(pen, name, rows) for name, rows in zip(wanted, found, strict=True)}
+    found = writer.read(*(account_question(name, lock=lock) for name in wanted))
+    return {name: account_in(writer, name, rows) for name, rows in zip(wanted, found, strict=True)}
 
 
-def account(pen: Pen, name: str, *, lock: bool = True) -> Account:
+def account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account:
     """The account of a dataset that must exist."""
-    return accounts(pen, [name], lock=lock)[name]
+    return accounts(writer, [name], lock=lock)[name]
 
 
-def find_account(pen: Pen, name: str, *, lock: bool = True) -> Account | None:
+def find_account(writer: LedgerWriter, name: str, *, lock: bool = True) -> Account | None:
     """The account of a dataset, or None."""
-    rows = pen.read(account_question(label(name, "name"), lock=lock))[0]
+    rows = writer.read(account_question(label(name, "name"), lock=lock))[0]
     return account_of(rows[0]) if rows else None
 
 
@@ -169,11 +169,11 @@ def account_question(name: str, *, lock: bool) -> Statement:
     return _ACCOUNT + (" {lock}" if lock else ""), {"name": name}
 
 
-def account_in(pen: Pen, name: str, rows: list[Row]) -> Account:
+def account_in(writer: LedgerWriter, name: str, rows: list[Row]) -> Account:
     """The account in what was read; refused where there is none."""
     if rows:
         return account_of(rows[0])
-    known = names(pen)
+    known = names(writer)
     raise NameNotFoundError(
         f"dataset {name!r}",
         because="the ledger has no dataset of that name",
@@ -181,29 +181,29 @@ def account_in(pen: Pen, name: str, rows: list[Row]) -> Account:
     )
 
 
-def ledger_id(pen: Pen) -> str:
+def ledger_id(writer: LedgerWriter) -> str:
     """The id of the ledger; there is exactly one."""
-    rows = pen.rows("SELECT id FROM ledger")
+    rows = writer.rows("SELECT id FROM ledger")
     if len(rows) != 1:
         raise LedgerError(faults.DAMAGED)
     return str(rows[0]["id"])
 
 
-def names(pen: Pen) -> list[str]:
+def names(writer: LedgerWriter) -> list[str]:
     """Every dataset that any table mentions."""
-    return sorted(row["name"] for row in pen.rows(_NAMES))
+    return sorted(row["name"] for row in writer.rows(_NAMES))
 
 
-def name_of(pen: Pen, name: str) -> str:
+def name_of(writer: LedgerWriter, name: str) -> str:
     """The dataset that a name leads to, as long as any table mentions it; refused where none does."""
-    row = pen.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
+    row = writer.row("SELECT dataset FROM aliases WHERE alias = :name", name=label(name, "name"))
     found = name if row is None else str(row["dataset"])
-    return found if found in names(pen) else account_in(pen, name, []).name
+    return found if found in names(writer) else account_in(writer, name, []).name
 
 
-def true_names(pen: Pen, names: list[str]) -> list[str]:
+def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
     """The datasets that names lead to, in the order asked; a name that is no alias is its own."""
-    found = pen.read(*(("SELECT dataset FROM aliases WHERE alias = :name", {"name": name}) for name in names))
+    found = writer.read(*(("SELECT dataset FROM aliases WHERE alias = :name", {"name": name}) for name in names))
     return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
 
 
@@ -222,36 +222,38 @@ def share_in(rows: list[Row], dataset: str, analyst: str) -> tuple[Share, bool]:
     return new, False
 
 
-def share(pen: Pen, dataset: str, analyst: str) -> tuple[Share, bool]:
+def share(writer: LedgerWriter, dataset: str, analyst: str) -> tuple[Share, bool]:
     """An analyst's share of a dataset, and whether it has a row of its own yet."""
-    return share_in(pen.read(shares_question(dataset, analyst))[0], dataset, analyst)
+    return share_in(writer.read(shares_question(dataset, analyst))[0], dataset, analyst)
 
 
-def shares(pen: Pen, dataset: str) -> list[Share]:
+def shares(writer: LedgerWriter, dataset: str) -> list[Share]:
     """Every share of a dataset that has a row."""
-    return [share_of(row) for row in pen.rows("SELECT * FROM analysts WHERE dataset = :d ORDER BY analyst", d=dataset)]
+    return [
+        share_of(row) for row in writer.rows("SELECT * FROM analysts WHERE dataset = :d ORDER BY analyst", d=dataset)
+    ]
 
 
-def spend(pen: Pen, known: Share, cost: Cost, *, is_there: bool) -> None:
+def spend(writer: LedgerWriter, known: Share, cost: Cost, *, is_there: bool) -> None:
     """Add a charge to what an analyst has spent."""
     if is_there:
-        pen.write(_SPEND, vars(cost) | {"dataset": known.dataset, "analyst": known.analyst})
+        writer.write(_SPEND, vars(cost) | {"dataset": known.dataset, "analyst": known.analyst})
     else:
-        pen.insert("analysts", replace(known, spent=known.spent + cost).row())
+        writer.insert("analysts", replace(known, spent=known.spent + cost).row())
 
 
-def limit(pen: Pen, known: Share, *, is_there: bool) -> None:
+def limit(writer: LedgerWriter, known: Share, *, is_there: bool) -> None:
     """Write the limits of a share."""
     if not is_there:
-        pen.insert("analysts", known.row())
+        writer.insert("analysts", known.row())
         return
     spent = ("spent_epsilon", "spent_rho", "spent_delta", "failures")
-    pen.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
+    writer.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
 
 
-def fail(pen: Pen, dataset: str, analyst: str) -> None:
+def fail(writer: LedgerWriter, dataset: str, analyst: str) -> None:
     """Count a failure after data was read."""
-    pen.write(_FAIL, {"dataset": dataset, "analyst": analyst})
+    writer.write(_FAIL, {"dataset": dataset, "analyst": analyst})
 
 
 def version_question(name: str, version: int) -> Statement:
@@ -259,22 +261,24 @@ def version_question(name: str, version: int) -> Statement:
     return _VERSION, {"name": name, "version": version}
 
 
-def newest_number(pen: Pen, name: str) -> int:
+def newest_number(writer: LedgerWriter, name: str) -> int:
     """The newest version of a dataset; there is no dataset without one."""
-    row = pen.row(_NEWEST, name=name)
+    row = writer.row(_NEWEST, name=name)
     if row is None:
         raise LedgerError(faults.DAMAGED)
     return int(row["version"])
 
 
-def registered_version(pen: Pen, known: Account, version: int | None) -> Registration | None:
+def registered_version(writer: LedgerWriter, known: Account, version: int | None) -> Registration | None:
     """One version of a dataset, the newest unless a number is given; None where it is not registered."""
-    asked = (_NEWEST, {"name": known.name}) if version is None else version_question(known.name, version)
-    row = one(pen.read(asked)[0])
-    return None if row is None else registration_of(pen, known, row)
+    statement = (_NEWEST, {"name": known.name}) if version is None else version_question(known.name, version)
+    row = one(writer.read(statement)[0])
+    return None if row is None else registration_of(writer, known, row)
 
 
-def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new: bool = False) -> Registration:
+def registration_of(
+    writer: LedgerWriter, known: Account, row: Mapping[str, Any], *, is_new: bool = False
+) -> Registration:
     """What the ledger holds for one version."""
     return Registration(
         name=known.name,
@@ -289,27 +293,27 @@ def registration_of(pen: Pen, known: Account, row: Mapping[str, Any], *, is_new:
         sequence=row["registered"],
         hash_key=int(known.hash_key, 16),
         slice=known.slice,
-        same_source=others_over(pen, known, row["source"]),
+        same_source=others_over(writer, known, row["source"]),
         is_new=is_new,
     )
 
 
-def others_over(pen: Pen, known: Account, source: str) -> tuple[str, ...]:
+def others_over(writer: LedgerWriter, known: Account, source: str) -> tuple[str, ...]:
     """The other datasets over what a source reads, by name; other slices of the same table are not among them."""
     table = "" if known.slice is None else known.slice.of
-    rows = pen.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **places.likely(source))
+    rows = writer.rows(_SAME_SOURCE, source=source, name=known.name, table=table, **places.likely(source))
     return tuple(dict.fromkeys(row["dataset"] for row in rows if places.overlap(source, row["source"])))
 
 
-def newest_versions(pen: Pen) -> Iterator[Registration]:
+def newest_versions(writer: LedgerWriter) -> Iterator[Registration]:
     """The newest version of every dataset, by name."""
-    for row in pen.rows("SELECT datasets.*, 0 AS halts FROM datasets ORDER BY name"):
-        newest = registered_version(pen, account_of(row), None)
+    for row in writer.rows("SELECT datasets.*, 0 AS halts FROM datasets ORDER BY name"):
+        newest = registered_version(writer, account_of(row), None)
         if newest is not None:
             yield newest
 
 
-class Charged:
+class StoredCharge:
     """A charge as the store holds it: its link, where it stands, whose attempt holds it, and its answer if any."""
 
     def __init__(self, row: Row, *, longest_lease: int) -> None:
@@ -347,56 +351,56 @@ def same_question(name: str, question: str) -> Statement:
     return _BY_QUESTION, {"name": name, "question": question}
 
 
-def place_question(named: Reservation) -> Statement:
+def place_question(reference: ChargeReference) -> Statement:
     """What to read for the charge behind a receipt, or behind (dataset, sequence)."""
-    dataset, sequence = (named.dataset, named.sequence) if isinstance(named, Receipt) else named
+    dataset, sequence = (reference.dataset, reference.sequence) if isinstance(reference, Receipt) else reference
     return _BY_PLACE, {"dataset": dataset, "sequence": sequence}
 
 
-def charged_in(rows: list[Row]) -> Charged | None:
+def charge_in(rows: list[Row]) -> StoredCharge | None:
     """The charge in what was read, or None."""
-    return Charged(rows[0], longest_lease=LONGEST_LEASE) if rows else None
+    return StoredCharge(rows[0], longest_lease=LONGEST_LEASE) if rows else None
 
 
-def charged(pen: Pen, named: Reservation) -> Charged:
+def find_charge(writer: LedgerWriter, reference: ChargeReference) -> StoredCharge:
     """The charge behind a receipt, or behind (dataset, sequence)."""
-    return charged_by(named, pen.read(place_question(named))[0])
+    return charge_of(reference, writer.read(place_question(reference))[0])
 
 
-def charged_by(named: Reservation, rows: list[Row]) -> Charged:
+def charge_of(reference: ChargeReference, rows: list[Row]) -> StoredCharge:
     """The charge in what was read for a receipt; one of another ledger is refused."""
-    found = charged_in(rows)
-    if found is None or (isinstance(named, Receipt) and named.hash != found.link.hash):
+    found = charge_in(rows)
+    if found is None or (isinstance(reference, Receipt) and reference.hash != found.link.hash):
         raise LedgerError(faults.FOREIGN_RECEIPT)
     return found
 
 
-def reserve(pen: Pen, link: Link, description: str, term: int) -> None:
+def reserve(writer: LedgerWriter, link: ChainLink, description: str, term: int) -> None:
     """The reservation that goes with a charge, leased for `term` milliseconds."""
-    kept = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
-    pen.write(_RESERVE, kept | {"description": description, "term": term})
+    columns = {name: getattr(link, name) for name in ("dataset", "sequence", "analyst", "request", "question")}
+    writer.write(_RESERVE, columns | {"description": description, "term": term})
 
 
-def _place(charge: Charged) -> dict[str, object]:
+def _place(charge: StoredCharge) -> dict[str, object]:
     return {"dataset": charge.link.dataset, "sequence": charge.link.sequence, "attempt": charge.attempt}
 
 
-def conclude(pen: Pen, charge: Charged, state: State) -> None:
+def conclude(writer: LedgerWriter, charge: StoredCharge, state: State) -> None:
     """Set what became of a charge: one outcome, once, by whoever holds it."""
-    pen.write(_CONCLUDE, _place(charge) | {"state": str(state)})
+    writer.write(_CONCLUDE, _place(charge) | {"state": str(state)})
 
 
-def resume(pen: Pen, charge: Charged, term: int) -> None:
+def resume(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
     """Take an expired charge over: the next attempt holds it."""
-    pen.write(_RESUME, _place(charge) | {"term": term})
+    writer.write(_RESUME, _place(charge) | {"term": term})
 
 
-def renew(pen: Pen, charge: Charged, term: int) -> None:
+def renew(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
     """Let whoever holds a charge hold it longer."""
-    pen.write(_RENEW, _place(charge) | {"term": term})
+    writer.write(_RENEW, _place(charge) | {"term": term})
 
 
-def outcome_of(account: Account, charge: Charged, kind: Kind, **columns: Any) -> Link:
+def outcome_of(account: Account, charge: StoredCharge, kind: Kind, **columns: Any) -> ChainLink:
     """The link that says what became of a charge."""
     return account.link(
         kind,
@@ -408,9 +412,9 @@ def outcome_of(account: Account, charge: Charged, kind: Kind, **columns: Any) ->
     )
 
 
-def entries(pen: Pen, name: str) -> Iterator[Entry]:
+def entries(writer: LedgerWriter, name: str) -> Iterator[Entry]:
     """The history of a dataset, in the order of its chain."""
-    for row in pen.rows(_HISTORY, name=name):
+    for row in writer.rows(_HISTORY, name=name):
         link = link_of(row)
         state = row["state"] or (State.REJECTED if link.kind == Kind.REJECTED else None)
         yield Entry(

@@ -2,7 +2,7 @@
 
 A piece of work reads under the locks it needs and says what to write; the store writes and commits in one go. Work that
 did not reach its COMMIT left nothing behind and is simply run again (a lost connection, a deadlock), so it must have no
-effect of its own. A COMMIT whose outcome is unknown is told as such, and is looked up by the key that it would leave.
+effect of its own. A COMMIT whose outcome is unknown is reported as such, and looked up by the key that it would leave.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,8 +34,8 @@ class Transaction(Protocol):
         """A change of exactly one row, made when the work is done."""
 
 
-class OneJourney(Protocol):
-    """T1 and T2 in one journey each, where the case is plain; None to go the longer way."""
+class OneRoundTrip(Protocol):
+    """T1 and T2 in one round trip each, for the plain case; None where the case is not plain."""
 
     def charge_at_once(self, claim: Values) -> Row | None:
         """T1: the dataset's row after it."""
@@ -48,8 +48,8 @@ class Store(Protocol):
     """A database that keeps ledgers; statements use `:name`, `{lock}`, `{alone}` and `{clock}` (milliseconds)."""
 
     @property
-    def one_journey(self) -> OneJourney | None:
-        """How a plain charge saves journeys; None where there are none to save."""
+    def one_round_trip(self) -> OneRoundTrip | None:
+        """T1 and T2 in one round trip; None where the store has none to save."""
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; whatever it raises, nothing is written."""
@@ -72,7 +72,7 @@ def one(rows: list[Row]) -> Row | None:
     return rows[0] if rows else None
 
 
-def inserting(table: str, row: Values) -> Statement:
+def insert_statement(table: str, row: Values) -> Statement:
     """One row into one table."""
     columns = ", ".join(row)
     marks = ", ".join(f":{name}" for name in row)
