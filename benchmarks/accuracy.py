@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.planner.budget import shares
 from discreet.planner.queries.tables import PrivatePlan, analyze
-from discreet.release.release import Output
+from discreet.release.release import OutputColumn
 
 EPSILON, DELTA = 1, 1e-9
 MAX_GROUPS, MAX_ROWS_PER_GROUP = 5, 4
@@ -50,7 +50,7 @@ class Watched(dp.testing.Session):
         return private.randomize(exact)
 
 
-def columns(outputs: Iterable[Output]) -> Columns:
+def columns(outputs: Iterable[OutputColumn]) -> Columns:
     return {output.name: np.array(output.values, dtype=float) for output in outputs}
 
 

@@ -9,12 +9,12 @@ The rows of every bin are counted once, when it opens, after the charge; the cou
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines import Prepared
+from discreet.engines import PreparedQuery
 from discreet.errors import public_class, short_traceback
 from discreet.plan.fingerprint import Question
 from discreet.planner.queries.online_ranges import StreamPlan
 from discreet.session.interactive import Opening
-from discreet.workloads.stream import OnlineStream, Told
+from discreet.workloads.stream import OnlineAnswer, OnlineStream
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Gate
@@ -43,7 +43,7 @@ class Ranges(Opening):
         return len(self._answers)
 
     @short_traceback
-    def ask(self, start: object, end: object) -> Told:
+    def ask(self, start: object, end: object) -> OnlineAnswer:
         """How many rows there are from one edge up to another, which is not in the range."""
         with self._lock:
             lo, hi = self._plan.places(start, end)
@@ -63,13 +63,13 @@ class Ranges(Opening):
         said = f"{self.asked:,} asked, {self.left:,} corrections left"
         return f"{stamp}stream of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
-    def _ready(self) -> Prepared:
+    def _ready(self) -> PreparedQuery:
         return self._gate._prepared(self._plan)  # noqa: SLF001
 
-    def _begin(self, ready: Prepared) -> OnlineStream:
+    def _begin(self, ready: PreparedQuery) -> OnlineStream:
         return self._read(lambda: self._opened(ready))
 
-    def _opened(self, ready: Prepared) -> OnlineStream:
+    def _opened(self, ready: PreparedQuery) -> OnlineStream:
         (counts,) = self._gate._exact(self._plan.dataset, ready)  # noqa: SLF001
         return OnlineStream(self._plan.mechanism, counts, self._gate._stream(self._plan.mechanism.watch))  # noqa: SLF001
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.catalog.catalog import Catalog, Table
-from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, engines_of
+from discreet.engines import Engine, PreparedChunks, PreparedQuery, Source, States, engines_of
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import whole
@@ -35,7 +35,7 @@ from discreet.planner.queries.sparse_vector import WatchPlan
 from discreet.progress import shown_while
 from discreet.query.frame import Query
 from discreet.sandbox import Sandbox
-from discreet.sandbox.modules import allowed
+from discreet.sandbox.modules import allowed_modules
 from discreet.session import draft_catalog
 from discreet.session.above_threshold import Stream
 from discreet.session.public_tables import refuse_protected_rows
@@ -89,7 +89,7 @@ class Gate(ABC):
         self._catalog = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
-        self._modules = allowed(modules)
+        self._modules = allowed_modules(modules)
         given = dict(sources or {})
         opened = {
             name: draft_catalog.opened_source(name, table, given, beside)
@@ -207,7 +207,7 @@ class Gate(ABC):
         fits = all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
         return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
 
-    def _prepared(self, private: Asked) -> Prepared:
+    def _prepared(self, private: Asked) -> PreparedQuery:
         self._refuse_gone()
         return self._engines[private.dataset].prepare(private.pushdown)
 
@@ -224,7 +224,13 @@ class Gate(ABC):
             )
 
     def _answered(
-        self, private: Asked, prepared: Prepared | Sampling, question: Fingerprints, request: str | None, *, fresh: bool
+        self,
+        private: Asked,
+        prepared: PreparedQuery | Sampling,
+        question: Fingerprints,
+        request: str | None,
+        *,
+        fresh: bool,
     ) -> tuple[bytes, bool]:
         """The answer from the ledger, and whether it was there before; whoever lost its turn finds the other's."""
         while True:
@@ -247,13 +253,13 @@ class Gate(ABC):
             except SupersededError:
                 fresh = False
 
-    def _made_and_stored(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
+    def _made_and_stored(self, private: Asked, prepared: PreparedQuery | Sampling, question: str, turn: Turn) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(turn):
             payload = self._payload(private, prepared, question, turn)
             return self.ledger.answer(turn, payload)
 
-    def _payload(self, private: Asked, prepared: Prepared | Sampling, question: str, turn: Turn) -> bytes:
+    def _payload(self, private: Asked, prepared: PreparedQuery | Sampling, question: str, turn: Turn) -> bytes:
         """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             receipt = _own_receipt(private, turn)
@@ -267,7 +273,7 @@ class Gate(ABC):
         log.error("a query failed after its charge: class %s, question %s, receipt %s", code, question[:12], known)
         raise Failure
 
-    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: Prepared | None) -> Turn:
+    def _opened(self, asked: WatchPlan | StreamPlan, question: Question, ready: PreparedQuery | None) -> Turn:
         """Charge a watch or a stream as a whole; every opening is a charge of its own."""
         self._refuse_gone()
         states = states_of(ready)
@@ -287,10 +293,10 @@ class Gate(ABC):
         return mechanism.open()
 
     @abstractmethod
-    def _body(self, asked: Asked, prepared: Prepared | Sampling, receipt: Receipt) -> dict[str, Any]:
+    def _body(self, asked: Asked, prepared: PreparedQuery | Sampling, receipt: Receipt) -> dict[str, Any]:
         """The answer as plain data: what is stored, and read back."""
 
-    def _exact(self, name: str, prepared: Prepared) -> Any:
+    def _exact(self, name: str, prepared: PreparedQuery) -> Any:
         """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
         engine = self._engines[name]
         return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
@@ -325,7 +331,7 @@ def states_of(ready: Any) -> States:
     match ready:
         case Sampling(PreparedChunks(rows=rows)):
             return rows.states
-        case Prepared():
+        case PreparedQuery():
             return ready.states
     return tuple(state for part in ready or () for state in part.states)
 

@@ -32,7 +32,7 @@ from discreet.query import hints
 from discreet.query.frame import Frame, Query
 from discreet.query.scores import Score
 from discreet.release.estimate import Estimate
-from discreet.release.remaining import Remaining, limited
+from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.selection import Chosen
 from discreet.sandbox import Limits, Sandbox, blocks, transport
 from discreet.session import draft_catalog, estimates, selections
@@ -341,7 +341,7 @@ class Session(Releasing):
         limits     time and memory of each chunk, and seconds for the engine; answers are there after
                    limits.deadline(chunks) seconds, whatever the function does
         """
-        packed, allowed = transport.packed(function, self._modules), blocks.checked(limits)
+        packed, allowed = transport.pack(function, self._modules), blocks.limits_or_default(limits)
         source = framed(table)
         budget = self._budget_of(source)
         words: dict[str, Any] = {
@@ -352,7 +352,7 @@ class Session(Releasing):
             "default": default,
             "grid": grid,
         }
-        made: dict[str, Any] = {"function": (packed.name, packed.digest), "runs": allowed.written}
+        made: dict[str, Any] = {"function": (packed.name, packed.digest), "runs": allowed.fingerprint_text}
         asked = analyze_sample(source, self._catalog, budget, **words, **made, epsilon=epsilon, rho=rho)
         question = identity.sample(source, self._catalog, budget, identity.Price(epsilon, rho), **words, **made)
         bound = self._prepared_chunks(asked)
@@ -367,7 +367,7 @@ class Session(Releasing):
         budget, spent, table_facts = self.ledger.budget(name), self.ledger.spent(name), self._catalog.table(name)
         left = Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
         share = self.ledger.share(name, self.analyst)
-        return limited(left, spent, self.analyst, share.quota, share.spent)
+        return remaining_of_analyst(left, spent, self.analyst, share.quota, share.spent)
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:

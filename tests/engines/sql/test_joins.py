@@ -14,7 +14,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.engines.backends.duckdb import DIALECT
 from discreet.engines.sql import joins
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
 from discreet.plan.physical import Joined, Named, Read, Rows
 from discreet.planner.queries.tables import analyze
@@ -210,7 +210,7 @@ def test_names_and_values_are_quoted():
         Rows("u", 1, (Named("k", Read("k", "integer")),), is_public=True),
         ((Read(odd, "integer"), "k"),),
     )
-    places = {name: (name, {column: Stored.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}
+    places = {name: (name, {column: StorageType.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}
     sql = joins.relation(base, places, DIALECT)
     assert "JOIN" in sql
     assert '"a""; DROP TABLE x; --" = "k"' in sql

@@ -1,4 +1,4 @@
-"""Watching: which of many questions have answers above a threshold, for one price however many are asked.
+"""Sparse vector technique: which of many queries have answers above a threshold, at one privacy cost for all.
 
     watch = AboveThreshold(threshold=1000, epsilon=0.5, answers=3)
     watch.event()                    # the whole stream, charged once, when it opens
