@@ -232,7 +232,7 @@ def test_choices_fit_their_probabilities_with_few_bits_too(bits, samples):
     gaps, weights = [0, 1, 1, 5, 30], categorical.weights_of(Fraction(1, 2), bits)
     law = peeled_law(gaps, weights.rate, 3)
     ranked = np.array(gaps, dtype=np.uint64)
-    draws = [tuple(categorical._choose_ranked(ranked, weights, 3)) for _ in range(samples(3_000))]
+    draws = [tuple(categorical._choose_places(ranked, weights, 3)) for _ in range(samples(3_000))]
     assert fit(draws, law) > FALSE_ALARM
 
 

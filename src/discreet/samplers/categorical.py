@@ -84,7 +84,7 @@ def choose_without_replacement(gaps: Gaps, rate: Fraction, count: int) -> list[i
     if count == 1:
         return [_Urn(read, weights, np.zeros(len(read), dtype=np.bool_), (0, len(read)), _least(read)).draw()]
     order, ranked = _sort_gaps(read)
-    return [int(order[place]) for place in _choose_ranked(ranked, weights, count)]
+    return [int(order[place]) for place in _choose_places(ranked, weights, count)]
 
 
 def permute_and_flip(gaps: Gaps, rate: Fraction) -> int:
@@ -279,7 +279,7 @@ class _Urn:
         return int(self.sums[offset - 1]) if offset else 0
 
 
-def _choose_ranked(ranked: list[int] | Words, weights: Weights, count: int) -> list[int]:
+def _choose_places(ranked: list[int] | Words, weights: Weights, count: int) -> list[int]:
     """Places in a sorted list, drawn in turn; the urn is filled anew once half of what it held is gone."""
     places: list[int] = []
     taken = np.zeros(len(ranked), dtype=np.bool_)

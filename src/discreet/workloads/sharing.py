@@ -27,8 +27,8 @@ def losses(hierarchy: Hierarchy, units: Vector, shares: Vector, power: Power) ->
 def divide_budget(hierarchy: Hierarchy, units: Vector, power: Power) -> tuple[Fraction, ...]:
     """Shares for which the largest loss is about as small as it can be; never larger than for equal ones.
 
-    For weights of the losses, shares are improved as those of a tree are (see ranges.balance_levels); levels that lose most
-    get more weight.
+    For weights of the losses, shares are improved as those of a tree are (see ranges.balance_levels); levels that
+    lose most get more weight.
     """
     parts = len(units)
     shares = best = np.full(parts, 1 / parts)
