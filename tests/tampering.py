@@ -15,7 +15,7 @@ import itertools
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,9 +53,10 @@ class Place:
 class Hand:
     """One connection to the tables of a ledger, in a transaction, without triggers, references and checks."""
 
-    def __init__(self, connection: Any, work: Any, row: str) -> None:
+    def __init__(self, connection: Any, work: Any, translated: Callable[[str], Any], row: str) -> None:
         self._connection = connection
         self._work = work
+        self._translated = translated
         self._row = row
         self.is_file = isinstance(connection, sqlite3.Connection)
 
@@ -66,6 +67,13 @@ class Hand:
             asked = re.sub(r"(?<!:):(\w+)", r"%(\1)s", asked)
         cursor = self._connection.execute(asked, values)
         return [] if cursor.description is None else [dict(row) for row in cursor]
+
+    def changed(self, work: Callable[[Pen], object]) -> list[int]:
+        """Do work of the ledger, with no guards but those in its own statements; how many rows each of them changed."""
+        pen, writes = Pen(self._work), []
+        pen.write = lambda statement, values: writes.append((self._translated(statement), values))
+        work(pen)
+        return [self._connection.execute(statement, values).rowcount for statement, values in writes]
 
     def findings(self, name: str | None = None) -> list[Finding]:
         """What the rows as they are now show about one dataset or about all."""
@@ -102,7 +110,7 @@ def _on_sqlite(path: str, *, is_kept: bool) -> Iterator[Hand]:
         triggers = raw.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             raw.execute(f"DROP TRIGGER {name}")
-        yield Hand(raw, sqlite._Work(raw), "rowid")
+        yield Hand(raw, sqlite._Work(raw), sqlite._sqlite, "rowid")
         for _, statement in triggers:
             raw.execute(statement)
         raw.execute("COMMIT" if is_kept else "ROLLBACK")
@@ -115,7 +123,7 @@ def _on_postgres(address: str, *, is_kept: bool) -> Iterator[Hand]:
     with psycopg.connect(address, row_factory=dict_row) as raw:
         raw.execute("SET LOCAL session_replication_role = replica")
         raw.execute("SET LOCAL search_path = discreet")
-        hand = Hand(raw, postgres._Work(raw), "ctid")
+        hand = Hand(raw, postgres._Work(raw), postgres._postgres, "ctid")
         if not is_kept:
             for check in raw.execute(ANY_CHECK).fetchall():
                 raw.execute(f"ALTER TABLE {check['of']} DROP CONSTRAINT {check['name']}".encode())

@@ -57,6 +57,7 @@ class Clock:
         self.tier, self.limit = tier, limit
         self._start = time.monotonic()
         self._taken: Counter[str] = Counter()
+        self._tests: Counter[str] = Counter()
 
     @property
     def is_late(self) -> bool:
@@ -64,8 +65,9 @@ class Clock:
         return time.monotonic() - self._start > self.limit
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add up what each file takes, its fixtures included."""
+        """Add up what each file and each test takes, fixtures included."""
         self._taken[report.nodeid.partition("::")[0]] += report.duration
+        self._tests[report.nodeid] += report.duration
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
@@ -75,13 +77,13 @@ class Clock:
         return (yield)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Folders and files that take longest, and the limit."""
+        """Folders, files and tests that take longest, and the limit."""
         folders: Counter[str] = Counter()
         for path, seconds in self._taken.items():
             folders["/".join(PurePosixPath(path).parts[:2])] += seconds
         terminalreporter.section(f"time of the {self.tier} tier")
-        for taken in (folders, self._taken):
-            for path, seconds in taken.most_common(SHOWN):
+        for taken, shown in ((folders, SHOWN), (self._taken, 2 * SHOWN), (self._tests, 2 * SHOWN)):
+            for path, seconds in taken.most_common(shown):
                 terminalreporter.write_line(f"{seconds:8.1f} s  {path}")
         spent = f"{time.monotonic() - self._start:.0f} s of at most {self.limit:.0f} s"
         terminalreporter.write_line(f"{'TOO LATE: ' if self.is_late else ''}{spent}")

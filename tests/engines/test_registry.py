@@ -1,5 +1,7 @@
 """Each source goes to the engine where its rows are, and engines are closed when one of them cannot be opened."""
 
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.catalog.catalog import ColumnType
-from discreet.engines import DuckDB, draft, engine_of, engines_of, has_tables, source_of
+from discreet.engines import DuckDB, draft, engine_of, engines_of, has_tables, registry, source_of
 from discreet.engines.backends import sqlite
 from discreet.engines.backends.postgres import engine as postgres
 from discreet.engines.backends.spark import engine as spark
@@ -104,3 +106,52 @@ def test_no_address_is_shown_with_its_password(data):
         source_of(data, table="visits")
     assert SECRET not in str(refusal.value)
     assert "postgresql://" in str(refusal.value).lower()
+
+
+OUTSIDE = Path(__file__).parent / "outside"
+DUMPED = """
+import sys, discreet as dp
+session = dp.testing.protect("visits.sql", table="visits", privacy_unit="id", max_rows=2, budget=dp.Budget(epsilon=1))
+wards = dp.table("visits").group_by("ward", keys={"ward": ["A", "B"]})
+query = wards.agg(n=dp.count(), old=dp.sum("age", bounds=(0, 50)))
+release = session.release(query, epsilon=1)
+print(release["n"], release["old"])
+"""
+
+
+def _run(code, place, *paths):
+    path = os.pathsep.join(map(str, paths))
+    surroundings = os.environ | {"PYTHONPATH": path}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=surroundings, cwd=place, capture_output=True, text=True, check=False)
+
+
+def test_an_engine_of_another_package_registers_itself_and_answers(tmp_path):
+    """It follows docs/how-to-add-an-engine.md: a module with six names, and an entry point."""
+    rows = ", ".join(f"({i}, '{'AB'[i % 2]}', {i})" for i in range(60))
+    (tmp_path / "visits.sql").write_text(
+        f"CREATE TABLE visits (id INTEGER, ward TEXT, age INTEGER); INSERT INTO visits VALUES {rows};", encoding="utf-8"
+    )
+    package = Path(dp.__file__).parents[1]
+    found = _run(DUMPED, tmp_path, OUTSIDE, package)
+    assert found.stdout == "(30, 30) (850, 875)\n", found.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [("raise OSError('no driver')", "importing it raised OSError"), ("KIND = 'x'", "it has no ENGINE, is_source")],
+)
+def test_an_engine_that_cannot_be_loaded_is_left_out_with_a_warning_and_the_others_work(module, why, tmp_path):
+    shutil.copytree(OUTSIDE, tmp_path / "outside")
+    (tmp_path / "outside" / "discreet_dump.py").write_text(module, encoding="utf-8")
+    package = Path(dp.__file__).parents[1]
+    code = "from discreet.engines import registry; print(len(registry.modules()), registry.has_tables('visits.csv'))"
+    found = _run(code, tmp_path, tmp_path / "outside", package)
+    assert found.stdout == "3 False\n"
+    assert f"engine 'dump' is left out: {why}" in found.stderr
+
+
+def test_the_page_on_adding_an_engine_names_what_the_registry_asks_for():
+    page = (Path(dp.__file__).parents[2] / "docs" / "how-to-add-an-engine.md").read_text(encoding="utf-8")
+    assert all(f"| `{name}" in page for name in registry._NAMES)
+    assert f'[project.entry-points."{registry.GROUP}"]' in page

@@ -66,6 +66,18 @@ def test_the_integral_with_its_remainder_brackets_the_sum(first, monkeypatch):
     assert 0 <= outer_low <= low <= high <= outer_high
 
 
+@pytest.mark.guarantee("mechanisms.hockey_stick")
+@over("sigma", [Fraction(1, 2), Fraction(19, 20), Fraction(5), Fraction(250)])
+@over("first", [0, -1, -4])
+def test_a_sum_from_zero_or_below_is_bracketed_whatever_its_two_parts_are_within_their_brackets(sigma, first):
+    """G(first) = 1 + 2 G(1) - G(1 - first), so what bounds it from above subtracts a bound from below."""
+    ways = (hockey_stick._DOWN, hockey_stick._UP)
+    beyond_zero, beyond = ([hockey_stick._mass_by_sum(k, sigma, way) for way in ways] for k in (1, 1 - first))
+    low, high = (hockey_stick._mass(first, sigma, way) for way in ways)
+    for one, other in itertools.product(beyond_zero, beyond):
+        assert low <= 1 + 2 * one - other <= high
+
+
 @pytest.mark.parametrize("place", [Fraction(p) for p in ("-3", "0", "0.4", "1", "5", "12", "16", "17", "30")])
 def test_the_normal_tail_lies_between_its_bounds(place):
     truth = math.erfc(place / math.sqrt(2)) * math.sqrt(math.pi / 2)

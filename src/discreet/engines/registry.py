@@ -1,11 +1,15 @@
 """From what an owner names to a source, and from a source to the engine where its rows already are.
 
 Each engine says which sources it recognises; what none of the others knows is DuckDB's. Drivers that are not installed
-are not imported before somebody names a source of theirs.
+are not imported before somebody names a source of theirs. An installed package adds an engine by an entry point of the
+group `discreet.engines`, which names a module with the names of `EngineModule`; built-in engines are asked first.
 """
 
+import logging
 import re
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Protocol
 
@@ -37,6 +41,9 @@ class EngineModule(Protocol):
     def is_source(self, data: object) -> bool:
         """Whether the engine reads such a thing; asked without importing a driver."""
 
+    def has_tables(self, data: object) -> bool:
+        """Whether a source that it recognises is a database, of which a table must be named."""
+
     def source(self, data: object, table: str | None, stated: Statements) -> Source:
         """The source, by its schema alone."""
 
@@ -44,7 +51,35 @@ class EngineModule(Protocol):
         """The types that its columns seem to have."""
 
 
-MODULES: tuple[EngineModule, ...] = (postgres, spark, sqlite)
+GROUP = "discreet.engines"
+BUILT_IN: tuple[EngineModule, ...] = (postgres, spark, sqlite)
+
+_NAMES = ("KIND", "ENGINE", "is_source", "has_tables", "source", "draft")
+_log = logging.getLogger("discreet")
+
+
+@cache
+def modules() -> tuple[EngineModule, ...]:
+    """The engines beside DuckDB: the built-in ones, and those that installed packages register."""
+    found: dict[str, EngineModule] = {module.KIND: module for module in BUILT_IN}
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        module = _loaded(point)
+        if module is not None and found.setdefault(module.KIND, module) is not module:
+            _log.warning("engine %r of %r is left out: another engine has its kind of sources", point.name, point.value)
+    return tuple(found.values())
+
+
+def _loaded(point: EntryPoint) -> EngineModule | None:
+    """The module of an entry point; one that cannot be imported or lacks a name is left out with a warning."""
+    try:
+        module: EngineModule = point.load()
+        missing = [name for name in _NAMES if not hasattr(module, name)]
+    except Exception as error:  # noqa: BLE001 - a broken package must not close the others
+        _log.warning("engine %r is left out: importing it raised %s", point.name, type(error).__name__)
+        return None
+    if missing:
+        _log.warning("engine %r is left out: it has no %s", point.name, ", ".join(missing))
+    return None if missing else module
 
 
 def source_of(
@@ -52,18 +87,21 @@ def source_of(
 ) -> Source:
     """Recognise a path, a frame, or a table of any engine."""
     data = _address(data)
-    for module in MODULES:
-        if module.is_source(data):
-            return module.source(data, table, stated)
+    module = _module_of(data)
+    if module is not None:
+        return module.source(data, table, stated)
     return sources.source_of(data, delimiter=delimiter, table=table, stated=stated)
 
 
 def has_tables(data: object) -> bool:
     """Whether a source is a database, of which a table must be named."""
     data = _address(data)
-    if spark.is_source(data):
-        return spark.is_session(data)
-    return postgres.is_source(data) or sqlite.is_source(data) or sources.is_database(data)
+    module = _module_of(data)
+    return sources.is_database(data) if module is None else module.has_tables(data)
+
+
+def _module_of(data: object) -> EngineModule | None:
+    return next((module for module in modules() if module.is_source(data)), None)
 
 
 def _address(data: object) -> object:
@@ -84,15 +122,13 @@ def _address(data: object) -> object:
 
 def draft(source: Source) -> dict[str, ColumnType]:
     """The types that a source seems to have, for an owner who drafts a catalog."""
-    for module in MODULES:
-        if source.kind == module.KIND:
-            return module.draft(source)
-    return duckdb.draft(source)
+    module = next((module for module in modules() if source.kind == module.KIND), None)
+    return duckdb.draft(source) if module is None else module.draft(source)
 
 
 def engine_of(source: Source) -> type[SQLEngine]:
     """The engine that reads a source where it is."""
-    return {module.KIND: module.ENGINE for module in MODULES}.get(source.kind, duckdb.DuckDB)
+    return {module.KIND: module.ENGINE for module in modules()}.get(source.kind, duckdb.DuckDB)
 
 
 def engines_of(tables: Mapping[str, Source], *, memory_limit: str | None, threads: int | None) -> dict[str, SQLEngine]:

@@ -5,18 +5,19 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import duckdb as driver
 import pyarrow as pa
 import pytest
 
 import discreet as dp
 import opened
 from discreet.accounting.filters import Budget
-from discreet.catalog.catalog import Catalog
+from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.engines.backends.duckdb import DIALECT
 from discreet.engines.sql import joins
 from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
-from discreet.plan.physical import Joined, Named, Read, Rows
+from discreet.plan.physical import CountRows, Feature, Joined, MissingUnits, Named, PerUnit, Read, Rows
 from discreet.planner.queries.tables import analyze
 from discreet.query.frame import Query
 
@@ -193,6 +194,23 @@ def test_every_engine_joins_and_gathers_as_plain_python_does(kind, tmp_path, req
             assert [column[0] for column in found] == expected, (kind, name)
     finally:
         engine.close()
+
+
+@pytest.mark.parametrize(
+    ("missing_units", "expected"),
+    [(MissingUnits.DROP, [("a", 1, 2)]), (MissingUnits.ONE_UNIT, [("a", 1, 2), (None, None, 3)])],
+)
+def test_rows_without_a_unit_are_dropped_or_gathered_into_one_row(missing_units, expected):
+    """The relation alone: the scan around it would drop a row without a unit once more."""
+    columns = (Named("house", Read("house", ColumnType.TEXT)), Named("person", Read("person", ColumnType.INTEGER)))
+    features = (Feature("n", CountRows(), ColumnType.INTEGER),)
+    base = PerUnit(Rows("t", 1, columns), None, ("house", "person"), missing_units, features)
+    places = {"t": ("t", {"house": StorageType.TEXT, "person": StorageType.INTEGER}, DIALECT.reads)}
+    with driver.connect() as connection:
+        connection.execute("CREATE TABLE t (house VARCHAR, person BIGINT)")
+        connection.execute("INSERT INTO t VALUES ('a', 1), ('a', 1), ('a', NULL), (NULL, 1), (NULL, NULL)")
+        found = connection.execute(joins.relation(base, places, DIALECT)).fetchall()
+    assert sorted(found, key=repr) == expected
 
 
 def test_tables_in_different_places_are_refused_before_anything_is_read(tmp_path, request):

@@ -108,6 +108,28 @@ def test_a_lost_charge_without_a_finite_epsilon_leaves_none(visits, charge, put_
     assert clean(ledger)
 
 
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("is_anchored", [True, False])
+def test_a_lost_charge_with_a_delta_of_its_own_is_recovered_with_its_delta(
+    ledger, dataset, charge, put_back, another, is_anchored
+):
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9)))
+    charge(ledger)
+    threshold = events.ApproximateEvent(Fraction(1, 10), Fraction(1, 10**11))
+    lost = charge(ledger, event=threshold)
+    before = ledger.spent("visits")
+    assert before.delta == lost.cost.delta > 0
+    ledger.close()
+    if not is_anchored:
+        anchor_file(ledger).unlink()
+    put_back(2)
+    again = another()
+    assert again.recover(reason=REASON, receipts=[] if is_anchored else [lost])
+    assert again.spent("visits") == before
+    assert again.history("visits")[-1].cost == lost.cost
+    assert clean(again)
+
+
 def test_a_total_without_a_finite_epsilon_stays_so_where_finite_charges_are_lost(visits, charge, put_back, another):
     visits.set_cap("visits", Budget(epsilon=1, delta=1e-9), reason="test")
     charge(visits, event=events.ConcentratedEvent(Fraction(1, 1000)))

@@ -329,6 +329,29 @@ def test_an_end_that_was_cut_everywhere_is_found_by_anchors_and_by_receipts(
         assert [finding.what for finding in found.findings] == lost
 
 
+@pytest.mark.guarantee("ledger")
+@pytest.mark.pitfall("D")
+def test_a_receipt_of_a_history_that_parted_before_a_recovery_is_not_covered_by_its_anchor(
+    visits, charge, put_back, another, tmp_path
+):
+    """An anchor covers the events between where the chain went on and where the anchor was; none before."""
+    elsewhere = another(anchors=tmp_path / "elsewhere")
+    parted = charge(elsewhere)
+    elsewhere.close()
+    put_back(1)
+    receipts = [charge(visits) for _ in range(4)]
+    visits.close()
+    put_back(3)
+    ledger = another()
+    assert ledger.recover(reason="a test")
+    assert ledger.verify(receipts=receipts)
+    assert parted.sequence < 3 < receipts[-1].sequence
+    (finding,) = ledger.verify(receipts=[*receipts, parted]).findings
+    assert (finding.what, finding.is_ours) == (f"receipt {parted.id} is not in the chain", True)
+    assert ledger.recover(reason="a test", receipts=[*receipts, parted])
+    assert ledger.spent("visits").epsilon == 5 * 10**11
+
+
 def test_a_receipt_that_was_changed_is_found_and_stops_nobody(visits, charge):
     text = charge(visits).to_json().replace('"ann"', '"bob"')
     found = visits.verify(receipts=[Receipt.from_json(text)])

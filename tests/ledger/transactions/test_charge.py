@@ -445,6 +445,22 @@ def test_an_expired_lease_over_several_datasets_is_taken_over_as_one(another, to
     assert slept.verify()
 
 
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("request_key", [None, "r-1"])
+@pytest.mark.parametrize("expired", ["a", "b"])
+def test_a_lease_over_several_datasets_is_not_taken_over_while_one_of_them_has_not_expired(
+    ledger, together, tamper, request_key, expired
+):
+    """Leases are written one after the other: for a moment one has expired and the other has not."""
+    held = together(request=request_key)
+    tamper("UPDATE reservations SET lease = 0 WHERE dataset = :name", name=expired)
+    with pytest.raises(PendingError):
+        together(request=request_key, patience=0)
+    assert ledger.answer(held, b"answer") == b"answer"
+    assert [ledger.share(name, "ann").failures for name in ("a", "b")] == [0, 0]
+    assert ledger.verify()
+
+
 def test_a_question_that_failed_for_one_dataset_alone_failed(another, together):
     """Expired charges are forfeited one by one: whoever is killed in between leaves a question that failed."""
     ledger = another(lease=SHORT)

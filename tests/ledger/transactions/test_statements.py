@@ -1,14 +1,19 @@
 """The places where a row must be there, on every store."""
 
+import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from discreet.accounting.filters import NOTHING, Cost
+from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.errors import LedgerError, NameNotFoundError
-from discreet.ledger import Kind, SQLiteLedger
+from discreet.ledger import Kind, SQLiteLedger, State
 from discreet.ledger.transactions import statements
+from discreet.ledger.transactions.statements import Pen
 from tampering import tampering
+
+SHORT = 0.1
 
 
 def test_a_link_that_does_not_follow_the_head_is_not_written(visits, charge):
@@ -31,6 +36,72 @@ def test_a_charge_beyond_the_cap_is_not_written_whatever_the_code_asks(visits):
         visits._run(overspend)
     assert visits.spent("visits") == NOTHING
     assert visits.verify()
+
+
+@pytest.mark.guarantee("ledger")
+def test_the_update_that_charges_changes_a_row_only_within_the_cap_also_without_the_rules_of_the_store(
+    ledger, dataset, tamperer
+):
+    """Either epsilon or rho is within its cap, and delta is in any case."""
+    ledger.register(dataset(budget=Budget(epsilon=1, delta=1e-9)))
+    known = ledger._look(lambda pen: statements.account(pen, "visits", lock=False))
+    caps = known.caps
+
+    def changed(epsilon: int | None, rho: int, delta: int) -> list[int]:
+        link = known.link(Kind.RESERVED, version=1, cost=Cost(epsilon, rho, delta), analyst="ann")
+        with tampering(tamperer, is_kept=False) as hand:
+            return hand.changed(lambda pen: pen.charge(known, link))
+
+    for cost in (
+        (caps.epsilon, caps.rho, caps.delta),
+        (caps.epsilon, caps.rho + 1, caps.delta),
+        (caps.epsilon + 1, caps.rho, caps.delta),
+        (None, caps.rho, caps.delta),
+    ):
+        assert changed(*cost) == [1]
+    for cost in (
+        (caps.epsilon + 1, caps.rho + 1, 0),
+        (None, caps.rho + 1, 0),
+        (caps.epsilon, caps.rho, caps.delta + 1),
+    ):
+        assert changed(*cost) == [0]
+
+
+@pytest.mark.guarantee("ledger")
+def test_the_update_that_charges_changes_a_row_only_at_the_head_also_without_the_rules_of_the_store(
+    visits, charge, tamperer
+):
+    """Of two writers that read the same head one charges, or one charge would be lost from the total."""
+
+    def look():
+        return visits._look(lambda pen: statements.account(pen, "visits", lock=False))
+
+    stale = look()
+    charge(visits)
+    for known, rows in ((stale, [0]), (look(), [1])):
+        link = known.link(Kind.RESERVED, version=1, cost=Cost(1, 1, 0), analyst="ann")
+        with tampering(tamperer, is_kept=False) as hand:
+            assert hand.changed(partial(Pen.charge, account=known, link=link)) == rows
+
+
+@pytest.mark.guarantee("ledger")
+def test_the_updates_of_a_reservation_change_a_row_only_for_the_attempt_that_holds_it(another, dataset, turn, tamperer):
+    ledger = another(lease=SHORT)
+    ledger.register(dataset())
+    receipt = turn(ledger).receipt
+    superseded = ledger._look(lambda pen: statements.charged(pen, receipt))
+    time.sleep(1.5 * SHORT)
+    assert turn(ledger).attempt == 2
+    holding = ledger._look(lambda pen: statements.charged(pen, receipt))
+    for act in (
+        partial(statements.conclude, state=State.ANSWERED),
+        partial(statements.conclude, state=State.FORFEITED),
+        partial(statements.resume, term=1000),
+        partial(statements.renew, term=1000),
+    ):
+        for charged, rows in ((superseded, [0]), (holding, [1])):
+            with tampering(tamperer, is_kept=False) as hand:
+                assert hand.changed(partial(act, charge=charged)) == rows
 
 
 def test_what_was_read_is_locked_until_the_work_is_done(visits, another, charge, at_once):

@@ -136,6 +136,11 @@ def is_source(data: object) -> bool:
     return "sqlite" in path.suffix
 
 
+def has_tables(data: object) -> bool:  # noqa: ARG001 - every file is a database
+    """A table of the file must be named."""
+    return True
+
+
 def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:  # noqa: ARG001
     """A table of a file, by its schema; a view, or a column that is computed when it is read, could fail on a cell."""
     files = find_files(str(data))

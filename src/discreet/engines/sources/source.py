@@ -24,8 +24,9 @@ from discreet.errors import ParameterError, Refusal, SourceError, suggestion
 if TYPE_CHECKING:
     from pyarrow import dataset
 
-Kind = Literal["csv", "parquet", "frame", "duckdb", "postgres", "spark", "sqlite"]
-_ENDINGS: dict[str, Kind] = {
+FileKind = Literal["csv", "parquet", "frame", "duckdb"]
+"""The kinds of sources that DuckDB reads; each other engine names its own."""
+_ENDINGS: dict[str, FileKind] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
@@ -64,7 +65,7 @@ class Source:
     on the source `is_inferred`.
     """
 
-    kind: Kind
+    kind: str
     identity: str
     columns: tuple[str, ...]
     paths: tuple[str, ...] = ()

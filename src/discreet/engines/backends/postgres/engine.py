@@ -176,6 +176,11 @@ def is_source(data: object) -> bool:
     return isinstance(data, str) and _ADDRESS.match(data) is not None
 
 
+def has_tables(data: object) -> bool:  # noqa: ARG001 - every address is that of a database
+    """A table of the database must be named."""
+    return True
+
+
 def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:
     """A table by its address and name; the catalog of the server is read, and no row.
 

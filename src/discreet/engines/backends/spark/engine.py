@@ -165,7 +165,7 @@ def is_source(data: object) -> bool:
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ in ("DataFrame", "SparkSession")
 
 
-def is_session(data: object) -> bool:
+def has_tables(data: object) -> bool:
     """Whether it is a session, of which a table must be named, and not a DataFrame."""
     return type(data).__name__ == "SparkSession"
 
@@ -176,10 +176,10 @@ def source(data: object, table: str | None, stated: Statements = UNSTATED) -> So
         raise SourceError(
             "a source on Spark", because="pyspark is not installed", instead="pip install 'discreet[spark]'"
         )
-    if table is not None and not is_session(data):
+    if table is not None and not has_tables(data):
         raise unwanted_table(table, "a Spark DataFrame")
     try:
-        return _open_frame(_table_of(data, table) if is_session(data) else data, stated)
+        return _open_frame(_table_of(data, table) if has_tables(data) else data, stated)
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001 - the driver's own words may quote what it was reading
