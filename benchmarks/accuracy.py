@@ -20,7 +20,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.planner.budget import shares
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.tables import analyze
-from discreet.release.release import Output
+from discreet.release.release import OutputColumn
 from discreet.testing import ExactPipeline
 
 EPSILON, DELTA = 1, 1e-9
@@ -64,7 +64,7 @@ class RecordingSession(dp.testing.Session):
         return self._pipeline.truth  # type: ignore[attr-defined, no-any-return]
 
 
-def columns(outputs: Iterable[Output]) -> Columns:
+def columns(outputs: Iterable[OutputColumn]) -> Columns:
     return {output.name: np.array(output.values, dtype=float) for output in outputs}
 
 

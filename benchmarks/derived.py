@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dp
-from discreet.release.postprocessing.derived import Derived
+from discreet.release.postprocessing.derived import DerivedValues
 
 WARDS = ["cardiology", "emergency", "maternity", "oncology", "paediatrics", "surgery"]
 SIZES = dict(zip(WARDS, (10_000, 16_000, 2_000, 6_000, 3_000, 11_000), strict=True))
@@ -38,7 +38,7 @@ def release_of_the_readme() -> dp.Release:
         return session.release(grouped.agg(n=dp.count(), cost=dp.mean("cost", bounds=(0, 5_000))), epsilon=1)
 
 
-def derived(release: dp.Release) -> dict[str, Derived]:
+def derived(release: dp.Release) -> dict[str, DerivedValues]:
     """One of each kind of number that is derived from a release."""
     oncology = release.total("n", where={"ward": "oncology"})
     return {

@@ -18,30 +18,30 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import ranges
 from discreet.workloads.hierarchy import Hierarchy, Partition
-from discreet.workloads.ranges import Levels, Power, Ranges, Strategy, Weighted
-from discreet.workloads.sharing import divided, losses
+from discreet.workloads.ranges import Levels, MatrixStrategy, Power, RangeWorkload, Strategy
+from discreet.workloads.sharing import divide_budget, losses
 
 ADDED = Neighbours.ADD_REMOVE
 KINDS: dict[Power, str] = {2: "Laplace, epsilon 1", 1: "Gaussian, epsilon 1 at delta 1e-9"}
 RHO = float(Budget(epsilon=1, delta=Fraction(1, 10**9)).rho(Fraction(1)))
 
 
-def random_ranges(bins: int, number: int) -> Ranges:
-    """Ranges whose two ends are equally likely to be any two edges."""
+def random_ranges(bins: int, number: int) -> RangeWorkload:
+    """RangeWorkload whose two ends are equally likely to be any two edges."""
     random = np.random.default_rng(7)
     ends = (sorted(random.choice(bins + 1, 2, replace=False).tolist()) for _ in range(number))
-    return Ranges(bins, tuple((lo, hi) for lo, hi in ends))
+    return RangeWorkload(bins, tuple((lo, hi) for lo, hi in ends))
 
 
-def merged(workload: Ranges) -> Ranges:
+def merged(workload: RangeWorkload) -> RangeWorkload:
     """The same ranges over the bins that they tell apart, as a session asks them."""
     used = {edge: place for place, edge in enumerate(sorted({end for pair in workload.pairs for end in pair}))}
-    return Ranges(len(used) - 1, tuple((used[lo], used[hi]) for lo, hi in workload.pairs))
+    return RangeWorkload(len(used) - 1, tuple((used[lo], used[hi]) for lo, hi in workload.pairs))
 
 
-def error(strategy: Strategy, workload: Ranges, power: Power) -> float:
+def error(strategy: Strategy, workload: RangeWorkload, power: Power) -> float:
     """The mean squared error at epsilon 1."""
-    mean = float(ranges.expected(strategy, workload, power, ADDED).mean())
+    mean = float(ranges.expected_variance(strategy, workload, power, ADDED).mean())
     return mean if power == 2 else mean / RHO
 
 
@@ -51,14 +51,14 @@ def equal(tree: ranges.Tree) -> Levels:
     return Levels(tree, tuple(range(levels)), (Fraction(1, levels),) * levels)
 
 
-def rows_of(workload: Ranges, power: Power) -> Iterator[tuple[str, float]]:
+def rows_of(workload: RangeWorkload, power: Power) -> Iterator[tuple[str, float]]:
     """Every strategy with its error, and at the end the one that a session takes."""
     trees = [ranges.Tree(workload.bins, branching) for branching in ranges.BRANCHINGS]
     plain = {tree.branching: error(equal(tree), workload, power) for tree in trees}
     best = min(plain, key=lambda branching: plain[branching])
     for strategy in ranges.candidates(workload, power, ADDED):
         found = error(strategy, workload, power)
-        if isinstance(strategy, Weighted):
+        if isinstance(strategy, MatrixStrategy):
             yield "matrix made for the workload", found
         elif strategy.kept == (0,):
             yield "flat histogram", found
@@ -87,7 +87,7 @@ def hierarchies() -> None:
     print("|---|---|---|---|---|---|")
     found: dict[Power, np.ndarray] = {}
     for power in KINDS:
-        shares = np.array([float(s) for s in divided(shape, np.ones(levels), power)])
+        shares = np.array([float(s) for s in divide_budget(shape, np.ones(levels), power)])
         found[power] = np.sqrt(losses(shape, np.ones(levels), shares, power))
     for place, (name, part) in enumerate(zip(names, shape.parts, strict=True)):
         cells = [f"{levels}", f"{found[2][place]:.2f}", f"{levels**0.5:.2f}", f"{found[1][place]:.2f}"]

@@ -28,7 +28,7 @@ from measuring import Timing, once
 
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
-from discreet.engines import Engine, PreparedChunks, Registered, Workspace, engine_of, source_of
+from discreet.engines import Engine, PreparedChunks, RegisteredSource, Workspace, engine_of, source_of
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian
 from discreet.plan.physical import CountRows, CountUnits, Keys, MissingUnits, Pushdown, Read, Scan, SumSteps
 from discreet.sandbox import Limits, Sandbox
@@ -109,7 +109,7 @@ def opened(kind: str, path: Path, home: Path) -> Iterator[Engine]:
         spark = start_spark(home, **{"spark.driver.memory": "4g"})
         source = source_of(spark.read.parquet(str(path)))
     limits = {"threads": 2} if kind == "duckdb" else {}
-    engine = engine_of(source)({"t": Registered(source, secrets.randbits(63))}, Workspace(home), **limits)
+    engine = engine_of(source)({"t": RegisteredSource(source, secrets.randbits(63))}, Workspace(home), **limits)
     with closing(engine):
         yield engine
 
@@ -187,7 +187,7 @@ def main() -> None:
         home = Path(directory)
         path = written(given.rows, home / "rows.parquet")
         print(f"{given.rows:,} rows, {given.chunks:,} chunks, {given.seconds} s and {given.memory} MB for each, "
-              f"{Limits().workers} lanes")  # fmt: skip
+              f"{Limits().workers} workers")  # fmt: skip
         for kind in given.engines:
             with opened(kind, path, home) as engine:
                 report(engine, kind, given)

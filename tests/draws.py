@@ -105,12 +105,12 @@ class Recorder:
         self._bits: deque[int] = deque()
         patch.setattr(discrete, "make_laplace", self._integers(lambda scale, count: Laplace(Fraction(scale), count)))
         patch.setattr(discrete, "make_gaussian", self._integers(lambda sigma, n: Gaussian(Fraction(sigma) ** 2, n)))
-        patch.setattr(categorical, "peeled", self._peeled)
-        patch.setattr(categorical, "first_kept", self._first_kept)
+        patch.setattr(categorical, "choose_without_replacement", self._choose_without_replacement)
+        patch.setattr(categorical, "permute_and_flip", self._permute_and_flip)
         patch.setattr(categorical, "flips", self._flips)
         patch.setattr(categorical, "uniform", self._uniform)
         patch.setattr(categorical, "permutation", self._permutation)
-        patch.setattr(continuous, "rounded", self._rounded)
+        patch.setattr(continuous, "round_with_noise", self._round_with_noise)
         patch.setattr(optimal, "random_bytes", self._random_bytes)
 
     def give(self, *numbers: int) -> None:
@@ -141,11 +141,11 @@ class Recorder:
         self.returned.append(self._given.popleft() if self._given else next(self._numbers))
         return self.returned[-1]
 
-    def _peeled(self, gaps: categorical.Gaps, rate: Fraction, count: int) -> list[int]:
+    def _choose_without_replacement(self, gaps: categorical.Gaps, rate: Fraction, count: int) -> list[int]:
         self.calls.append(Peeled(rate, _listed(gaps), count))
         return list(range(count))
 
-    def _first_kept(self, gaps: categorical.Gaps, rate: Fraction) -> int:
+    def _permute_and_flip(self, gaps: categorical.Gaps, rate: Fraction) -> int:
         self.calls.append(FirstKept(rate, _listed(gaps)))
         return 0
 
@@ -160,7 +160,7 @@ class Recorder:
     def _permutation(self, count: int) -> Any:  # noqa: ARG002
         raise AssertionError("nothing that is released draws an order by itself")
 
-    def _rounded(self, value: Fraction, scale: Fraction, law: object, grid: Fraction) -> int:
+    def _round_with_noise(self, value: Fraction, scale: Fraction, law: object, grid: Fraction) -> int:
         self.calls.append(Continuous(value, scale, law, grid))
         return (value / grid).__floor__() + self._next()
 

@@ -19,9 +19,9 @@ def halve(patch: pytest.MonkeyPatch) -> None:
     """Let every sampler draw with half of its noise."""
     for name in ("make_laplace", "make_gaussian"):
         patch.setattr(discrete, name, _half_as_wide(getattr(discrete, name)))
-    for name in ("peeled", "first_kept", "flips"):
+    for name in ("choose_without_replacement", "permute_and_flip", "flips"):
         patch.setattr(categorical, name, _twice_as_steep(getattr(categorical, name)))
-    patch.setattr(continuous, "rounded", _half_as_far(continuous.rounded))
+    patch.setattr(continuous, "round_with_noise", _half_as_far(continuous.round_with_noise))
     patch.setattr(keys.Optimal, "release", _twice_the_epsilon(keys.Optimal.release))
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import Engine, Registered, Source, Statements, Workspace, engine_of, source_of
+from discreet.engines import Engine, RegisteredSource, Source, Statements, Workspace, engine_of, source_of
 
 ENGINES = ("duckdb", "postgres", "spark", "sqlite")
 KEY = 1_234_567
@@ -26,7 +26,7 @@ def opener(kind: str, request: pytest.FixtureRequest) -> Opener:
     """How an engine of a kind is opened over tables by name: `opened({"t": table}, place)`."""
 
     def opened(tables: Mapping[str, Any], place: Path, key: int = KEY, **limits: Any) -> Engine:
-        sources = {name: Registered(brought(kind, data, place, request), key) for name, data in tables.items()}
+        sources = {name: RegisteredSource(brought(kind, data, place, request), key) for name, data in tables.items()}
         return engine_of(next(iter(sources.values())).source)(sources, Workspace(place), **limits)
 
     return opened

@@ -321,7 +321,7 @@ def readings(source: Any, names: Sequence[str]) -> dict[int, dict[tuple[str, str
         place, quoted = engine._place("t"), engine.dialect.quoted
         asked = [(name, kind) for name in names for kind in SCALARS]
         cells = [place.reads[place.stored[name], ColumnType(kind)].format(quoted(name)) for name, kind in asked]
-        with engine._connected("t") as connected:
+        with engine._use_connection("t") as connected:
             rows = connected.execute(f"SELECT {quoted(ROW)}, {', '.join(cells)} FROM {place.relation}").fetchall()
     return {row[0]: dict(zip(asked, row[1:], strict=True)) for row in rows}
 

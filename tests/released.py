@@ -5,7 +5,7 @@ from fractions import Fraction
 from discreet.catalog.catalog import ColumnType
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.release.release import Release
-from discreet.release.values.columns import Key, Measured, Output
+from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn
 
 NOISES = {
     "discrete Laplace": Laplace.with_scale(scale=12.5, sensitivity=2),
@@ -14,11 +14,11 @@ NOISES = {
 WARDS = (("A", "x"), ("A", "y"), ("B", "x"), ("B", "y"))
 
 
-def measured(steps, mechanism="discrete Laplace", grid=Fraction(1), **changes) -> Measured:
+def measured(steps, mechanism="discrete Laplace", grid=Fraction(1), **changes) -> MeasuredColumn:
     noise = NOISES[mechanism]
     scale = noise.scale if isinstance(noise, Laplace) else noise.sigma
     facts = {"measure": "{}", "l1": 2, "l2_squared": 4, "grid": grid, "steps": tuple(steps)}
-    return Measured(mechanism=mechanism, scale=scale, **facts | changes)
+    return MeasuredColumn(mechanism=mechanism, scale=scale, **facts | changes)
 
 
 def keys(rows=WARDS, names=("ward", "sex")) -> tuple[Key, ...]:
@@ -30,15 +30,17 @@ def release(
 ):
     """Counts n; with sums also their total and the mean of values clamped to [0, 100]."""
     one, bounds = Fraction(1), (Fraction(0), Fraction(100))
-    outputs = [Output("n", "count", tuple(counts), (40,) * len(counts), parts=((0, one),))]
+    outputs = [OutputColumn("n", "count", tuple(counts), (40,) * len(counts), parts=((0, one),))]
     columns = [measured(counts, mechanism)]
     if sums is not None:
         columns.append(measured(sums, mechanism, measure="sum"))
         means = tuple(s / max(1, n) for s, n in zip(sums, counts, strict=True))
         outputs += [
-            Output("total", "sum", tuple(sums), (40,) * len(counts), parts=((1, one),), bounds=bounds),
-            Output("mean", "mean", means, (9.0,) * len(counts), parts=((1, one),), over=((0, one),), bounds=bounds),
-            Output("median", "median", means, (9,) * len(counts), "ranks"),
+            OutputColumn("total", "sum", tuple(sums), (40,) * len(counts), parts=((1, one),), bounds=bounds),
+            OutputColumn(
+                "mean", "mean", means, (9.0,) * len(counts), parts=((1, one),), over=((0, one),), bounds=bounds
+            ),
+            OutputColumn("median", "median", means, (9,) * len(counts), "ranks"),
         ]
     facts = {
         "dataset": "visits",

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.engines import Registered, Workspace
+from discreet.engines import RegisteredSource, Workspace
 from discreet.engines.backends.postgres.engine import PostgreSQL, source
 from discreet.engines.sources.source import UNSTATED, Statements
 from postgres_questions import ROWS
@@ -25,7 +25,9 @@ def open_postgres(postgres: PostgresServer, tmp_path: Path) -> Iterator[Callable
         if not isinstance(data, str):
             postgres.load("engine_rows", data)
             data = "engine_rows"
-        opened.append(PostgreSQL({"t": Registered(source(url, data, stated), key)}, Workspace(tmp_path), **limits))
+        opened.append(
+            PostgreSQL({"t": RegisteredSource(source(url, data, stated), key)}, Workspace(tmp_path), **limits)
+        )
         return opened[-1]
 
     yield engine

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines import DuckDB, Registered, Workspace, source_of
+from discreet.engines import DuckDB, RegisteredSource, Workspace, source_of
 from discreet.engines.sql_engine import Shelf, keys_table
 from discreet.errors import SourceError
 from discreet.plan.physical import Keys, Read
@@ -62,7 +62,7 @@ def test_a_table_that_could_not_be_made_is_tried_again():
 def test_a_column_that_has_no_reading_as_its_declared_type_is_refused_before_it_is_registered(
     cells, declared, instead, tmp_path
 ):
-    engine = DuckDB({"t": Registered(source_of(pa.table({"v": cells})), 1)}, Workspace(tmp_path))
+    engine = DuckDB({"t": RegisteredSource(source_of(pa.table({"v": cells})), 1)}, Workspace(tmp_path))
     try:
         with pytest.raises(SourceError, match="column 'v' of 't' as") as refusal:
             engine.require("t", {"v": declared})

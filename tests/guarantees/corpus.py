@@ -140,17 +140,17 @@ def stacked(question: Pushdown, worlds: int) -> Pushdown:
 @contextmanager
 def one_world_at_a_time(keys: int, groups: int = 1) -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
-    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed
+    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed_hash
 
     def owner_in_a_world(scan: Any, dialect: Dialect) -> tuple[str, ...]:
-        return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
+        return (dialect.identifier("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
         own = {
             aggregates.ORDINAL: f"({aggregates.ORDINAL} % {keys})",
             aggregates.WHOLE: f"({aggregates.WHOLE} % {groups})",
         }
-        kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.quoted("world")}
+        kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.identifier("world")}
         return keyed(kept, key, scan, dialect)
 
     with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):

@@ -15,7 +15,7 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Workspace, source_of
+from discreet.engines import DuckDB, RegisteredSource, Workspace, source_of
 from discreet.engines.backends import duckdb
 from discreet.engines.sql import contribution_bounding
 from discreet.plan.physical import Pushdown
@@ -61,7 +61,7 @@ def _question(caps: dict[str, int]) -> Pushdown:
 
 def _kept(source: pa.Table | Path | str, caps: dict[str, int], place: Path, key: int = KEY, threads: int = 2) -> Kept:
     """What each unit keeps: its rows for each cell, and their sum."""
-    engine = DuckDB({"t": Registered(source_of(source), key)}, Workspace(place), threads=threads)
+    engine = DuckDB({"t": RegisteredSource(source_of(source), key)}, Workspace(place), threads=threads)
     try:
         exact = engine.run(engine.prepare(_question(caps)))
     finally:

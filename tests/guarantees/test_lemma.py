@@ -434,7 +434,7 @@ def _broken(**patches: Any) -> AbstractContextManager[Any]:
 
 
 def _off_by(rows: int) -> Callable[..., str]:
-    capped = contribution_bounding.capped
+    capped = contribution_bounding.bounded_rows_sql
     return lambda scan, *rest: capped(replace(scan, max_rows=scan.max_rows + rows), *rest)
 
 

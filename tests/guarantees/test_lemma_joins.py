@@ -241,14 +241,14 @@ def _asking(private: AggregatePlan) -> Pushdown:
 @contextmanager
 def _one_world_at_a_time(keys: int) -> Iterator[None]:
     """Keep the world out of the keyed hash: it is the first column of the unit, whatever it is called there."""
-    keyed = contribution_bounding.keyed
+    keyed = contribution_bounding.keyed_hash
 
     def without_world(columns: Mapping[str, ColumnType], key: int, scan: Any, dialect: Dialect) -> str:
         own = {aggregates.ORDINAL: f"({aggregates.ORDINAL} % {keys})"}
-        world = {dialect.quoted(scan.unit[0]), dialect.quoted("world")}
+        world = {dialect.identifier(scan.unit[0]), dialect.identifier("world")}
         return keyed({own.get(n, n): kind for n, kind in columns.items() if n not in world}, key, scan, dialect)
 
-    with mock.patch.object(contribution_bounding, "keyed", without_world):
+    with mock.patch.object(contribution_bounding, "keyed_hash", without_world):
         yield
 
 
@@ -308,9 +308,9 @@ def _without_units(join: Joined) -> Joined:
 
 
 def test_a_join_that_forgets_the_unit_is_caught(tmp_path, request):
-    joined = joins._joined
+    joined = joins._join_sql
     case = next(case for case in CASES if case.name == "two tables of one unit")
-    broken = mock.patch.object(joins, "_joined", lambda base, *rest: joined(_without_units(base), *rest))
+    broken = mock.patch.object(joins, "_join_sql", lambda base, *rest: joined(_without_units(base), *rest))
     with broken, pytest.raises(AssertionError, match="two tables of one unit"):
         _hold(case, "add_remove", PAIRS["duckdb"], tmp_path, opener("duckdb", request))
 
@@ -318,13 +318,13 @@ def test_a_join_that_forgets_the_unit_is_caught(tmp_path, request):
 def test_a_cap_before_the_join_is_caught(tmp_path, request):
     """A unit's rows are multiplied by a public table: a cap that stood before the join would be too small."""
     case = next(case for case in CASES if case.name == "a public table")
-    capped = contribution_bounding.capped
+    capped = contribution_bounding.bounded_rows_sql
 
     def too_early(scan: Any, *rest: Any) -> str:
         return capped(replace(scan, max_rows=3 * scan.max_rows), *rest)
 
     with (
-        mock.patch.object(contribution_bounding, "capped", too_early),
+        mock.patch.object(contribution_bounding, "bounded_rows_sql", too_early),
         pytest.raises(AssertionError, match="a public table"),
     ):
         _hold(case, "add_remove", PAIRS["duckdb"], tmp_path, opener("duckdb", request))

@@ -92,13 +92,13 @@ EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for h
 @contextmanager
 def one_world_at_a_time() -> Iterator[None]:
     """Keep the world out of the keyed hash, and rows without an id in their own world."""
-    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed
+    owner, keyed = contribution_bounding.owner, contribution_bounding.keyed_hash
 
     def owner_in_a_world(scan: Any, dialect: Any) -> tuple[str, ...]:
-        return (dialect.quoted("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
+        return (dialect.identifier("world"), *owner(replace(scan, unit=scan.unit[1:]), dialect))
 
     def keyed_without_world(columns: Any, key: int, scan: Any, dialect: Any) -> str:
-        worldly = (dialect.quoted("world"), f"{aggregates.GROUP}0")
+        worldly = (dialect.identifier("world"), f"{aggregates.GROUP}0")
         return keyed({name: kind for name, kind in columns.items() if name not in worldly}, key, scan, dialect)
 
     with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):

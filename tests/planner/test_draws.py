@@ -254,7 +254,7 @@ def test_keys_that_are_found_have_the_draws_of_their_rule_and_of_their_answers(d
         assert moved_by(events.ComposedEvent((noise,))) == [2 * sides]
     exact = private.answers.combined(columns)
     assert sorted(record.carried(noisy.columns, exact)) == sorted(draws.returned)[-4 * len(exact) :]
-    assert private.rule.changed == 2 * sides
+    assert private.rule.changed_keys == 2 * sides
     require_price(private.event, mechanism)
 
 
@@ -413,7 +413,7 @@ def test_noise_that_fits_is_drawn_on_the_scale_of_what_one_unit_moves(draws, que
     proposed.randomize(exact)
     test, own = proposed.event.events
     assert own.epsilon == proposed.mechanism.epsilon
-    number = record.Continuous(local.value(), 3 / own.epsilon, continuous.Laplace(), proposed.mechanism.grid)
+    number = record.Continuous(local.value(), 3 / own.epsilon, continuous.StandardLaplace(), proposed.mechanism.grid)
     assert draws.calls == [record.Laplace(test.scale, 1), number]
     assert test.sensitivity == 1
     assert 1 / test.scale <= own.epsilon == proposed.spending.amount / 2

@@ -1,13 +1,13 @@
-"""Expected errors are shown with the smallest groups marked by words and signs, in text, HTML and a plot."""
+"""ExpectedError errors are shown with the smallest groups marked by words and signs, in text, HTML and a plot."""
 
-from discreet.release.expected_error import ErrorsByEpsilon, Expected, ExpectedErrors
+from discreet.release.expected_error import ErrorsByEpsilon, ExpectedError, ExpectedErrors
 from released import keys
 
 HOSTILE = "<script>alert('x')</script>"
 TABLE = ExpectedErrors(
     keys(),
     (1000.0, 40.0, 2000.0, 500.0),
-    (Expected("n", (0.03, 0.75, 0.015, 0.06), (60.0,) * 4),),
+    (ExpectedError("n", (0.03, 0.75, 0.015, 0.06), (60.0,) * 4),),
     "for the sizes given",
 )
 CURVES = ErrorsByEpsilon("n", keys(), TABLE.sizes, (0.1, 1.0), ((0.3, 7.5, 0.15, 0.6), (0.03, 0.75, 0.015, 0.06)), "x")
@@ -23,7 +23,7 @@ def test_the_smallest_group_is_marked_and_rough_ones_are():
 
 
 def test_groups_that_are_all_alike_have_no_smallest():
-    alike = ExpectedErrors(keys(), (10.0,) * 4, (Expected("n", (0.5, 0.01, None, 0.01), (None,) * 4),), "x")
+    alike = ExpectedErrors(keys(), (10.0,) * 4, (ExpectedError("n", (0.5, 0.01, None, 0.01), (None,) * 4),), "x")
     assert alike.marks == ("! above 10%", "", "", "")
     assert "unknown" in str(alike)
 
@@ -33,7 +33,7 @@ def test_of_many_groups_the_smallest_are_shown():
     table = ExpectedErrors(
         keys(many, ("k",)),
         tuple(float(1000 - i) for i in range(100)),
-        (Expected("n", (0.1,) * 100, (1.0,) * 100),),
+        (ExpectedError("n", (0.1,) * 100, (1.0,) * 100),),
         "x",
     )
     assert "the 20 smallest of 100 groups" in str(table)
@@ -62,7 +62,9 @@ def test_a_plot_tells_lines_apart_without_colour_and_is_described():
 
 
 def test_html_escapes_keys_and_names():
-    hostile = ExpectedErrors(keys(((HOSTILE,),), (HOSTILE,)), (1.0,), (Expected(HOSTILE, (0.5,), (1.0,)),), HOSTILE)
+    hostile = ExpectedErrors(
+        keys(((HOSTILE,),), (HOSTILE,)), (1.0,), (ExpectedError(HOSTILE, (0.5,), (1.0,)),), HOSTILE
+    )
     for text in (
         hostile._repr_html_(),
         ErrorsByEpsilon(HOSTILE, hostile.keys, (1.0,), (1.0,), ((0.5,),), HOSTILE)._repr_html_(),

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.catalog.catalog import ColumnType
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.release.release import Key, Measured, Output, Release, schema
+from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release, schema
 from grids import over
 from loops import A_SECOND, loops
 
@@ -38,8 +38,8 @@ def _release(keys=(("ward", "text", ("A", "B")),), outputs=None, **changes) -> R
         "dataset": "visits",
         "version": 1,
         "keys": tuple(Key(name, ColumnType(kind), values) for name, kind, values in keys),
-        "outputs": tuple(Output(name, "count", values, margins) for name, (values, margins) in given.items()),
-        "measured": (Measured("{}", "discrete Laplace", 20.0, 10, 100, Fraction(1, 100), tuple(range(rows))),),
+        "outputs": tuple(OutputColumn(name, "count", values, margins) for name, (values, margins) in given.items()),
+        "measured": (MeasuredColumn("{}", "discrete Laplace", 20.0, 10, 100, Fraction(1, 100), tuple(range(rows))),),
         "confidence": Fraction(19, 20),
         "guarantee": "epsilon 0.5, for one patient_id, added or removed, over this release",
         "unit": "one patient_id, added or removed",
@@ -218,7 +218,7 @@ class TestJson:
         keys = tuple((kind, kind, column(st.none() | KEY_VALUES[kind])) for kind in kinds)
         number = data.draw(st.sampled_from([WHOLES, DOUBLES]))
         outputs = {"x": (column(number), column(number.map(abs)))}
-        steps = Measured("{}", "discrete Gaussian", 0.1, 1, 2, Fraction(1, 3), column(WHOLES))
+        steps = MeasuredColumn("{}", "discrete Gaussian", 0.1, 1, 2, Fraction(1, 3), column(WHOLES))
         release = _release(keys=keys, outputs=outputs, measured=(steps,), private=data.draw(st.booleans()))
         text = json.dumps(release.to_json(), ensure_ascii=data.draw(st.booleans()))
         assert Release.from_json(json.loads(text)) == release
@@ -276,8 +276,8 @@ class TestSchema:
         assert set(schema()["properties"]) == set(dataclasses.replace(real.clamped(), place=1).to_json())
         assert set(schema()["required"]) == set(real.to_json())
         for name, kind, part in (
-            ("output", Output, real.to_json()["outputs"][0]),
-            ("measured", Measured, real.to_json()["measured"][0]),
+            ("output", OutputColumn, real.to_json()["outputs"][0]),
+            ("measured", MeasuredColumn, real.to_json()["measured"][0]),
         ):
             assert set(schema()["$defs"][name]["required"]) == set(part) - {"parts"}
             assert set(schema()["$defs"][name]["properties"]) == {field.name for field in dataclasses.fields(kind)}

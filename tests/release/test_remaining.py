@@ -8,7 +8,7 @@ import pytest
 from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.catalog.privacy_unit import unit_of
 from discreet.catalog.time_slice import Slice
-from discreet.release.remaining import Remaining, limited
+from discreet.release.remaining import Remaining, remaining_of_analyst
 
 HALF = Cost(5 * 10**11, 125 * 10**12, 0)
 LEFT = ("visits", Fraction(3, 2), Budget(epsilon=2), unit_of("patient_id"))
@@ -35,18 +35,18 @@ def test_what_is_left_of_a_slice_says_which_rows_and_that_promises_add_up():
 
 
 def test_what_is_left_of_a_quota_stands_beside_what_is_left_of_the_budget():
-    left = limited(Remaining(*LEFT), HALF, "ann", Budget(epsilon=Fraction(3, 4)), HALF)
+    left = remaining_of_analyst(Remaining(*LEFT), HALF, "ann", Budget(epsilon=Fraction(3, 4)), HALF)
     assert str(left) == f"{Remaining(*LEFT)}; epsilon 0.25 left of the quota of 'ann', epsilon 0.75"
     assert left._repr_html_() == f"<pre>{html.escape(str(left))}</pre>"
     assert (left.epsilon, left.quota_epsilon, float(left)) == (Fraction(3, 2), Fraction(1, 4), 0.25)
-    assert limited(Remaining(*LEFT), HALF, "ann", None, HALF) == Remaining(*LEFT)
+    assert remaining_of_analyst(Remaining(*LEFT), HALF, "ann", None, HALF) == Remaining(*LEFT)
 
 
 def test_as_a_number_it_is_an_epsilon_that_both_have_room_for_with_one_kind_of_noise():
     budget = quota = Budget(epsilon=2, delta=1e-9)
     known = Remaining("visits", budget.epsilon_left(NOTHING), budget, LEFT[3])
     used = Cost(None, quota.caps().rho // 2, 0)
-    left = limited(known, NOTHING, "ann", quota, used)
+    left = remaining_of_analyst(known, NOTHING, "ann", quota, used)
     assert left.available == max(
         min(budget.laplace_left(NOTHING), quota.laplace_left(used)),
         min(budget.gaussian_left(NOTHING), quota.gaussian_left(used)),

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.release.release import Release
-from discreet.release.serialization import SCHEMA, read, schema, written
+from discreet.release.serialization import SCHEMA, plain_data, read, schema
 from released import release
 
 RELEASE = release([10, 20, 30, 40], [100, 200, 300, 400])
@@ -16,19 +16,19 @@ RELEASE = release([10, 20, 30, 40], [100, 200, 300, 400])
 
 @pytest.mark.parametrize("made", [RELEASE, RELEASE.rounded(to=7, output="n"), release([1], names=(), place=2)])
 def test_what_is_written_is_read_back(made):
-    plain = json.loads(json.dumps(written(vars(made))))
+    plain = json.loads(json.dumps(plain_data(vars(made))))
     assert Release(**read(plain)) == made
 
 
 def test_factors_and_bounds_are_exact_ratios():
-    mean = written(vars(RELEASE))["outputs"][2]
+    mean = plain_data(vars(RELEASE))["outputs"][2]
     assert (mean["parts"], mean["over"], mean["bounds"]) == ([[1, "1/1"]], [[0, "1/1"]], ["0/1", "100/1"])
-    output = read(written(vars(RELEASE)))["outputs"][2]
+    output = read(plain_data(vars(RELEASE)))["outputs"][2]
     assert output.bounds == (Fraction(0), Fraction(100))
 
 
 def test_what_says_nothing_is_left_out():
-    plain = written(vars(release([1, 2, 3, 4])))
+    plain = plain_data(vars(release([1, 2, 3, 4])))
     assert set(plain) == set(schema()["required"])
     assert set(plain["outputs"][0]) == {"name", "kind", "values", "margins", "parts"}
 
@@ -36,7 +36,7 @@ def test_what_says_nothing_is_left_out():
 def test_every_form_fits_the_outputs_of_the_schema():
     part = {"$schema": schema()["$schema"], "$defs": schema()["$defs"], "$ref": "#/$defs/output"}
     for made in (RELEASE, RELEASE.clamped(output="n"), RELEASE.rounded(to=3, output="n")):
-        for output in written(vars(made))["outputs"]:
+        for output in plain_data(vars(made))["outputs"]:
             jsonschema.Draft202012Validator(part).validate(output)
 
 
@@ -50,9 +50,9 @@ def test_another_schema_is_refused(data):
     "damage",
     [
         {"outputs": [{"name": "n", "kind": "count", "values": [1], "margins": [1]}]},
-        {"outputs": [written(vars(RELEASE))["outputs"][0] | {"parts": [[7, "1/1"]]}]},
-        {"outputs": [written(vars(RELEASE))["outputs"][0] | {"parts": [["x", "1/0"]]}]},
-        {"outputs": [written(vars(RELEASE))["outputs"][2] | {"bounds": ["0/1"]}]},
+        {"outputs": [plain_data(vars(RELEASE))["outputs"][0] | {"parts": [[7, "1/1"]]}]},
+        {"outputs": [plain_data(vars(RELEASE))["outputs"][0] | {"parts": [["x", "1/0"]]}]},
+        {"outputs": [plain_data(vars(RELEASE))["outputs"][2] | {"bounds": ["0/1"]}]},
         {"raw": {"outputs": [], "post_processing": 3}},
         {"place": "first"},
         {"schema": SCHEMA, "keys": 3},
@@ -60,4 +60,4 @@ def test_another_schema_is_refused(data):
 )
 def test_a_damaged_release_is_refused_without_its_contents(damage):
     with pytest.raises(ParameterError, match="damaged"):
-        read(written(vars(RELEASE)) | damage)
+        read(plain_data(vars(RELEASE)) | damage)

@@ -142,7 +142,7 @@ def test_flips_are_true_as_often_as_they_should_be_with_few_bits_too(bits, sampl
     """False-alarm rate 1e-6 for each of four gaps; with 1 or 3 bits most flips are settled by further ones."""
     weights = categorical.weights_of(Fraction(1, 4), bits)
     for gap in (0, 1, 4, 11):
-        kept = categorical._flipped(np.full(samples(8_000), gap, dtype=np.uint64), weights)
+        kept = categorical._flip_coins(np.full(samples(8_000), gap, dtype=np.uint64), weights)
         share = math.exp(-gap / 4)
         assert fit(kept.tolist(), {True: share, False: 1 - share}) > FALSE_ALARM
 
@@ -178,7 +178,7 @@ def test_choices_fit_their_probabilities(gaps, rate, samples):
     """False-alarm rate 1e-6 for each."""
     shares = weights_of([gap - min(gaps) for gap in gaps], rate)
     law = {place: share / sum(shares) for place, share in enumerate(shares)}
-    assert fit((categorical.chosen(gaps, rate) for _ in range(samples(4_000))), law) > FALSE_ALARM
+    assert fit((categorical.choose(gaps, rate) for _ in range(samples(4_000))), law) > FALSE_ALARM
 
 
 def first_kept_law(gaps, rate):
@@ -199,7 +199,7 @@ def first_kept_law(gaps, rate):
 def test_the_first_kept_in_a_random_order_fits_its_probabilities(gaps, samples):
     """False-alarm rate 1e-6 for each."""
     rate = Fraction(1, 3)
-    draws = [categorical.first_kept(np.array(gaps), rate) for _ in range(samples(4_000))]
+    draws = [categorical.permute_and_flip(np.array(gaps), rate) for _ in range(samples(4_000))]
     assert fit(draws, first_kept_law(gaps, rate)) > FALSE_ALARM
 
 
@@ -221,7 +221,7 @@ def test_peeling_fits_its_probabilities(gaps, count, samples):
     """False-alarm rate 1e-6 for each; gaps of 60 are beyond the urn while the best is in it."""
     rate = Fraction(1, 2)
     shifted = [gap - 10**25 + 200 if gap >= 10**25 else gap for gap in gaps]
-    draws = [tuple(categorical.peeled(gaps, rate, count)) for _ in range(samples(3_000))]
+    draws = [tuple(categorical.choose_without_replacement(gaps, rate, count)) for _ in range(samples(3_000))]
     assert fit(draws, peeled_law(shifted, rate, count)) > FALSE_ALARM
 
 
@@ -232,19 +232,19 @@ def test_choices_fit_their_probabilities_with_few_bits_too(bits, samples):
     gaps, weights = [0, 1, 1, 5, 30], categorical.weights_of(Fraction(1, 2), bits)
     law = peeled_law(gaps, weights.rate, 3)
     ranked = np.array(gaps, dtype=np.uint64)
-    draws = [tuple(categorical._peeled_places(ranked, weights, 3)) for _ in range(samples(3_000))]
+    draws = [tuple(categorical._choose_places(ranked, weights, 3)) for _ in range(samples(3_000))]
     assert fit(draws, law) > FALSE_ALARM
 
 
 def test_peeling_all_gives_every_index_once_whatever_the_gaps():
     """Many refills of the urn: dense, spread, equal, wide, with ties in the leading bits."""
     for gaps in ([0] * 50, list(range(500)), [100 * place for place in range(200)], [2**90] * 30 + [2**90 + 1, 0] * 20):
-        assert sorted(categorical.peeled(gaps, Fraction(1, 3), len(gaps))) == list(range(len(gaps)))
+        assert sorted(categorical.choose_without_replacement(gaps, Fraction(1, 3), len(gaps))) == list(range(len(gaps)))
 
 
 def test_what_is_sorted_is_in_order_where_leading_bits_tie():
     gaps = [2**100 + 5, 2**100 + 1, 7, 3, 2**99, 2**100 + 3, 3]
-    order, ranked = categorical._sorted(list(gaps))
+    order, ranked = categorical._sort_gaps(list(gaps))
     assert ranked == sorted(gaps)
     assert [gaps[place] for place in order] == ranked
 
@@ -258,10 +258,10 @@ def test_arrays_and_lists_of_any_integers_are_read_alike():
     ):
         assert categorical._read(gaps).tolist() == [0, 5, 9]
     assert categorical._read(np.array([0, 2**64 - 1], dtype=np.uint64)).tolist() == [0, 2**64 - 1]
-    assert categorical.chosen(np.array([2**64 - 1, 0], dtype=np.uint64), Fraction(1)) == 1
+    assert categorical.choose(np.array([2**64 - 1, 0], dtype=np.uint64), Fraction(1)) == 1
 
 
-@pytest.mark.parametrize("draw", [categorical.chosen, categorical.first_kept])
+@pytest.mark.parametrize("draw", [categorical.choose, categorical.permute_and_flip])
 @pytest.mark.parametrize("gaps", [[], [-1, 0], np.array([-1, 0]), [2**70, -1]], ids=str)
 def test_gaps_that_are_none_are_refused(draw, gaps):
     with pytest.raises(ParameterError) as refusal:
@@ -271,9 +271,9 @@ def test_gaps_that_are_none_are_refused(draw, gaps):
 
 def test_no_best_candidate_more_choices_than_candidates_and_strange_rates_are_refused():
     with pytest.raises(ParameterError, match="all above zero"):
-        categorical.first_kept([1, 2], Fraction(1))
+        categorical.permute_and_flip([1, 2], Fraction(1))
     with pytest.raises(ParameterError, match="more choices"):
-        categorical.peeled([1, 2], Fraction(1), 3)
+        categorical.choose_without_replacement([1, 2], Fraction(1), 3)
     for rate in (0, -1, math.nan, True, "1"):
         with pytest.raises(ParameterError, match="rate"):
             categorical.flips([1], rate)
@@ -315,9 +315,9 @@ def test_no_seed_exists_and_the_seeds_of_others_change_nothing():
     """False-alarm rate below 1e-100."""
     for draw in (
         categorical.flips,
-        categorical.chosen,
-        categorical.peeled,
-        categorical.first_kept,
+        categorical.choose,
+        categorical.choose_without_replacement,
+        categorical.permute_and_flip,
         categorical.uniform,
         categorical.permutation,
     ):
@@ -352,8 +352,8 @@ DRAWS = """
 from fractions import Fraction
 from discreet.samplers import categorical
 one = Fraction(1)
-draws = [lambda: categorical.flips([1, 2], one), lambda: categorical.chosen([0, 2], one),
-         lambda: categorical.uniform(9, 1), lambda: categorical.first_kept([0, 2], one),
+draws = [lambda: categorical.flips([1, 2], one), lambda: categorical.choose([0, 2], one),
+         lambda: categorical.uniform(9, 1), lambda: categorical.permute_and_flip([0, 2], one),
          lambda: categorical.permutation(3)]
 """
 
@@ -374,7 +374,7 @@ def test_a_million_candidates_take_well_under_a_second(shape):
         "spread": lambda: np.arange(10**6),
         "wide": lambda: [place << 80 for place in range(10**6)],
     }[shape]()
-    for draw in (categorical.chosen, categorical.first_kept):
+    for draw in (categorical.choose, categorical.permute_and_flip):
         assert loops(lambda draw=draw: draw(gaps, Fraction(1, 20))) < A_SECOND
 
 

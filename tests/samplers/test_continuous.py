@@ -21,19 +21,19 @@ from discreet.errors import ParameterError
 from discreet.samplers import continuous
 from discreet.samplers.continuous import (
     Arithmetic,
-    Interval,
-    Laplace,
+    DecimalInterval,
     LaplaceLogNormal,
     Pareto,
+    StandardLaplace,
     StudentT,
     finer,
-    rounded,
+    round_with_noise,
 )
 from entropy_taken_away import refused
 from fits import fit
 
 FALSE_ALARM = 1e-6
-LAWS = [Laplace(), Pareto(), Pareto(Fraction(3, 2)), StudentT(1), StudentT(2), StudentT(3), LaplaceLogNormal()]
+LAWS = [StandardLaplace(), Pareto(), Pareto(Fraction(3, 2)), StudentT(1), StudentT(2), StudentT(3), LaplaceLogNormal()]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
 
 
@@ -41,7 +41,7 @@ def cdf(law, z):
     """P[Z <= z] in floats: closed form, or an average over the log-normal factor."""
     if isinstance(law, StudentT):
         return stats.t(law.degrees).cdf(z)
-    if isinstance(law, Laplace):
+    if isinstance(law, StandardLaplace):
         return stats.laplace.cdf(z)
     if isinstance(law, Pareto):
         return (1 + np.sign(z) * (1 - (1 + np.abs(z)) ** -float(law.tail))) / 2
@@ -61,7 +61,7 @@ def uniforms(draw):
 def oracle(law, draw):
     """Z by mpmath from the definition in the module, at 700 digits."""
     values = uniforms(draw)
-    if isinstance(law, Laplace):
+    if isinstance(law, StandardLaplace):
         return -mpmath.log(values[0]) * (-1) ** draw.is_negative
     if isinstance(law, Pareto):
         power = values[0] ** (-mpmath.mpf(law.tail.denominator) / law.tail.numerator)
@@ -97,17 +97,17 @@ def test_every_interval_holds_the_number_and_they_shrink_into_each_other(law):
 def test_the_rounded_draws_fit_the_ideal_law_on_a_coarse_grid(law, samples):
     """False-alarm rate 1e-6 for each law."""
     value, scale, grid = Fraction(1, 3), Fraction(7, 5), Fraction(1, 2)
-    seen = [rounded(value, scale, law, grid) for _ in range(samples(2_000))]
+    seen = [round_with_noise(value, scale, law, grid) for _ in range(samples(2_000))]
     edges = (np.arange(-60, 62) - 0.5) * float(grid)
     shares = np.diff(cdf(law, (edges - float(value)) / float(scale)))
     assert fit(seen, dict(zip(range(-60, 61), shares, strict=True))) > FALSE_ALARM
 
 
 @pytest.mark.statistical(false_alarm=1e-6)
-@pytest.mark.parametrize("law", [Laplace(), StudentT(3), LaplaceLogNormal()], ids=repr)
+@pytest.mark.parametrize("law", [StandardLaplace(), StudentT(3), LaplaceLogNormal()], ids=repr)
 def test_draws_on_a_grid_far_finer_than_the_noise_fall_evenly_between_quantiles(law, samples):
     """False-alarm rate 1e-6 for each law; 2^70 steps to a unit of noise, so that 64 bits are not enough."""
-    draws = [rounded(Fraction(0), Fraction(2**70), law, Fraction(1)) / 2**70 for _ in range(samples(1_000))]
+    draws = [round_with_noise(Fraction(0), Fraction(2**70), law, Fraction(1)) / 2**70 for _ in range(samples(1_000))]
     cells = (min(19, int(20 * p)) for p in np.atleast_1d(cdf(law, np.array(draws))))
     assert fit(cells, dict.fromkeys(range(20), 1 / 20)) > FALSE_ALARM
 
@@ -119,7 +119,7 @@ def test_the_test_of_fit_catches_noise_that_is_too_wide_by_half(draws):
     The draws' number times the relative entropy has a mean of 270 and a deviation of 26, and 49 is an alarm:
     missed with probability below 1e-12.
     """
-    seen = [rounded(Fraction(0), Fraction(3, 2), Laplace(), Fraction(1, 2)) for _ in range(draws)]
+    seen = [round_with_noise(Fraction(0), Fraction(3, 2), StandardLaplace(), Fraction(1, 2)) for _ in range(draws)]
     shares = np.diff(stats.laplace.cdf((np.arange(-40, 42) - 0.5) / 2))
     assert fit(seen, dict(zip(range(-40, 41), shares, strict=True))) < FALSE_ALARM
 
@@ -137,7 +137,7 @@ class Known:
         self.asked.append(arithmetic.bits)
         width = Fraction(1, 2**arithmetic.bits)
         low, high = self.number - width / 3, self.number + width
-        return Interval(
+        return DecimalInterval(
             Decimal(low.numerator) / Decimal(low.denominator), Decimal(high.numerator) / Decimal(high.denominator)
         )
 
@@ -155,19 +155,19 @@ class Known:
     ],
 )
 def test_the_nearest_multiple_of_the_grid_is_taken(value, scale, grid, number, steps):
-    assert rounded(value, scale, Known(number), grid) == steps
+    assert round_with_noise(value, scale, Known(number), grid) == steps
     assert steps == math.floor((value + scale * number) / grid + Fraction(1, 2))
 
 
 def test_a_rounding_that_the_first_bits_do_not_decide_waits_for_more():
     law = Known(Fraction(1, 2) - Fraction(1, 2**75))
-    assert rounded(Fraction(0), Fraction(1), law, Fraction(1)) == 0
+    assert round_with_noise(Fraction(0), Fraction(1), law, Fraction(1)) == 0
     assert law.asked == [64, 128]
 
 
 def test_noise_of_no_width_leaves_the_value_rounded_with_ties_upward():
     for value, steps in ((Fraction(1, 2), 1), (Fraction(-1, 2), 0), (Fraction(5, 4), 1)):
-        assert rounded(value, Fraction(0), StudentT(3), Fraction(1)) == steps
+        assert round_with_noise(value, Fraction(0), StudentT(3), Fraction(1)) == steps
 
 
 def test_arithmetic_rounds_outward_at_every_precision():
@@ -193,10 +193,10 @@ def test_arithmetic_rounds_outward_at_every_precision():
 
 def test_what_is_exactly_zero_or_one_stays_within_its_domain():
     arithmetic = Arithmetic(64)
-    one = Interval(Decimal(1), Decimal(1))
+    one = DecimalInterval(Decimal(1), Decimal(1))
     assert arithmetic.minus_log(one) == (0, 0)
     assert arithmetic.less_one(one) == (0, 0)
-    assert arithmetic.root(Interval(Decimal(0), Decimal(0))) == (0, 0)
+    assert arithmetic.root(DecimalInterval(Decimal(0), Decimal(0))) == (0, 0)
 
 
 @pytest.mark.parametrize("sigma", [0, -1, 5, math.nan, True, "1"], ids=repr)
@@ -231,7 +231,7 @@ def test_no_float_and_no_seed_is_anywhere_in_the_module():
 
 
 def _draw_in_a_child(queue):
-    queue.put([rounded(Fraction(0), Fraction(2**80), Laplace(), Fraction(1)) for _ in range(20)])
+    queue.put([round_with_noise(Fraction(0), Fraction(2**80), StandardLaplace(), Fraction(1)) for _ in range(20)])
 
 
 @pytest.mark.pitfall("D")
@@ -252,8 +252,9 @@ def test_forked_workers_share_no_noise():
 
 DRAWS = """
 from fractions import Fraction
-from discreet.samplers.continuous import Laplace, StudentT, rounded
-draws = [lambda law=law: rounded(Fraction(0), Fraction(1), law, Fraction(1)) for law in (Laplace(), StudentT(3))]
+from discreet.samplers.continuous import StandardLaplace, StudentT, round_with_noise
+laws = (StandardLaplace(), StudentT(3))
+draws = [lambda law=law: round_with_noise(Fraction(0), Fraction(1), law, Fraction(1)) for law in laws]
 """
 
 

@@ -165,7 +165,7 @@ def test_an_engine_that_fails_ends_everything_at_once():
     assert templates(os.getpid()) == []
 
 
-def test_a_lane_whose_template_is_gone_is_renewed_and_only_that_chunk_lost():
+def test_a_worker_whose_template_is_gone_is_replaced_and_only_that_chunk_lost():
     def slow(table):
         import time  # noqa: PLC0415 - it travels
 

@@ -18,7 +18,7 @@ def test_the_timetable_follows_from_public_numbers_alone():
     assert limits.deadline(1_000) == 2 + 1_000 * Fraction("0.15")
 
 
-def test_a_chunk_more_than_the_lanes_take_makes_one_more_round():
+def test_a_chunk_more_than_the_workers_take_makes_one_more_round():
     limits = Limits(workers=len(cores()))
     assert limits.rounds(limits.workers) == 1
     assert limits.rounds(limits.workers + 1) == 2
@@ -29,7 +29,7 @@ def test_cpu_is_at_most_the_time_of_a_chunk():
     assert Limits(seconds=2, cpu=0.5).cpu == Fraction(1, 2)
 
 
-def test_there_is_a_lane_for_each_core_unless_fewer_are_asked_for():
+def test_there_is_a_worker_for_each_core_unless_fewer_are_asked_for():
     assert Limits().workers == len(cores())
     assert Limits(workers=1).workers == 1
 
@@ -68,8 +68,8 @@ def test_more_memory_than_the_machine_has_is_refused():
 
 def test_the_text_of_limits_in_fingerprints_names_every_one_and_stays():
     limits = Limits(seconds=2, workers=1, rest=1, constant_time=False)
-    assert limits.written == (
+    assert limits.fingerprint_text == (
         "Limits(seconds=Fraction(2, 1), cpu=Fraction(2, 1), memory=536870912, workers=1, rest=Fraction(1, 1), "
         "reading=Fraction(5, 1), constant_time=False, isolation='kernel')"
     )
-    assert [f"{field.name}=" in limits.written for field in fields(Limits)] == [True] * len(fields(Limits))
+    assert [f"{field.name}=" in limits.fingerprint_text for field in fields(Limits)] == [True] * len(fields(Limits))

@@ -6,7 +6,7 @@ import pytest
 from discreet import sandbox
 from discreet.errors import ParameterError
 from discreet.sandbox import Limits, Sandbox
-from discreet.sandbox.modules import DEFAULT, allowed, is_listed, named_by
+from discreet.sandbox.modules import DEFAULT, allowed_modules, is_listed, named_by
 
 LIMITS = Limits(seconds=20, constant_time=False, workers=1)
 ROWS = [(0, pa.table({"value": [4.0, 5.0]}))]
@@ -86,19 +86,19 @@ def test_a_part_that_allowed_modules_do_not_load_is_refused_and_not_imported():
 
 
 def test_the_list_is_the_default_and_what_the_owner_adds():
-    assert allowed(()) == DEFAULT
-    assert allowed(["scipy.stats", "math"]) == (*DEFAULT, "scipy.stats")
-    assert allowed("pandas") == (*DEFAULT, "pandas")
+    assert allowed_modules(()) == DEFAULT
+    assert allowed_modules(["scipy.stats", "math"]) == (*DEFAULT, "scipy.stats")
+    assert allowed_modules("pandas") == (*DEFAULT, "pandas")
 
 
 @pytest.mark.parametrize("given", [None, 3, ("",), ("a b",), ("venv.__main__",), ("..a",), (3,), ("a;b",)])
 def test_what_names_no_module_is_refused(given):
     with pytest.raises(ParameterError, match="modules="):
-        allowed(given)
+        allowed_modules(given)
 
 
 def test_parts_of_a_module_and_packages_around_it_are_on_the_list():
-    listed = allowed(("scipy.stats",))
+    listed = allowed_modules(("scipy.stats",))
     assert all(is_listed(name, listed) for name in ("scipy", "scipy.stats", "scipy.stats.norm", "numpy.linalg"))
     assert not any(is_listed(name, listed) for name in ("scipy.optimize", "scipystats", "os", "", ".", "numpyx"))
 

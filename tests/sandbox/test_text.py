@@ -6,7 +6,7 @@ import pytest
 from discreet import sandbox
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.sandbox import Limits, Sandbox
-from discreet.sandbox.text import compiled, defined, name_of
+from discreet.sandbox.text import compile_text, define_function, name_of
 
 LIMITS = Limits(seconds=20, constant_time=False, workers=1)
 ROWS = [(0, pa.table({"value": [4.0, 5.0]})), (1, pa.table({"value": [7.0, 8.0]}))]
@@ -64,9 +64,9 @@ def test_a_text_without_exactly_one_def_is_refused_by_its_lines_alone(text):
 def test_other_statements_than_imports_and_the_def_are_errors(text):
     assert name_of(text) == "f"
     with pytest.raises(SyntaxError):
-        compiled("f", text)
+        compile_text("f", text)
 
 
 def test_the_function_has_its_imports_and_nothing_else_around_it():
-    function = defined("f", "import math\ndef f(table):\n    return math.floor(table), sorted(globals())")
+    function = define_function("f", "import math\ndef f(table):\n    return math.floor(table), sorted(globals())")
     assert function(2.5) == (2, ["__builtins__", "__name__", "f", "math"])

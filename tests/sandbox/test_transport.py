@@ -17,7 +17,7 @@ from numpy import sqrt
 from scipy.optimize import minimize
 
 from discreet.errors import ParameterError
-from discreet.sandbox.transport import packed, unpacked
+from discreet.sandbox.transport import pack, unpack
 
 SHIFT = 3
 TABLE = {"weights": [1.0, 2.5], "names": ("a", "b"), "set": {1, 2}, "none": None}
@@ -50,7 +50,7 @@ def odd(number: int) -> bool:
 
 def arrived(function, *arguments):
     """What a function says on the other side."""
-    return unpacked(packed(function).content)(*arguments)
+    return unpack(pack(function).content)(*arguments)
 
 
 def test_code_constants_and_other_functions_travel_by_value():
@@ -77,11 +77,11 @@ def test_closures_defaults_and_inner_functions_arrive():
 
 
 def test_installed_things_travel_by_name_and_their_modules_are_told():
-    parcel = packed(
+    packed = pack(
         lambda t: float(pc.mean(t["a"]).as_py()) + math.pi + sqrt(4.0) + statistics.median([1, Counter("a")["a"]])
     )
-    assert {"pyarrow.compute", "math", "numpy", "statistics", "collections"} <= set(parcel.needed)
-    assert unpacked(parcel.content)(pa.table({"a": [1, 2]})) == pytest.approx(1.5 + math.pi + 3)
+    assert {"pyarrow.compute", "math", "numpy", "statistics", "collections"} <= set(packed.needed)
+    assert unpack(packed.content)(pa.table({"a": [1, 2]})) == pytest.approx(1.5 + math.pi + 3)
 
 
 def test_modules_that_are_imported_late_or_reached_through_others_are_found():
@@ -91,7 +91,7 @@ def test_modules_that_are_imported_late_or_reached_through_others_are_found():
 
         return table.to_pandas(), np.linalg.norm([1]), json, minidom
 
-    names = packed(late, ("xml.dom", "pandas")).needed
+    names = pack(late, ("xml.dom", "pandas")).needed
     assert {"json.decoder", "xml.dom", "xml.dom.minidom", "pandas", "numpy.linalg"} <= set(names)
 
 
@@ -106,9 +106,9 @@ def test_modules_that_are_imported_late_or_reached_through_others_are_found():
 )
 def test_what_needs_a_module_outside_the_list_is_refused_whichever_way_it_has_it(function, module):
     with pytest.raises(ParameterError, match="a function that needs the module") as refusal:
-        packed(function)
+        pack(function)
     assert f'modules=("{module}",)' in refusal.value.instead
-    assert packed(function, (module,)).listed[-1] == module
+    assert pack(function, (module,)).listed[-1] == module
 
 
 def test_a_name_of_an_extension_is_found_in_the_module_that_is_allowed():
@@ -117,9 +117,9 @@ def test_a_name_of_an_extension_is_found_in_the_module_that_is_allowed():
 
 def test_text_travels_as_text_and_its_digest_is_that_of_the_text():
     text = "def answer(table):\n    return len(table)"
-    assert unpacked(packed(text).content)([1, 2]) == 2
-    assert packed(text).name == "answer"
-    assert packed(text).digest == packed("    " + text.replace("\n", "\n    ")).digest != packed(text + " ").digest
+    assert unpack(pack(text).content)([1, 2]) == 2
+    assert pack(text).name == "answer"
+    assert pack(text).digest == pack("    " + text.replace("\n", "\n    ")).digest != pack(text + " ").digest
 
 
 def test_a_builtin_function_is_a_function():
@@ -130,7 +130,7 @@ def test_numbers_of_numpy_travel_as_numbers_and_arrays_do_not():
     assert arrived(lambda: THRESHOLD) == 2.5
     numbers = np.arange(3)
     with pytest.raises(ParameterError, match="'numbers', which <lambda> closes over, of type ndarray"):
-        packed(lambda: numbers)
+        pack(lambda: numbers)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_numbers_of_numpy_travel_as_numbers_and_arrays_do_not():
 )
 def test_what_may_hold_rows_or_cannot_be_found_again_is_refused(function):
     with pytest.raises(ParameterError):
-        packed(function)
+        pack(function)
 
 
 def test_a_module_of_ones_own_is_refused_and_the_way_out_is_told():
@@ -158,7 +158,7 @@ def test_a_module_of_ones_own_is_refused_and_the_way_out_is_told():
     with pytest.raises(
         ParameterError, match="'opened', which <lambda> closes over, a module that is not installed"
     ) as refusal:
-        packed(lambda: opened.KEY)
+        pack(lambda: opened.KEY)
     assert "from opened import" in refusal.value.instead
 
 
@@ -166,16 +166,16 @@ def test_constants_that_contain_themselves_or_are_too_large_are_refused():
     endless: list[object] = []
     endless.append(endless)
     with pytest.raises(ParameterError, match="nested"):
-        packed(lambda: endless)
+        pack(lambda: endless)
     large = b"x" * (17 * 2**20)
     with pytest.raises(ParameterError, match="16 MB"):
-        packed(lambda: large)
+        pack(lambda: large)
 
 
 def test_one_function_has_one_digest_in_every_process_and_wherever_it_stands(script):
-    code = "from discreet.sandbox.transport import packed\nWORDS = {{'a', 'b', 'c', 'd'}}\n"
+    code = "from discreet.sandbox.transport import pack\nWORDS = {{'a', 'b', 'c', 'd'}}\n"
     code += "{}def answer(table):\n    inner = lambda x: x in {{'p', 'q', 'r'}}\n    return WORDS, inner(table), {}\n"
-    code += "print(packed(answer).digest)\n"
+    code += "print(pack(answer).digest)\n"
     one = script(code.format("", 1), PYTHONHASHSEED="1").stdout
     assert one == script(code.format("\n\n\n", 1), PYTHONHASHSEED="2").stdout
     assert len(one.strip()) == 64
@@ -187,6 +187,6 @@ def test_a_name_without_a_value_yet_is_refused():
         return later
 
     with pytest.raises(ParameterError, match="without a value"):
-        packed(early)
+        pack(early)
     later = 1
     assert arrived(early) == later

@@ -1,4 +1,4 @@
-"""One lane: what comes back of a chunk, and that nothing of its processes stays."""
+"""One worker: what comes back of a chunk, and that nothing of its processes stays."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ from hostile_functions import templates
 
 from discreet.sandbox.limits import Limits, cores
 from discreet.sandbox.template import NUMBER
-from discreet.sandbox.transport import packed
-from discreet.sandbox.worker import Lane, LaneError, Reply, in_memory
+from discreet.sandbox.transport import pack
+from discreet.sandbox.worker import Reply, Worker, WorkerError, in_memory
 from processes import children, wait_for
 
 LIMITS = Limits(seconds=20, cpu=5, workers=1)
@@ -34,9 +34,9 @@ def rows(value: float, wait: float = 0.0) -> int:
 
 
 @pytest.fixture
-def lane():
-    opened = Lane(packed(halting), LIMITS, cores()[0])
-    assert opened.found()["locked"]
+def worker():
+    opened = Worker(pack(halting), LIMITS, cores()[0])
+    assert opened.startup_report()["locked"]
     yield opened
     opened.close()
 
@@ -45,31 +45,31 @@ def soon(seconds: float = 20.0) -> float:
     return time.monotonic() + seconds
 
 
-def test_a_chunk_answers_and_the_next_one_too(lane):
-    assert lane.run(rows(2.5), soon()).answer(LIMITS) == 2.5
-    assert lane.run(rows(-7.0), soon()).answer(LIMITS) == -7.0
+def test_a_chunk_answers_and_the_next_one_too(worker):
+    assert worker.run(rows(2.5), soon()).answer(LIMITS) == 2.5
+    assert worker.run(rows(-7.0), soon()).answer(LIMITS) == -7.0
 
 
 @pytest.mark.timing
-def test_a_chunk_that_is_not_done_in_time_is_gone_and_the_lane_goes_on(lane):
+def test_a_chunk_that_is_not_done_in_time_is_gone_and_the_worker_goes_on(worker):
     began = time.monotonic()
-    reply = lane.run(rows(1.0, wait=60), soon(0.3))
+    reply = worker.run(rows(1.0, wait=60), soon(0.3))
     assert time.monotonic() - began < 10
     assert reply.answer(LIMITS) is None
     (template,) = templates(os.getpid())
     wait_for(lambda: children(template) == [], 10, lambda: "a chunk is still there")
-    assert lane.run(rows(3.0), soon()).answer(LIMITS) == 3.0
+    assert worker.run(rows(3.0), soon()).answer(LIMITS) == 3.0
 
 
-def test_a_template_that_is_killed_is_told_and_takes_its_chunk_with_it(lane):
+def test_a_template_that_is_killed_is_told_and_takes_its_chunk_with_it(worker):
     (template,) = templates(os.getpid())
     os.kill(template, signal.SIGKILL)
-    with pytest.raises(LaneError):
-        lane.run(rows(1.0), soon())
+    with pytest.raises(WorkerError):
+        worker.run(rows(1.0), soon())
 
 
-def test_closing_a_lane_ends_its_processes(lane):
-    lane.close()
+def test_closing_a_worker_ends_its_processes(worker):
+    worker.close()
     assert templates(os.getpid()) == []
 
 

@@ -206,7 +206,7 @@ def test_noise_that_fits_is_drawn_as_charged(draws, neighbours):
         tested, proposed = draws.calls
     made = dp.mechanisms.smooth.Smooth(noise="laplace", epsilon=smooth.epsilon, delta=smooth.delta)
     assert smooth.delta == answer.delta == Fraction(1, 10**9)
-    assert isinstance(fitted.law, continuous.Laplace)
+    assert isinstance(fitted.law, continuous.StandardLaplace)
     assert fitted.scale * made.shift >= 1  # a median of these rows moves by at least one step
     assert tested == record.Laplace(test.scale, 1)
     assert proposed.scale == 2 / answer.epsilon

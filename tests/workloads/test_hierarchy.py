@@ -45,7 +45,7 @@ def inverse_of(hierarchy, noises):
 def test_the_fit_is_that_of_least_squares(crossing):
     for hierarchy, noises, _, noisy in worlds(crossing=crossing):
         target = sum(rows.T @ y / v for rows, y, v in zip(indicators(hierarchy), noisy, noises, strict=True))
-        assert np.allclose(hierarchy.fitted(noisy, noises), inverse_of(hierarchy, noises) @ target, atol=1e-6)
+        assert np.allclose(hierarchy.fit(noisy, noises), inverse_of(hierarchy, noises) @ target, atol=1e-6)
 
 
 def test_variances_along_a_chain_are_exact():
@@ -71,8 +71,8 @@ def test_no_area_has_more_than_the_variance_of_its_own_count(crossing):
 @pytest.mark.parametrize("crossing", [False, True])
 def test_whole_cells_are_at_least_zero_and_every_area_of_the_chain_is_less_than_one_from_its_sum(crossing):
     for hierarchy, noises, _, noisy in worlds(crossing=crossing, number=30):
-        clamped = hierarchy.clamped(noisy, noises)
-        whole = np.array(hierarchy.rounded(clamped))
+        clamped = hierarchy.fit_nonnegative(noisy, noises)
+        whole = np.array(hierarchy.round_cells(clamped))
         assert clamped.min() >= 0
         assert whole.min() >= 0
         for each in hierarchy.chain:
@@ -82,7 +82,7 @@ def test_whole_cells_are_at_least_zero_and_every_area_of_the_chain_is_less_than_
 @pytest.mark.parametrize("crossing", [False, True])
 def test_every_area_is_the_sum_of_the_areas_in_it_after_rounding(crossing):
     for hierarchy, noises, _, noisy in worlds(crossing=crossing):
-        whole = hierarchy.rounded(hierarchy.clamped(noisy, noises))
+        whole = hierarchy.round_cells(hierarchy.fit_nonnegative(noisy, noises))
         levels = hierarchy.exact(whole)
         for below, above, parents in zip(levels, levels[1:], hierarchy.parents, strict=False):
             assert [sum(n for n, p in zip(below, parents, strict=True) if p == i) for i in range(len(above))] == above
@@ -93,7 +93,7 @@ def test_every_area_is_the_sum_of_the_areas_in_it_after_rounding(crossing):
 def test_exact_counts_come_back_as_they_are(crossing):
     for hierarchy, noises, cells, _ in worlds(crossing=crossing):
         exact = hierarchy.exact(cells.tolist())
-        assert hierarchy.rounded(hierarchy.clamped(exact, noises)) == cells.tolist()
+        assert hierarchy.round_cells(hierarchy.fit_nonnegative(exact, noises)) == cells.tolist()
 
 
 def test_sums_are_exact_whatever_their_size():

@@ -35,7 +35,7 @@ def test_a_unit_moves_the_product_by_exactly_what_the_rule_says(rows, how):
     for shape in ((1, 1), (1, 3), (3, 1), (2, 3), (4, 3)):
         for low in (0, -5):
             entries = random.integers(low, 6, shape)
-            rule = Matrix(entries).moved(rows, how)
+            rule = Matrix(entries).sensitivity(rows, how)
             assert {norm: getattr(rule, norm) for norm in NORMS} == moved_most(entries, rows, how), entries
             assert rule.l0 == shape[0]
 

@@ -5,35 +5,36 @@ import pytest
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import optimal
-from discreet.workloads.ranges import Ranges, Weighted, balanced, expected
+from discreet.workloads.ranges import MatrixStrategy, RangeWorkload, balance_levels, expected_variance
 from discreet.workloads.tree import Tree
 
 BINS = 64
-PREFIXES = Ranges(BINS, tuple((0, end) for end in range(1, BINS + 1)))
+PREFIXES = RangeWorkload(BINS, tuple((0, end) for end in range(1, BINS + 1)))
 ADDED = Neighbours.ADD_REMOVE
 
 
 def test_in_l2_the_error_of_prefixes_is_near_the_lower_bound_of_singular_values():
     """For any strategy: at least (the sum of singular values)^2 over bins, for columns of norm one."""
-    found = expected(Weighted(optimal.for_l2(PREFIXES.gram)), PREFIXES, 1, ADDED).sum()
+    found = expected_variance(MatrixStrategy(optimal.for_l2(PREFIXES.gram)), PREFIXES, 1, ADDED).sum()
     singular = np.linalg.svd(PREFIXES.indicators(), compute_uv=False)
     bound = singular.sum() ** 2 / BINS / 2
     assert bound <= found <= 1.15 * bound
 
 
 def test_in_l1_the_error_of_prefixes_is_below_that_of_a_tree():
-    found = expected(Weighted(optimal.for_l1(PREFIXES.gram)), PREFIXES, 2, ADDED).mean()
+    found = expected_variance(MatrixStrategy(optimal.for_l1(PREFIXES.gram)), PREFIXES, 2, ADDED).mean()
     assert found < min(
-        expected(balanced(PREFIXES, Tree(BINS, b), 2, ADDED), PREFIXES, 2, ADDED).mean() for b in (2, 4, 8)
+        expected_variance(balance_levels(PREFIXES, Tree(BINS, b), 2, ADDED), PREFIXES, 2, ADDED).mean()
+        for b in (2, 4, 8)
     )
 
 
 @pytest.mark.parametrize("bins", [2, 5, 70, 130])
 def test_any_number_of_bins_is_divided_into_blocks(bins):
-    workload = Ranges(bins, ((0, bins), (0, 1), (1, bins)))
+    workload = RangeWorkload(bins, ((0, bins), (0, 1), (1, bins)))
     for power, made in ((2, optimal.for_l1), (1, optimal.for_l2)):
-        strategy = Weighted(made(workload.gram))
-        assert np.isfinite(expected(strategy, workload, power, ADDED)).all()
+        strategy = MatrixStrategy(made(workload.gram))
+        assert np.isfinite(expected_variance(strategy, workload, power, ADDED)).all()
 
 
 def test_the_gradient_is_that_of_the_error():
@@ -57,5 +58,5 @@ def test_the_gradient_is_that_of_the_error():
 def test_descent_finds_the_bottom_of_a_bowl():
     centre = np.arange(5.0)
     scales = np.array([1, 10, 100, 1, 3.0])
-    found = optimal.descended(lambda x: (float(scales @ (x - centre) ** 2) + 1, 2 * scales * (x - centre)), np.zeros(5))
+    found = optimal.minimize(lambda x: (float(scales @ (x - centre) ** 2) + 1, 2 * scales * (x - centre)), np.zeros(5))
     assert np.allclose(found, centre, atol=1e-2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.workloads.hierarchy import Hierarchy, Partition
-from discreet.workloads.sharing import divided, losses
+from discreet.workloads.sharing import divide_budget, losses
 
 
 def tree(*fanouts, crossing=0):
@@ -25,7 +25,7 @@ def test_no_level_has_more_than_m_times_the_error_of_asking_it_alone(shape, powe
     """m times by Laplace noise, sqrt(m) times by Gaussian: m^power in the mean square."""
     levels = len(shape.parts)
     units = np.ones(levels)
-    shares = divided(shape, units, power)
+    shares = divide_budget(shape, units, power)
     lost = losses(shape, units, np.array([float(share) for share in shares]), power)
     assert sum(shares) == 1
     assert lost.max() <= levels**power * (1 - 1e-3)

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import PureEvent
-from discreet.workloads.stream import Online, Told, corrections_enough
+from discreet.workloads.stream import Online, OnlineAnswer, corrections_enough
 
 COUNTS = [500, 0, 0, 0, 300, 0, 0, 200]
 
@@ -26,7 +26,7 @@ def test_a_stream_costs_at_most_what_was_asked_for_whatever_is_asked_of_it():
 def test_answers_that_the_public_histogram_has_right_cost_no_correction():
     stream = online().open(COUNTS)
     for _ in range(50):
-        assert stream.ask(0, 8) == Told(1000, corrected=False)
+        assert stream.ask(0, 8) == OnlineAnswer(1000, corrected=False)
     assert stream.left == 12
 
 
@@ -39,7 +39,7 @@ def test_a_wrong_answer_is_corrected_and_then_remembered(lo, hi):
     assert told.corrected
     assert abs(told.value - truth) < 200
     assert abs(stream.public(lo, hi) - max(0, told.value)) <= 1
-    assert stream.ask(lo, hi) == Told(stream.public(lo, hi), corrected=False)
+    assert stream.ask(lo, hi) == OnlineAnswer(stream.public(lo, hi), corrected=False)
     assert stream.histogram.sum() == pytest.approx(1000)
 
 

@@ -81,7 +81,7 @@ def _create(address: str, view: str, table: str) -> str:
 def _names(connection: "psycopg.Connection[Any]", view: str, table: str) -> tuple[str, str]:
     """The full names of the view, as the role finds it, and of the table, beside the view unless it has a schema."""
     oid = server.oid_of(connection, view)
-    found = [] if oid is None else server.fetched(connection, _VIEW, oid)
+    found = [] if oid is None else server.fetch_catalog_rows(connection, _VIEW, oid)
     if not found:
         raise SourceError(
             f"no view {view!r} in this database",
@@ -89,7 +89,7 @@ def _names(connection: "psycopg.Connection[Any]", view: str, table: str) -> tupl
             instead="the name with its schema: clinic.adults",
         )
     source, schema = found[0]
-    named = server.fetched(connection, _TABLE, {"table": table, "schema": schema})
+    named = server.fetch_catalog_rows(connection, _TABLE, {"table": table, "schema": schema})
     if not named:
         raise ParameterError(
             f"the table name {table!r}",

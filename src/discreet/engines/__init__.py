@@ -19,12 +19,12 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.duckdb import DuckDB
 from discreet.engines.registry import draft, engine_of, engines_of, has_tables, source_of
 from discreet.engines.sources.contents import States
-from discreet.engines.sources.files import located, public_location
-from discreet.engines.sources.identity import Opened, is_registered, same_rows
+from discreet.engines.sources.files import public_location, resolve_location
+from discreet.engines.sources.identity import OpenSource, is_registered, same_rows
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk
-from discreet.engines.sql_engine import Prepared, PreparedChunks, Registered
+from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource
 from discreet.plan.physical import Found, Pushdown, Term
 from discreet.progress import Stage
 
@@ -32,10 +32,10 @@ __all__ = [
     "Chunk",
     "DuckDB",
     "Engine",
-    "Opened",
-    "Prepared",
+    "OpenSource",
     "PreparedChunks",
-    "Registered",
+    "PreparedQuery",
+    "RegisteredSource",
     "Source",
     "Statements",
     "States",
@@ -45,8 +45,8 @@ __all__ = [
     "engines_of",
     "has_tables",
     "is_registered",
-    "located",
     "public_location",
+    "resolve_location",
     "same_rows",
     "source_of",
     "unreadable_column",
@@ -62,10 +62,10 @@ class Engine(Protocol):
     def adopt(self, table: str, hash_key: int) -> None:
         """Take the key that orders a table's rows."""
 
-    def prepare(self, question: Pushdown) -> Prepared:
+    def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a question without reading a protected row."""
 
-    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers, and in keys where those are open."""
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:

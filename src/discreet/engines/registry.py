@@ -20,7 +20,7 @@ from discreet.engines.backends.spark import engine as spark
 from discreet.engines.sources import source as sources
 from discreet.engines.sources.source import UNSTATED, Source, Statements
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql_engine import Registered, SQLEngine
+from discreet.engines.sql_engine import RegisteredSource, SQLEngine
 from discreet.errors import SourceError
 
 _POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?://", re.IGNORECASE)
@@ -133,16 +133,17 @@ def engine_of(source: Source) -> type[SQLEngine]:
 
 def engines_of(tables: Mapping[str, Source], *, memory_limit: str | None, threads: int | None) -> dict[str, SQLEngine]:
     """An engine for each table; tables that one engine reads from one place share it."""
-    groups: dict[tuple[type[SQLEngine], str | None], dict[str, Registered]] = {}
+    groups: dict[tuple[type[SQLEngine], str | None], dict[str, RegisteredSource]] = {}
     for name, source in tables.items():
-        groups.setdefault((engine_of(source), source.address), {})[name] = Registered(source, 0)
+        groups.setdefault((engine_of(source), source.address), {})[name] = RegisteredSource(source, 0)
     opened: dict[str, SQLEngine] = {}
     try:
-        for (engine, _), registered in groups.items():
-            made = engine(registered, Workspace(), memory_limit=memory_limit, threads=threads)
-            opened |= dict.fromkeys(registered, made)
+        for (kind, _), registered in groups.items():
+            opened |= dict.fromkeys(
+                registered, kind(registered, Workspace(), memory_limit=memory_limit, threads=threads)
+            )
     except BaseException:
-        for made in dict.fromkeys(opened.values()):
-            made.close()
+        for engine in dict.fromkeys(opened.values()):
+            engine.close()
         raise
     return opened

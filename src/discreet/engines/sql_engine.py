@@ -19,7 +19,7 @@ from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
 from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
-from discreet.engines.sql.dialect import Dialect, Stored
+from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import Found, Keys, Pushdown, Scan, SumSteps, Term
@@ -33,15 +33,15 @@ Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
-class Registered:
-    """A source with the key that orders its rows."""
+class RegisteredSource:
+    """A source with the key of the hash that orders its rows."""
 
     source: Source
     hash_key: int
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedQuery:
     """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand.
 
     `states` are those of the public tables that it reads; the name of the rows and the name of the question hold them.
@@ -57,9 +57,9 @@ class Prepared:
 
 @dataclass(frozen=True)
 class PreparedChunks:
-    """Chunks that were bound: the rows they are made of, and how these are split."""
+    """A bound query for chunks: their rows, and how these are split."""
 
-    rows: Prepared
+    rows: PreparedQuery
     split: Split
 
 
@@ -70,7 +70,7 @@ class SQLEngine(ABC):
 
     def __init__(
         self,
-        sources: Mapping[str, Registered],
+        sources: Mapping[str, RegisteredSource],
         workspace: Workspace,
         *,
         memory_limit: str | None = None,
@@ -79,7 +79,7 @@ class SQLEngine(ABC):
         self._sources = dict(sources)
         self._workspace = workspace
         self._shelf = Shelf()
-        self._places: dict[str, contribution_bounding.Place] = {}
+        self._places: dict[str, contribution_bounding.TableRelation] = {}
         with ExitStack() as undo:
             undo.callback(workspace.close)
             self._open(memory_limit, threads, undo)
@@ -108,7 +108,7 @@ class SQLEngine(ABC):
         self._sources[table] = replace(self._sources[table], hash_key=hash_key)
         self._places[table] = replace(self._place(table), key=hash_key)
 
-    def prepare(self, question: Pushdown) -> Prepared:
+    def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a question without reading a protected row; what its SQL cannot say is refused here."""
         scan = question.scan
         self._require_all(scan)
@@ -122,37 +122,37 @@ class SQLEngine(ABC):
             or self._is_slow_to_read(self._sources[scan.table].source)
         )
         stored = self._storable(question) if materialised else {}
-        prepared = Prepared(
+        prepared = PreparedQuery(
             question,
-            rows_name=self._named("rows", (scan, states) if states else scan) if materialised else None,
-            rows_sql=contribution_bounding.capped(scan, self._place_of(scan), self.dialect, stored),
+            rows_name=self._relation_name("rows", (scan, states) if states else scan) if materialised else None,
+            rows_sql=contribution_bounding.bounded_rows_sql(scan, self._place_of(scan), self.dialect, stored),
             stored=stored,
-            keys_name=self._named("keys", question.keys),
+            keys_name=self._relation_name("keys", question.keys),
             states=states,
         )
         self.answer_sql(prepared, {})
         if not self._can_compile(prepared):
-            raise _uncompiled(self.dialect.name)
+            raise _compile_error(self.dialect.name)
         return prepared
 
-    def answer_sql(self, prepared: Prepared, stored: Mapping[SumSteps, str]) -> str:
+    def answer_sql(self, prepared: PreparedQuery, stored: Mapping[SumSteps, str]) -> str:
         """The SQL of an answer, over capped rows that hold the given steps."""
         question = prepared.question
         rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
         hash_key = self._sources[question.scan.table].hash_key
         if question.keys.at_least is not None:
             return unknown_keys.found_sql(question, rows, hash_key, self.dialect, stored)
-        return aggregates.aggregated(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
+        return aggregates.aggregate_sql(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
 
-    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers, and in keys where those are open."""
         with (
-            self._connected(*_tables_of(prepared)) as connected,
+            self._use_connection(*_tables_of(prepared)) as connected,
             self._tables(prepared, connected) as stored,
         ):
             if prepared.question.keys.at_least is not None:
-                asked = self.answer_sql(prepared, stored)
-                return unknown_keys.found(prepared.question, self._named_rows(connected, asked, prepared.question))
+                sql = self.answer_sql(prepared, stored)
+                return unknown_keys.parse_keys(prepared.question, self._rows_by_key(connected, sql, prepared.question))
             rows = self._fetch(connected, self.answer_sql(prepared, stored))
         if len(rows) != len(prepared.question.keys.rows):
             raise RuntimeError("the engine answered another number of keys")
@@ -166,7 +166,7 @@ class SQLEngine(ABC):
         prepared = PreparedChunks(self.prepare(question), split)
         rows = f"({prepared.rows.rows_sql}) AS rows"
         if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
-            raise _uncompiled(self.dialect.name)
+            raise _compile_error(self.dialect.name)
         return prepared
 
     def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
@@ -181,8 +181,8 @@ class SQLEngine(ABC):
     def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
         rows = prepared.rows
         source = rows.rows_name or f"({rows.rows_sql}) AS rows"
-        with self._connected(*_tables_of(rows)) as connected, self._tables(rows, connected):
-            for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.streamed):
+        with self._use_connection(*_tables_of(rows)) as connected, self._tables(rows, connected):
+            for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.stream_schema):
                 spool.add(batch)
 
     def _split_sql(self, prepared: PreparedChunks, rows: str) -> str:
@@ -202,12 +202,12 @@ class SQLEngine(ABC):
         """Records outside discreet that show exact row counts of what runs here, and are switched on."""
         return ()
 
-    def is_prepared(self, prepared: Prepared) -> bool:
+    def is_prepared(self, prepared: PreparedQuery) -> bool:
         """Whether the capped rows of a question stand ready."""
         return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
 
     @contextmanager
-    def _tables(self, prepared: Prepared, connected: Any) -> Iterator[Mapping[SumSteps, str]]:
+    def _tables(self, prepared: PreparedQuery, connected: Any) -> Iterator[Mapping[SumSteps, str]]:
         """The tables that an answer needs, made where they are not there yet and kept while it runs."""
 
         def drop(name: str) -> None:
@@ -219,7 +219,7 @@ class SQLEngine(ABC):
 
         def create_rows() -> Mapping[SumSteps, str]:
             self._create_rows(connected, prepared.rows_name or "", prepared.rows_sql)
-            self._refuse_changed(connected, prepared)
+            self._refuse_changed_tables(connected, prepared)
             return prepared.stored
 
         with ExitStack() as needed:
@@ -230,12 +230,12 @@ class SQLEngine(ABC):
             else:
                 yield needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
 
-    def _place(self, table: str) -> contribution_bounding.Place:
+    def _place(self, table: str) -> contribution_bounding.TableRelation:
         if table not in self._places:
             relation, stored = self._described(table, self._sources[table].source)
             registered = self._sources[table]
             reads = inferred.READS if registered.source.is_inferred else self.dialect.reads
-            self._places[table] = contribution_bounding.Place(relation, stored, registered.hash_key, reads)
+            self._places[table] = contribution_bounding.TableRelation(relation, stored, registered.hash_key, reads)
         return self._places[table]
 
     def _require_all(self, scan: Scan) -> None:
@@ -252,7 +252,7 @@ class SQLEngine(ABC):
                 )
             self.require(table, columns)
 
-    def _place_of(self, scan: Scan) -> contribution_bounding.Place:
+    def _place_of(self, scan: Scan) -> contribution_bounding.TableRelation:
         """Where the rows of a scan are read: a table, or a query over several."""
         own = self._place(scan.table)
         if scan.base is None:
@@ -276,24 +276,24 @@ class SQLEngine(ABC):
         tables = contents.public_tables(scan)
 
         def read() -> contents.States:
-            with self._connected(*tables) as connected:
-                return self._states_read(connected, scan)
+            with self._use_connection(*tables) as connected:
+                return self._read_states(connected, scan)
 
         with suppress(Exception):  # whatever the driver raises
             return self._cancellable(read) if tables else ()
         raise contents.unreadable(tables)
 
-    def _states_read(self, connected: Any, scan: Scan) -> contents.States:
-        asked = contents.queries(scan, self._places_of(scan), self.dialect)
-        return tuple((table, ":".join(map(str, self._fetch(connected, sql)[0]))) for table, sql in asked)
+    def _read_states(self, connected: Any, scan: Scan) -> contents.States:
+        queries = contents.queries(scan, self._places_of(scan), self.dialect)
+        return tuple((table, ":".join(map(str, self._fetch(connected, sql)[0]))) for table, sql in queries)
 
-    def _refuse_changed(self, connected: Any, prepared: Prepared) -> None:
-        """Drop rows that were made while a public table changed: they are not those that the answer is named after."""
+    def _refuse_changed_tables(self, connected: Any, prepared: PreparedQuery) -> None:
+        """Drop rows that were stored while a public table changed: the fingerprint names other rows."""
         if not prepared.states:
             return
         name = prepared.rows_name or ""
         self._fetch(connected, f"SELECT count(*) FROM {name}")  # an engine may make rows when they are first read
-        if self._states_read(connected, prepared.question.scan) != prepared.states:
+        if self._read_states(connected, prepared.question.scan) != prepared.states:
             self._drop(connected, name)
             raise RuntimeError("a public table changed while it was read")
 
@@ -301,7 +301,7 @@ class SQLEngine(ABC):
         """Run what reads outside of a question; an engine whose drivers need more for that says so."""
         return run()
 
-    def _named(self, kind: str, thing: object) -> str:
+    def _relation_name(self, kind: str, thing: object) -> str:
         return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
 
     def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
@@ -312,21 +312,21 @@ class SQLEngine(ABC):
         """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""
         return False
 
-    def _can_compile(self, prepared: Prepared) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+    def _can_compile(self, prepared: PreparedQuery) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
         """Whether the engine takes the SQL of a question, found out before anything is charged and without a row."""
         return True
 
     @abstractmethod
     def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:
-        """Connect; `undo` is told what to give back if anything after it fails."""
+        """Connect; register with `undo` what to release if a later step fails."""
 
     @abstractmethod
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """The relation to read, and how it stores each column; no row is read."""
 
     @abstractmethod
-    def _connected(self, *tables: str) -> AbstractContextManager[Any]:
-        """Whatever the other hooks need to talk to the engine in this thread."""
+    def _use_connection(self, *tables: str) -> AbstractContextManager[Any]:
+        """A context manager with the connection that the other hooks need in this thread."""
 
     @abstractmethod
     def _create_rows(self, connected: Any, name: str, sql: str) -> None:
@@ -344,7 +344,7 @@ class SQLEngine(ABC):
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         """The few rows of an answer, in order, as whole numbers or their text."""
 
-    def _named_rows(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:
+    def _rows_by_key(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:
         """Keys in their own types and measures as digits, a row for each key that was found."""
         return unknown_keys.rows_of(self._stream(connected, sql, unknown_keys.schema(question)))
 
@@ -372,24 +372,24 @@ class OneConnection(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
+    def _use_connection(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - all tables share one
         with self._turn:
             yield self._connection
 
-    def _can_compile(self, prepared: Prepared) -> bool:
+    def _can_compile(self, prepared: PreparedQuery) -> bool:
         """By EXPLAIN, the rows over the source and the answer over nothing."""
         question, rows_name = prepared.question, prepared.rows_name
-        columns = [self.dialect.quoted(read.column) for read in question.scan.columns]
-        keys = [*aggregates.numbered(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
+        columns = [self.dialect.identifier(read.column) for read in question.scan.columns]
+        keys = [*aggregates.ordinal_columns(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
         over_nothing = replace(
             prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
         )
-        asked = (prepared.rows_sql, self.answer_sql(over_nothing, {}))
-        return all(self._takes(question.scan.table, sql) for sql in asked)
+        statements = (prepared.rows_sql, self.answer_sql(over_nothing, {}))
+        return all(self._takes(question.scan.table, sql) for sql in statements)
 
     def _takes(self, table: str, sql: str) -> bool:
         try:
-            with self._connected(table) as connected:
+            with self._use_connection(table) as connected:
                 connected.execute(f"EXPLAIN {sql}").fetchall()
         except Exception:  # noqa: BLE001 - whatever the driver raises
             return False
@@ -411,12 +411,12 @@ class OneConnection(SQLEngine):
         """A connection that can do nothing but read the source and keep tables of its own."""
 
 
-def _tables_of(prepared: Prepared) -> tuple[str, ...]:
+def _tables_of(prepared: PreparedQuery) -> tuple[str, ...]:
     """The tables that a question reads, each once."""
     return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
 
 
-def _unfit(table: str, column: str, place: contribution_bounding.Place, declared: ColumnType) -> SourceError:
+def _unfit(table: str, column: str, place: contribution_bounding.TableRelation, declared: ColumnType) -> SourceError:
     stored = place.stored[column]
     fitting = [str(kind) for kind in ColumnType if (stored, kind) in place.reads]
     return SourceError(
@@ -426,7 +426,7 @@ def _unfit(table: str, column: str, place: contribution_bounding.Place, declared
     )
 
 
-def _uncompiled(engine: str) -> UnsupportedError:
+def _compile_error(engine: str) -> UnsupportedError:
     return UnsupportedError(
         f"a question that {engine} cannot compile",
         because="it nests expressions too deeply, or holds a character that its SQL cannot",
@@ -449,7 +449,7 @@ def keys_table(keys: Keys) -> pa.Table:
 
 
 class Shelf:
-    """Tables made once and shared by threads; the ones longest unused go when there are too many."""
+    """Tables stored once and shared by threads; the least recently used go when there are too many."""
 
     def __init__(self, most: int = MOST_PREPARED) -> None:
         self._most = most

@@ -81,7 +81,7 @@ class Gaussian(AdditiveNoise):
         dimension: int = 1,
         grid: Number = 1,
     ) -> None:
-        squared, spacing = _squared(sensitivity, squared_sensitivity), positive(grid, "grid")
+        squared, spacing = _squared_sensitivity(sensitivity, squared_sensitivity), positive(grid, "grid")
         coordinates, steps = whole(dimension, "dimension"), squared / spacing**2
         if rho is not None and epsilon is None and delta is None:
             sigma = _sigma_for_rho(steps, positive(rho, "rho"))
@@ -109,7 +109,7 @@ class Gaussian(AdditiveNoise):
         steps = positive(sigma, "sigma")
         exact = Fraction(sigma) if isinstance(sigma, float) else steps
         discrete.check_scale(exact, "sigma", "Gaussian.with_sigma(sigma=10.0, sensitivity=1)")
-        squared, spacing = _squared(sensitivity, squared_sensitivity), positive(grid, "grid")
+        squared, spacing = _squared_sensitivity(sensitivity, squared_sensitivity), positive(grid, "grid")
         rho = squared / spacing**2 / (2 * Fraction(double_up(exact)) ** 2)
         return cls(squared_sensitivity=squared, rho=rho, dimension=dimension, grid=spacing)
 
@@ -308,7 +308,7 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-def _squared(sensitivity: Number | None, squared_sensitivity: Number | None) -> Fraction:
+def _squared_sensitivity(sensitivity: Number | None, squared_sensitivity: Number | None) -> Fraction:
     if sensitivity is not None and squared_sensitivity is None:
         return positive(sensitivity, "sensitivity") ** 2
     if squared_sensitivity is not None and sensitivity is None:

@@ -43,7 +43,7 @@ _LEAST_OUTSIDE = Fraction(1, 10**300)
 def release(value: Scalar | Vector, grid: Fraction, draw: Draw) -> Scalar | list[Scalar]:
     """The value with noise of whole grid steps; `draw(n)` gives n independent draws."""
     if isinstance(value, np.ndarray | Sequence) and not isinstance(value, str | bytes | bytearray):
-        return _noisy(listed(value), grid, draw)
+        return _noisy(list_of_values(value), grid, draw)
     return _noisy([value], grid, draw)[0]
 
 
@@ -85,7 +85,7 @@ def steps(value: object, grid: Fraction) -> int:
     return whole
 
 
-def listed(values: object) -> list[Any]:
+def list_of_values(values: object) -> list[Any]:
     """Several answers: a list of them, or a one-dimensional array of integers."""
     if isinstance(values, np.ndarray):
         if values.dtype.kind not in "iu" or values.ndim != 1:

@@ -87,13 +87,13 @@ class Staircase(AdditiveNoise):
             grid: The grid that answers are on.
         """
         spacing = positive(grid, "grid")
-        step, moved = _step(positive(sensitivity, "sensitivity"), spacing), whole(coordinates, "coordinates")
-        scale = moved / positive(epsilon, "epsilon")
+        step, dimension = _step(positive(sensitivity, "sensitivity"), spacing), whole(coordinates, "coordinates")
+        scale = dimension / positive(epsilon, "epsilon")
         discrete.check_scale(scale, "scale", "Staircase(sensitivity=10, epsilon=3)")
         width = double_up(scale)
         object.__setattr__(self, "step", step)
         object.__setattr__(self, "inner", best_inner(width, step) if inner is None else _inner(inner, step))
-        object.__setattr__(self, "coordinates", moved)
+        object.__setattr__(self, "coordinates", dimension)
         object.__setattr__(self, "scale", width)
         object.__setattr__(self, "grid", spacing)
 

@@ -8,7 +8,7 @@ from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, rational, shown
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import AnswerPlan
-from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, Expected, ExpectedErrors
+from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, ExpectedError, ExpectedErrors
 from discreet.release.release import Release
 from discreet.release.values.columns import Key
 
@@ -31,7 +31,7 @@ def expected_errors(private: AnswerPlan, sizes: Sizes | None, confidence: Fracti
         margins = tuple(plan.margin(made, confidence, max(1, round(size))) for size in rows)
         shown_margins = tuple(None if margin is None else float(margin) for margin in margins)
         outputs.append(
-            Expected(made.name, relative, shown_margins, guessed=answers is None and made.bounds is not None)
+            ExpectedError(made.name, relative, shown_margins, guessed=answers is None and made.bounds is not None)
         )
     return ExpectedErrors(keys, tuple(map(float, rows)), tuple(outputs), _basis(sizes))
 

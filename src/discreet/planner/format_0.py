@@ -28,7 +28,7 @@ from discreet.planner.queries.sparse_vector import WatchPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.resolve.measures import Part, Recipe
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS
-from discreet.workloads.ranges import Levels, Weighted
+from discreet.workloads.ranges import Levels, MatrixStrategy
 
 VERSION = "0.1.0"
 
@@ -131,7 +131,7 @@ def _places(plan: RangePlan) -> tuple[str, ...]:
         case Levels(tree, kept):
             size = tree.branching
             return tuple("bins" if n == 0 else f"sums of {size**n} bins beside each other" for n in kept)
-        case Weighted(matrix):
+        case MatrixStrategy(matrix):
             return (f"rows of the strategy matrix {matrix.name}",)
     raise TypeError(type(plan.strategy).__name__)
 

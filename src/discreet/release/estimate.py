@@ -67,17 +67,17 @@ class Estimate:
         )
 
     def __str__(self) -> str:
-        return "\n".join([*self._stamp(), self._said(), *self._notes()])
+        return "\n".join([*self._stamp(), self._summary(), *self._notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return rendering.card(self._stamp(), f"<div>{html.escape(self._said())}</div>", self._notes())
+        return rendering.card(self._stamp(), f"<div>{html.escape(self._summary())}</div>", self._notes())
 
     def _stamp(self) -> list[str]:
         return rendering.stamp("an exact answer", private=self.private)
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         if self.value is None:
             return f"{self.name}  nothing: the test did not pass"
         beside = "" if self.margin is None else f" ± {_short(self.margin)}"
@@ -95,7 +95,7 @@ class Estimate:
         return [
             margin,
             f"made by  {self.made}",
-            *rendering.spent(self.guarantee, self.receipt, repeated=self.repeated),
+            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
         ]
 
 

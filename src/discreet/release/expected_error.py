@@ -27,7 +27,7 @@ _DRAWN_GROUPS = 6
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedError:
     """An output in every group: the root mean square of its noise over the answer, and its margin; None if unknown.
 
     `guessed` where the answer is that of values in the middle of their bounds, as nothing better is public.
@@ -41,11 +41,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class ExpectedErrors:
-    """Expected relative errors by group, at one price."""
+    """ExpectedError relative errors by group, at one price."""
 
     keys: tuple[Key, ...]
     sizes: tuple[float, ...]
-    outputs: tuple[Expected, ...]
+    outputs: tuple[ExpectedError, ...]
     basis: str
 
     @property
@@ -82,15 +82,15 @@ class ExpectedErrors:
                 *(_percent(output.relative[row]) for output in self.outputs),
                 self.marks[row],
             ]
-            for row in _shown(self.sizes)
+            for row in _visible_columns(self.sizes)
         ]
         return head, rows
 
     def notes(self) -> list[str]:
         """What the numbers are, and what is left out."""
         guessed = ", ".join(output.name for output in self.outputs if output.guessed)
-        said = f"expected relative error of the noise, {self.basis}"
-        return [said, *([f"{guessed}: {GUESSED}"] if guessed else []), *_left_out(len(self.sizes))]
+        title = f"expected relative error of the noise, {self.basis}"
+        return [title, *([f"{guessed}: {GUESSED}"] if guessed else []), *_left_out(len(self.sizes))]
 
     def __str__(self) -> str:
         return "\n".join([*_lines(*self.table(), len(self.keys)), *self.notes()])
@@ -103,7 +103,7 @@ class ExpectedErrors:
 
 @dataclass(frozen=True)
 class ErrorsByEpsilon:
-    """Expected relative errors of one output by group, for several epsilons side by side."""
+    """ExpectedError relative errors of one output by group, for several epsilons side by side."""
 
     name: str
     keys: tuple[Key, ...]
@@ -128,7 +128,7 @@ class ErrorsByEpsilon:
         order = sorted(range(len(self.sizes)), key=lambda row: self.sizes[row])
         rows = order if len(order) <= _DRAWN_GROUPS else [*order[: _DRAWN_GROUPS - 1], order[-1]]
         points = [
-            (epsilon, 100 * error, self._called(row))
+            (epsilon, 100 * error, self._row_label(row))
             for row in rows
             for epsilon, errors in zip(self.epsilons, self.relative, strict=True)
             if (error := errors[row]) is not None
@@ -158,10 +158,10 @@ class ErrorsByEpsilon:
             [
                 *(rendering.cell(key.values[row]) for key in self.keys),
                 f"{self.sizes[row]:,.0f}",
-                *(_flagged(errors[row]) for errors in self.relative),
+                *(_format_error(errors[row]) for errors in self.relative),
                 marks[row],
             ]
-            for row in _shown(self.sizes)
+            for row in _visible_columns(self.sizes)
         ]
         return head, rows
 
@@ -172,7 +172,7 @@ class ErrorsByEpsilon:
             *_left_out(len(self.sizes)),
         ]
 
-    def _called(self, row: int) -> str:
+    def _row_label(self, row: int) -> str:
         named = " / ".join(rendering.cell(key.values[row]) for key in self.keys) or "all"
         return f"{named} ({self.sizes[row]:,.0f})"
 
@@ -183,7 +183,7 @@ def _smallest(sizes: tuple[float, ...]) -> list[bool]:
     return [size == least < max(sizes) for size in sizes]
 
 
-def _shown(sizes: tuple[float, ...]) -> list[int]:
+def _visible_columns(sizes: tuple[float, ...]) -> list[int]:
     rows = list(range(len(sizes)))
     return rows if len(rows) <= _SHOWN_ROWS else sorted(rows, key=lambda row: sizes[row])[:_SHOWN_ROWS]
 
@@ -197,7 +197,7 @@ def _mark(is_smallest: bool, is_rough: bool) -> str:
     return "  ".join([*words, f"! above {100 * ROUGH:.0f}%"] if is_rough else words)
 
 
-def _flagged(error: float | None) -> str:
+def _format_error(error: float | None) -> str:
     return f"{_percent(error)}{' !' if error is not None and error > ROUGH else '  '}"
 
 

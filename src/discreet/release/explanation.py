@@ -1,4 +1,4 @@
-"""What a query will cost and how wrong it will be, said before anything is read or spent."""
+"""The privacy cost and the expected error of a query, before anything is read or charged."""
 
 import html
 import textwrap
@@ -22,9 +22,9 @@ class ExplainedOutput:
     note: str = ""
 
     def __str__(self) -> str:
-        known = "" if self.margin is None else _grouped(self.margin)
-        said = " ".join(word for word in (known, self.note) if word) or "depends on the size of each group"
-        return f"{self.kind}: ± {said}; {self.noise}"
+        known = "" if self.margin is None else _format_margin(self.margin)
+        text = " ".join(word for word in (known, self.note) if word) or "depends on the size of each group"
+        return f"{self.kind}: ± {text}; {self.noise}"
 
 
 @public_class
@@ -115,6 +115,6 @@ class BatchExplanation:
         return f"<div>{parts}<strong>{html.escape(self._total())}</strong></div>"
 
 
-def _grouped(margin: Fraction) -> str:
+def _format_margin(margin: Fraction) -> str:
     """A margin with its thousands set apart, as releases write it."""
     return f"{margin.numerator:,}" if margin.denominator == 1 else f"{float(margin):,.6g}"

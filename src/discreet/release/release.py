@@ -22,7 +22,7 @@ from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact import shown
 from discreet.release import serialization
 from discreet.release.postprocessing.rows import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows
-from discreet.release.postprocessing.verbs import Reckoning, answered, named
+from discreet.release.postprocessing.verbs import PostProcessing, answer_text, find_output
 from discreet.release.serialization import SCHEMA, schema
 from discreet.release.values import rendering
 from discreet.release.values.columns import (
@@ -31,9 +31,9 @@ from discreet.release.values.columns import (
     Answer,
     Figure,
     Key,
-    Measured,
-    Output,
-    Untouched,
+    MeasuredColumn,
+    OutputColumn,
+    RawAnswers,
     key_arrays,
     output_arrays,
 )
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Picture
 
-__all__ = ["KEY_TYPES", "MARGIN", "SCHEMA", "Figure", "Key", "Measured", "Output", "Release", "schema"]
+__all__ = ["KEY_TYPES", "MARGIN", "SCHEMA", "Figure", "Key", "MeasuredColumn", "OutputColumn", "Release", "schema"]
 
 _SHOWN_ROWS = 20
 _OTHER_FORMS = {
@@ -60,14 +60,14 @@ _OTHER_FORMS = {
 
 @public_class
 @dataclass(frozen=True)
-class Release(Reckoning):
+class Release(PostProcessing):
     """Answers with error bars, what they cost, whom they protect, and the receipt of the charge."""
 
     dataset: str
     version: int
     keys: tuple[Key, ...]
-    outputs: tuple[Output, ...]
-    measured: tuple[Measured, ...]
+    outputs: tuple[OutputColumn, ...]
+    measured: tuple[MeasuredColumn, ...]
     confidence: Fraction
     guarantee: str
     unit: str
@@ -77,7 +77,7 @@ class Release(Reckoning):
     private: bool = True
     library: str = ""
     repeated: bool = field(default=False, compare=False)
-    untouched: Untouched | None = None
+    untouched: RawAnswers | None = None
     place: int = 0
     """Which of the releases under one receipt it is: those of a batch have noise of their own each."""
 
@@ -125,7 +125,7 @@ class Release(Reckoning):
         try:
             frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
         except ImportError:
-            raise _not_installed("pandas") from None
+            raise _missing_package_error("pandas") from None
         return frame.astype(holed)
 
     def to_polars(self) -> "pl.DataFrame":
@@ -133,12 +133,12 @@ class Release(Reckoning):
         try:
             import polars as pl  # noqa: PLC0415 - optional
         except ImportError:
-            raise _not_installed("polars") from None
+            raise _missing_package_error("polars") from None
         return pl.DataFrame(self.to_arrow())
 
     def plot(self, name: str | None = None) -> "Picture":
         """Values with error bars, a panel for each output or the named one (needs pip install "discreet[plots]")."""
-        drawn = self._drawn(name)
+        drawn = self._outputs_to_plot(name)
         require_rows(range(len(self)), len(self), "a plot")
         table = self.to_arrow()
         label = None
@@ -161,7 +161,7 @@ class Release(Reckoning):
             bare=next((f"margins are in {o.margin_of}: see the table" for o in drawn if o.margin_of), None),
         )
 
-    def _drawn(self, name: str | None) -> tuple[Output, ...]:
+    def _outputs_to_plot(self, name: str | None) -> tuple[OutputColumn, ...]:
         """The named output, or all of them; the first alone where the lines of all would be too many to read."""
         chosen = self.outputs if name is None else (self._output(name),)
         found = tuple(output for output in chosen if output.is_found)
@@ -173,7 +173,7 @@ class Release(Reckoning):
             )
         return found if len(self) * len(found) <= plots.MOST_KEYS else found[:1]
 
-    def _title(self, drawn: tuple[Output, ...]) -> str:
+    def _title(self, drawn: tuple[OutputColumn, ...]) -> str:
         what = ", ".join(f"{output.kind} {output.name!r}" for output in drawn)
         rest = "" if len(drawn) == len(self.outputs) else f" ({len(drawn)} of {len(self.outputs)} outputs)"
         lost = [output.name for output in self.outputs if not output.is_found]
@@ -182,7 +182,7 @@ class Release(Reckoning):
 
     def to_json(self) -> dict[str, Any]:
         """The release as plain data, in the published schema."""
-        return serialization.written(vars(self))
+        return serialization.plain_data(vars(self))
 
     @classmethod
     def from_json(cls, data: Any) -> "Release":
@@ -228,7 +228,7 @@ class Release(Reckoning):
         """The names of the columns, and the rows that are shown."""
         head = [rendering.cell(name) for name in (*(k.name for k in self.keys), *(o.name for o in self.outputs))]
         rows = [
-            [rendering.cell(key.values[i]) for key in self.keys] + [answered(output, i) for output in self.outputs]
+            [rendering.cell(key.values[i]) for key in self.keys] + [answer_text(output, i) for output in self.outputs]
             for i in range(min(len(self), _SHOWN_ROWS))
         ]
         return head, rows
@@ -248,7 +248,7 @@ class Release(Reckoning):
             f"± holds {shown(100 * self.confidence)}% of the time, for the noise",
             *self._unfound(),
             *(f"changed  {step}; release.raw has what was released" for step in steps),
-            *rendering.spent(self.guarantee, self.receipt, repeated=self.repeated),
+            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
         ]
 
     def _unfound(self) -> list[str]:
@@ -256,11 +256,11 @@ class Release(Reckoning):
         why = "too few rows were seen at this price; it cost what a number would have cost"
         return [f"nothing  automatic bounds found nothing for {', '.join(names)}: {why}"] if names else []
 
-    def _output(self, name: str) -> Output:
-        return named(self.outputs, name)
+    def _output(self, name: str) -> OutputColumn:
+        return find_output(self.outputs, name)
 
 
-def _not_installed(name: str) -> UnsupportedError:
+def _missing_package_error(name: str) -> UnsupportedError:
     return UnsupportedError(
         f"to_{name}()", because=f"{name} is not installed", instead=f'pip install "discreet[{name}]", or to_arrow()'
     )

@@ -51,8 +51,8 @@ class Remaining:
         return f"; epsilon {shown(self.quota_epsilon)} left of the quota of {self.analyst!r}, {self.quota}"
 
 
-def limited(known: Remaining, spent: Cost, analyst: str, quota: Budget | None, used: Cost) -> Remaining:
-    """The same for an analyst with a quota, of which so much is used."""
+def remaining_of_analyst(known: Remaining, spent: Cost, analyst: str, quota: Budget | None, used: Cost) -> Remaining:
+    """What remains for an analyst with a quota, after the part that is used."""
     if quota is None:
         return known
     noises = (

@@ -66,17 +66,17 @@ class Chosen:
         }
 
     def __str__(self) -> str:
-        return "\n".join([*self._stamp(), self._said(), *self._notes()])
+        return "\n".join([*self._stamp(), self._summary(), *self._notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return rendering.card(self._stamp(), f"<div>{html.escape(self._said())}</div>", self._notes())
+        return rendering.card(self._stamp(), f"<div>{html.escape(self._summary())}</div>", self._notes())
 
     def _stamp(self) -> list[str]:
         return rendering.stamp("the best without noise", private=self.private)
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         named = ", ".join("(missing)" if value is None else str(value) for value in self.values)
         among = "keys that were not known" if self.candidates is None else f"{self.candidates:,} candidates"
         return f"{named or 'none'}, of {among}"
@@ -85,5 +85,5 @@ class Chosen:
         level, whose = shown(100 * self.confidence), "the" if len(self.values) == 1 else "the first one's"
         return [
             f"in {level}% of selections {whose} score is at most {shown(self.within, 6)} below the best",
-            *rendering.spent(self.guarantee, self.receipt, repeated=self.repeated),
+            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
         ]

@@ -8,14 +8,14 @@ from typing import Any
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.errors import ParameterError
-from discreet.release.values.columns import Key, Measured, Output, Untouched
+from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 SCHEMA = "discreet.release/1"
 _SAME = ("guarantee", "unit", "receipt", "private", "library")
 _LISTS = ("columns_read", "post_processing")
 
 
-def written(fields: dict[str, Any]) -> dict[str, Any]:
+def plain_data(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a release as plain data, in the published schema."""
     untouched = fields["untouched"]
     return {
@@ -28,7 +28,7 @@ def written(fields: dict[str, Any]) -> dict[str, Any]:
         "confidence": _text(fields["confidence"]),
         "keys": [_written_key(key) for key in fields["keys"]],
         "outputs": [_written_output(output) for output in fields["outputs"]],
-        "measured": [_said(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
+        "measured": [_plain_part(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
         "columns_read": list(fields["columns_read"]),
         "post_processing": list(fields["post_processing"]),
         "receipt": fields["receipt"],
@@ -38,7 +38,7 @@ def written(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(data: Any) -> dict[str, Any]:
-    """The fields of a release, from the plain data that `written` made; anything else is refused."""
+    """The fields of a release, from the plain data of `plain_data`; anything else is refused."""
     found = data.get("schema") if isinstance(data, dict) else None
     if found != SCHEMA:
         raise ParameterError(
@@ -67,10 +67,10 @@ def _written_key(key: Key) -> dict[str, Any]:
     return {"name": key.name, "type": str(key.type), "values": [_plain(value) for value in key.values]}
 
 
-def _written_output(output: Output) -> dict[str, Any]:
+def _written_output(output: OutputColumn) -> dict[str, Any]:
     factors = {side: getattr(output, side) for side in ("parts", "over") if getattr(output, side)}
     return {
-        **_said(output),
+        **_plain_part(output),
         "values": list(output.values),
         "margins": list(output.margins),
         **{side: [[place, _text(factor)] for place, factor in pairs] for side, pairs in factors.items()},
@@ -78,12 +78,12 @@ def _written_output(output: Output) -> dict[str, Any]:
     }
 
 
-def _written_raw(untouched: Untouched) -> dict[str, Any]:
+def _written_raw(untouched: RawAnswers) -> dict[str, Any]:
     outputs = [_written_output(output) for output in untouched.outputs]
     return {"outputs": outputs, "post_processing": list(untouched.post_processing)}
 
 
-def _said(part: Output | Measured) -> dict[str, Any]:
+def _plain_part(part: OutputColumn | MeasuredColumn) -> dict[str, Any]:
     """The fields of a part that say something: words that are empty and facts that are open are left out."""
     return {name: value for name, value in vars(part).items() if value not in ("", (), None)}
 
@@ -105,14 +105,14 @@ def _fields(data: dict[str, Any]) -> dict[str, Any]:
         "keys": tuple(_key(key) for key in data["keys"]),
         "outputs": tuple(_output(output) for output in data["outputs"]),
         "measured": tuple(
-            Measured(
+            MeasuredColumn(
                 **m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
             )
             for m in data["measured"]
         ),
         "confidence": Fraction(data["confidence"]),
         "place": int(data.get("place", 0)),
-        "untouched": raw and Untouched(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
+        "untouched": raw and RawAnswers(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
     }
     _check(fields)
     return fields
@@ -127,14 +127,14 @@ def _check(fields: dict[str, Any]) -> None:
         raise ValueError("an output that is read off nothing")
 
 
-def _output(data: dict[str, Any]) -> Output:
+def _output(data: dict[str, Any]) -> OutputColumn:
     bounds = data.get("bounds")
     read_off = {
         side: tuple((int(place), Fraction(factor)) for place, factor in data.get(side, ()))
         for side in ("parts", "over")
     }
     known: dict[str, Any] = {"bounds": bounds and (Fraction(bounds[0]), Fraction(bounds[1]))}
-    return Output(**data | {side: tuple(data[side]) for side in ("values", "margins")} | read_off | known)
+    return OutputColumn(**data | {side: tuple(data[side]) for side in ("values", "margins")} | read_off | known)
 
 
 def _key(data: dict[str, Any]) -> Key:

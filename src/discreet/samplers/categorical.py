@@ -2,9 +2,10 @@
 
 Definition
     For a rational rate > 0 and a whole gap g >= 0 the weight of g is e^(-rate g). `flips` are independent, each True
-    with probability e^(-rate g). `chosen` is an index with probability proportional to its weight; `peeled` are several
-    different ones, each chosen so among those that are left. `first_kept` is the first index, in a random order, whose
-    flip is True. `uniform` draws whole numbers below a bound, `permutation` an order of so many things.
+    with probability e^(-rate g). `choose` draws an index with probability proportional to its weight.
+    `choose_without_replacement` draws several different ones, each so among those that are left. `permute_and_flip` is
+    the first index, in a random order, whose flip is True. `uniform` draws whole numbers below a bound, `permutation`
+    an order of so many things.
 
 Guarantee
     Every outcome has exactly the probability of the definition, for every rational rate and gaps of any size, if the
@@ -25,8 +26,9 @@ References
 
 Random bits come from the operating system at each call, so forked processes and threads share none; no seed can be
 given; where the source fails nothing is chosen. Cost on a shared 2-core machine for 1,000,000 gaps, milliseconds of
-CPU whatever the gaps are: 20 to 40 for `chosen`, `first_kept` and a thousand of them `peeled`, in an array; a list of
-Python integers adds 40, one of integers beyond 64 bits 120 to 260. The tables of a rate take 1 to 5, once.
+CPU whatever the gaps are: 20 to 40 for `choose`, `permute_and_flip` and a `choose_without_replacement` of a thousand,
+in an array; a list of Python integers adds 40, one of integers beyond 64 bits 120 to 260. The tables of a rate take 1
+to 5, once.
 """
 
 import bisect
@@ -62,15 +64,15 @@ _GUARD_DIGITS = 10
 
 def flips(gaps: Gaps, rate: Fraction) -> NDArray[np.bool_]:
     """For each whole gap an independent flip that is True with probability e^(-rate gap)."""
-    return _flipped(_read(gaps) if len(gaps) else [], weights_of(positive(rate, "rate")))
+    return _flip_coins(_read(gaps) if len(gaps) else [], weights_of(positive(rate, "rate")))
 
 
-def chosen(gaps: Gaps, rate: Fraction) -> int:
+def choose(gaps: Gaps, rate: Fraction) -> int:
     """An index with probability proportional to e^(-rate gap)."""
-    return peeled(gaps, rate, 1)[0]
+    return choose_without_replacement(gaps, rate, 1)[0]
 
 
-def peeled(gaps: Gaps, rate: Fraction, count: int) -> list[int]:
+def choose_without_replacement(gaps: Gaps, rate: Fraction, count: int) -> list[int]:
     """`count` different indices, each with probability proportional to e^(-rate gap) among those not yet chosen."""
     read, weights = _read(gaps), weights_of(positive(rate, "rate"))
     if not 1 <= whole(count, "count") <= len(read):
@@ -81,11 +83,11 @@ def peeled(gaps: Gaps, rate: Fraction, count: int) -> list[int]:
         )
     if count == 1:
         return [_Urn(read, weights, np.zeros(len(read), dtype=np.bool_), (0, len(read)), _least(read)).draw()]
-    order, ranked = _sorted(read)
-    return [int(order[place]) for place in _peeled_places(ranked, weights, count)]
+    order, ranked = _sort_gaps(read)
+    return [int(order[place]) for place in _choose_places(ranked, weights, count)]
 
 
-def first_kept(gaps: Gaps, rate: Fraction) -> int:
+def permute_and_flip(gaps: Gaps, rate: Fraction) -> int:
     """The first index, in a random order, whose flip of probability e^(-rate gap) is True; the least gap must be 0."""
     read = _read(gaps)
     if _least(read):
@@ -94,7 +96,7 @@ def first_kept(gaps: Gaps, rate: Fraction) -> int:
             because="no flip would be sure to be True",
             instead="gaps counted from the best candidate",
         )
-    kept = np.flatnonzero(_flipped(read, weights_of(positive(rate, "rate"))))
+    kept = np.flatnonzero(_flip_coins(read, weights_of(positive(rate, "rate"))))
     return int(kept[_below(len(kept))])
 
 
@@ -254,10 +256,10 @@ class _Urn:
     def draw(self) -> int:
         """The place of a candidate that is not taken, with probability proportional to its weight."""
         while True:
-            place, drawn, low = self._proposed(_below(self.total))
+            place, drawn, low = self._proposal(_below(self.total))
             if self.taken[place]:
                 continue
-            if drawn < low or _settled(drawn, self.weights, int(self.gaps[place]) - self.base):
+            if drawn < low or _is_below_weight(drawn, self.weights, int(self.gaps[place]) - self.base):
                 return place
 
     def units(self, place: int) -> int:
@@ -266,7 +268,7 @@ class _Urn:
             return 1
         return int(self.sums[place - self.first]) - self._before(place - self.first)
 
-    def _proposed(self, drawn: int) -> tuple[int, int, int]:
+    def _proposal(self, drawn: int) -> tuple[int, int, int]:
         """The candidate whose units the number falls into, how far into them, and how many of them are sure."""
         if drawn >= self.inside:
             return self.last + drawn - self.inside, 0, 0
@@ -277,7 +279,7 @@ class _Urn:
         return int(self.sums[offset - 1]) if offset else 0
 
 
-def _peeled_places(ranked: list[int] | Words, weights: Weights, count: int) -> list[int]:
+def _choose_places(ranked: list[int] | Words, weights: Weights, count: int) -> list[int]:
     """Places in a sorted list, drawn in turn; the urn is filled anew once half of what it held is gone."""
     places: list[int] = []
     taken = np.zeros(len(ranked), dtype=np.bool_)
@@ -303,7 +305,7 @@ def _reach(ranked: list[int] | Words, end: int) -> int:
     return len(ranked) if end >= 1 << 64 else int(np.searchsorted(ranked, np.uint64(end), side="left"))
 
 
-def _sorted(read: list[int] | Words) -> tuple[Sequence[int] | NDArray[np.int64], list[int] | Words]:
+def _sort_gaps(read: list[int] | Words) -> tuple[Sequence[int] | NDArray[np.int64], list[int] | Words]:
     """The order of the gaps, least first, and the gaps in that order."""
     if not isinstance(read, list):
         places = np.argsort(read)
@@ -318,7 +320,7 @@ def _sorted(read: list[int] | Words) -> tuple[Sequence[int] | NDArray[np.int64],
     return order, [read[place] for place in order]
 
 
-def _flipped(read: list[int] | Words, weights: Weights) -> NDArray[np.bool_]:
+def _flip_coins(read: list[int] | Words, weights: Weights) -> NDArray[np.bool_]:
     """Blocks of bounded size, so that memory stays small and an interrupt is heard."""
     kept = np.empty(len(read), dtype=np.bool_)
     for start in range(0, len(read), _BLOCK):
@@ -327,12 +329,12 @@ def _flipped(read: list[int] | Words, weights: Weights) -> NDArray[np.bool_]:
         drawn = _leading(len(part), weights.bits)
         sure = drawn < weights.lows(values)
         for place in np.flatnonzero(~sure & (drawn < weights.highs(values))):
-            sure[place] = _settled(int(drawn[place]), weights, int(part[place]))
+            sure[place] = _is_below_weight(int(drawn[place]), weights, int(part[place]))
         kept[start : start + len(part)] = sure
     return kept
 
 
-def _settled(drawn: int, weights: Weights, gap: int) -> bool:
+def _is_below_weight(drawn: int, weights: Weights, gap: int) -> bool:
     """Whether a number with these leading bits is below the weight: more bits are drawn until they decide."""
     bits, exponent = weights.bits, weights.rate * gap
     while (found := verdict(drawn, bits, exponent)) is None:

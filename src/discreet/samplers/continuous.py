@@ -1,12 +1,12 @@
 """Continuous noise, drawn bit by bit and rounded to a public grid exactly: what leaves is the ideal answer, rounded.
 
 Definition
-    `rounded(value, scale, noise, grid)` is the integer floor((value + scale Z)/grid + 1/2): the nearest multiple of the
-    grid, ties upward. Z is a real number, independent of the value, with one of these laws:
-    Laplace             density e^(-|z|)/2, drawn as +-ln U
+    `round_with_noise(value, scale, noise, grid)` is the integer floor((value + scale Z)/grid + 1/2): the nearest
+    multiple of the grid, ties upward. Z is a real number, independent of the value, with one of these laws:
+    StandardLaplace     density e^(-|z|)/2, drawn as +-ln U
     Pareto(a)           density a/2 (1 + |z|)^(-(a+1)), drawn as +-(U^(-1/a) - 1)
     StudentT(d)         density proportional to (1 + z^2/d)^(-(d+1)/2), drawn as +-V sqrt(d (W^(-2/d) - 1)/W)
-    LaplaceLogNormal    the law of X e^(sigma Y), X of law Laplace, Y standard normal, drawn as +-V sqrt(-2 ln(W)/W)
+    LaplaceLogNormal    the law of X e^(sigma Y), X of StandardLaplace, Y standard normal, drawn as +-V sqrt(-2 ln(W)/W)
     where U is uniform on (0, 1), and V, V' are uniform on (0, 1), drawn again until W = V^2 + V'^2 < 1.
 
 Guarantee
@@ -53,7 +53,7 @@ _SPARE_DIGITS = 10
 _TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
 
 
-class Interval(NamedTuple):
+class DecimalInterval(NamedTuple):
     """Two decimals with a real number between them."""
 
     low: Decimal
@@ -63,7 +63,7 @@ class Interval(NamedTuple):
 class Draw(Protocol):
     """A real number that was drawn once; asked with more digits, it answers with a narrower interval."""
 
-    def enclosure(self, arithmetic: "Arithmetic") -> Interval:
+    def enclosure(self, arithmetic: "Arithmetic") -> DecimalInterval:
         """An interval that holds the number."""
 
 
@@ -74,7 +74,7 @@ class Noise(Protocol):
         """A fresh, independent number of this law."""
 
 
-def rounded(value: Fraction, scale: Fraction, noise: Noise, grid: Fraction) -> int:
+def round_with_noise(value: Fraction, scale: Fraction, noise: Noise, grid: Fraction) -> int:
     """How many steps of the grid the nearest multiple to value + scale Z is, for a fresh Z; ties go up."""
     start, stretch = value / grid + Fraction(1, 2), scale / grid
     draw = noise.draw()
@@ -87,7 +87,7 @@ def rounded(value: Fraction, scale: Fraction, noise: Noise, grid: Fraction) -> i
 
 
 @dataclass(frozen=True)
-class Laplace:
+class StandardLaplace:
     """Density e^(-|z|)/2."""
 
     def draw(self) -> Draw:
@@ -153,42 +153,42 @@ class Arithmetic:
         self._down = decimal.Context(digits, decimal.ROUND_FLOOR, -_REACH, _REACH, traps=_TRAPS)
         self._up = decimal.Context(digits, decimal.ROUND_CEILING, -_REACH, _REACH, traps=_TRAPS)
 
-    def ratio(self, least: int, most: int, denominator: int) -> Interval:
+    def ratio(self, least: int, most: int, denominator: int) -> DecimalInterval:
         """[least/denominator, most/denominator]."""
         below = Decimal(denominator)
-        return Interval(self._down.divide(Decimal(least), below), self._up.divide(Decimal(most), below))
+        return DecimalInterval(self._down.divide(Decimal(least), below), self._up.divide(Decimal(most), below))
 
-    def plus(self, one: Interval, other: Interval) -> Interval:
+    def plus(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
         """All sums of a number of the one and a number of the other."""
-        return Interval(self._down.add(one.low, other.low), self._up.add(one.high, other.high))
+        return DecimalInterval(self._down.add(one.low, other.low), self._up.add(one.high, other.high))
 
-    def times(self, one: Interval, other: Interval) -> Interval:
+    def times(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
         """All products, of numbers that are not negative."""
-        return Interval(self._down.multiply(one.low, other.low), self._up.multiply(one.high, other.high))
+        return DecimalInterval(self._down.multiply(one.low, other.low), self._up.multiply(one.high, other.high))
 
-    def over(self, one: Interval, other: Interval) -> Interval:
+    def over(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
         """All quotients of numbers that are not negative by numbers above zero."""
-        return Interval(self._down.divide(one.low, other.high), self._up.divide(one.high, other.low))
+        return DecimalInterval(self._down.divide(one.low, other.high), self._up.divide(one.high, other.low))
 
-    def root(self, one: Interval) -> Interval:
+    def root(self, one: DecimalInterval) -> DecimalInterval:
         """All square roots, of numbers that are not negative."""
-        return Interval(self._below(self._down.sqrt(one.low)), self._above(self._up.sqrt(one.high)))
+        return DecimalInterval(self._below(self._down.sqrt(one.low)), self._above(self._up.sqrt(one.high)))
 
-    def exp(self, one: Interval) -> Interval:
+    def exp(self, one: DecimalInterval) -> DecimalInterval:
         """All e^x."""
-        return Interval(self._below(self._down.exp(one.low)), self._above(self._up.exp(one.high)))
+        return DecimalInterval(self._below(self._down.exp(one.low)), self._above(self._up.exp(one.high)))
 
-    def minus_log(self, one: Interval) -> Interval:
+    def minus_log(self, one: DecimalInterval) -> DecimalInterval:
         """All -ln x, of numbers in (0, 1), by one logarithm: ln(high) <= ln(low) + (high - low)/low."""
         nearest = self._up.ln(one.low).copy_negate()
         spread = self._up.divide(self._up.subtract(one.high, one.low), one.low)
         low = self._down.subtract(self._below(nearest), spread)
-        return Interval(max(Decimal(0), low), self._above(nearest))
+        return DecimalInterval(max(Decimal(0), low), self._above(nearest))
 
-    def less_one(self, one: Interval) -> Interval:
+    def less_one(self, one: DecimalInterval) -> DecimalInterval:
         """All x - 1, of numbers above 1: what lies below 0 by rounding is cut off."""
         low = self._down.subtract(one.low, Decimal(1))
-        return Interval(max(Decimal(0), low), self._up.subtract(one.high, Decimal(1)))
+        return DecimalInterval(max(Decimal(0), low), self._up.subtract(one.high, Decimal(1)))
 
     def _below(self, nearest: Decimal) -> Decimal:
         """`sqrt`, `exp` and `ln` round to nearest whatever the context says: one unit less; an exact 0 stays."""
@@ -218,7 +218,7 @@ class _Uniform:
         self.known = 0
         self.count = 0
 
-    def enclosure(self, arithmetic: Arithmetic) -> Interval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         """The dyadic interval of the known bits: at least `arithmetic.bits` of them from the first 1 on."""
         while (missing := arithmetic.bits - self.known.bit_length()) > 0:
             self.known = self.known << missing | _random_bits(missing)
@@ -235,7 +235,7 @@ class _Disc:
             if self._is_inside():
                 return
 
-    def square(self, arithmetic: Arithmetic) -> Interval:
+    def square(self, arithmetic: Arithmetic) -> DecimalInterval:
         """W."""
         first, second = self.first.enclosure(arithmetic), self.second.enclosure(arithmetic)
         return arithmetic.plus(arithmetic.times(first, first), arithmetic.times(second, second))
@@ -255,9 +255,9 @@ class _LaplaceDraw:
         self.is_negative = bool(_random_bits(1))
         self.uniform = _Uniform()
 
-    def enclosure(self, arithmetic: Arithmetic) -> Interval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         size = arithmetic.minus_log(self.uniform.enclosure(arithmetic))
-        return _signed(size, self.is_negative)
+        return _apply_sign(size, self.is_negative)
 
 
 class _ParetoDraw:
@@ -266,10 +266,10 @@ class _ParetoDraw:
         self.is_negative = bool(_random_bits(1))
         self.uniform = _Uniform()
 
-    def enclosure(self, arithmetic: Arithmetic) -> Interval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         tail = arithmetic.ratio(self.tail.numerator, self.tail.numerator, self.tail.denominator)
         exponent = arithmetic.over(arithmetic.minus_log(self.uniform.enclosure(arithmetic)), tail)
-        return _signed(arithmetic.less_one(arithmetic.exp(exponent)), self.is_negative)
+        return _apply_sign(arithmetic.less_one(arithmetic.exp(exponent)), self.is_negative)
 
 
 class _StudentTDraw:
@@ -278,12 +278,12 @@ class _StudentTDraw:
         self.is_negative = bool(_random_bits(1))
         self.disc = _Disc()
 
-    def enclosure(self, arithmetic: Arithmetic) -> Interval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         square = self.disc.square(arithmetic)
         exponent = arithmetic.times(arithmetic.minus_log(square), arithmetic.ratio(2, 2, self.degrees))
         spread = arithmetic.times(arithmetic.less_one(arithmetic.exp(exponent)), _whole(self.degrees))
         length = arithmetic.root(arithmetic.over(spread, square))
-        return _signed(arithmetic.times(self.disc.first.enclosure(arithmetic), length), self.is_negative)
+        return _apply_sign(arithmetic.times(self.disc.first.enclosure(arithmetic), length), self.is_negative)
 
 
 class _LaplaceLogNormalDraw:
@@ -293,23 +293,23 @@ class _LaplaceLogNormalDraw:
         self.laplace = _LaplaceDraw()
         self.disc = _Disc()
 
-    def enclosure(self, arithmetic: Arithmetic) -> Interval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         square = self.disc.square(arithmetic)
         twice = arithmetic.times(arithmetic.minus_log(square), _whole(2))
         length = arithmetic.root(arithmetic.over(twice, square))
         normal = arithmetic.times(self.disc.first.enclosure(arithmetic), length)
         sigma = arithmetic.ratio(self.sigma.numerator, self.sigma.numerator, self.sigma.denominator)
-        factor = arithmetic.exp(_signed(arithmetic.times(sigma, normal), self.shrinks))
+        factor = arithmetic.exp(_apply_sign(arithmetic.times(sigma, normal), self.shrinks))
         size = arithmetic.minus_log(self.laplace.uniform.enclosure(arithmetic))
-        return _signed(arithmetic.times(size, factor), self.laplace.is_negative)
+        return _apply_sign(arithmetic.times(size, factor), self.laplace.is_negative)
 
 
-def _signed(size: Interval, is_negative: bool) -> Interval:
-    return Interval(size.high.copy_negate(), size.low.copy_negate()) if is_negative else size
+def _apply_sign(size: DecimalInterval, is_negative: bool) -> DecimalInterval:
+    return DecimalInterval(size.high.copy_negate(), size.low.copy_negate()) if is_negative else size
 
 
-def _whole(number: int) -> Interval:
-    return Interval(Decimal(number), Decimal(number))
+def _whole(number: int) -> DecimalInterval:
+    return DecimalInterval(Decimal(number), Decimal(number))
 
 
 def _random_bits(count: int) -> int:

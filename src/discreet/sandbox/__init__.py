@@ -22,7 +22,7 @@ What runs before a process is locked: our own code, and the import of the module
 string with one `def`, it is compiled and executed in locked processes alone.
 
 What passes between blocks: nothing that a process can write. Each is forked from a template that never held a row and
-has no memory that children share, gets its rows in a file of its own and ends before the next one of its lane begins.
+has no memory that children share, gets its rows in a file of its own and ends before the next one of its worker begins.
 Chunks start on a public timetable (`Limits`), so that the clock tells them nothing of each other; the answers are there
 at a public moment. A block that fails, hangs, takes too much or returns no finite number gives the declared default,
 and nothing is said of it.

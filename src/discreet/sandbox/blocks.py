@@ -1,6 +1,6 @@
-"""Blocks of rows through lanes, on a public timetable: one answer for each block, in order.
+"""Blocks of rows through workers, on a public timetable: one answer for each block, in order.
 
-A `Sandbox` is opened before anything is charged: it packs the function, starts its lanes and finds out whether the
+A `Sandbox` is opened before anything is charged: it packs the function, starts its workers and finds out whether the
 kernel can shut a function in. Nothing about a block leaves it but whether there is a number, and which.
 """
 
@@ -22,11 +22,11 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
 from discreet.exact import Number, rational
-from discreet.sandbox import transport as parcels
+from discreet.sandbox import transport
 from discreet.sandbox.limits import Limits, cores
-from discreet.sandbox.modules import refused
+from discreet.sandbox.modules import unlisted_module_error
 from discreet.sandbox.template import NUMBER
-from discreet.sandbox.worker import Lane, LaneError, Reply
+from discreet.sandbox.worker import Reply, Worker, WorkerError
 
 Chunks = Iterable[tuple[int, pa.Table | None]]
 Function = Callable[[pa.Table], object] | str
@@ -35,25 +35,29 @@ _OFTEN = 0.2
 
 @public_class
 class Sandbox:
-    """A function in its lanes, ready for blocks; a context manager, and used for one release."""
+    """A function in its workers, ready for blocks; a context manager, and used for one release."""
 
     @short_traceback
     def __init__(
-        self, function: Function | parcels.Parcel, *, limits: Limits | None = None, modules: tuple[str, ...] = ()
+        self,
+        function: Function | transport.PackedFunction,
+        *,
+        limits: Limits | None = None,
+        modules: tuple[str, ...] = (),
     ) -> None:
-        self.limits = checked(limits)
-        self._parcel = function if isinstance(function, parcels.Parcel) else parcels.packed(function, modules)
-        self._lanes = _opened(self._parcel, self.limits, self.limits.workers)
+        self.limits = limits_or_default(limits)
+        self._packed = function if isinstance(function, transport.PackedFunction) else transport.pack(function, modules)
+        self._workers = _start_workers(self._packed, self.limits, self.limits.workers)
 
     @property
     def isolation(self) -> tuple[str, ...]:
         """What a block's process is cut off from; empty where it is only a process of its own."""
-        return self._lanes[0].cut_off
+        return self._workers[0].cut_off
 
     @property
     def digest(self) -> str:
         """One name for the function with all that it uses: two of one name are the same function."""
-        return self._parcel.digest
+        return self._packed.digest
 
     def __enter__(self) -> Self:
         return self
@@ -65,9 +69,9 @@ class Sandbox:
 
     def close(self) -> None:
         """End every process of the sandbox."""
-        for lane in self._lanes:
-            lane.close()
-        self._lanes = []
+        for worker in self._workers:
+            worker.close()
+        self._workers = []
 
     def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each block, the default where a block gave none in time.
@@ -77,21 +81,21 @@ class Sandbox:
         function did; where the blocks took longer than `limits.reading`, it raises TimeoutError.
         """
         instead = rational(default, "default")
-        answers = _Timetable(self.limits, self._lanes, self._renewed).run(blocks, directory)
+        answers = _Timetable(self.limits, self._workers, self._replace_worker).run(blocks, directory)
         return [instead if answer is None else Fraction(answer) for answer in answers]
 
-    def _renewed(self, place: int) -> Lane:
-        """A new lane for one whose template is gone."""
-        self._lanes[place].close()
-        self._lanes[place] = _opened(self._parcel, self.limits, 1, first=place)[0]
-        return self._lanes[place]
+    def _replace_worker(self, place: int) -> Worker:
+        """A new worker for one whose template is gone."""
+        self._workers[place].close()
+        self._workers[place] = _start_workers(self._packed, self.limits, 1, first=place)[0]
+        return self._workers[place]
 
 
 class _Timetable:
-    """One run over blocks: all rows are put down first, and then a thread for each lane waits for its turns."""
+    """One run over blocks: all rows are put down first, and then a thread for each worker waits for its turns."""
 
-    def __init__(self, limits: Limits, lanes: list[Lane], renewed: Callable[[int], Lane]) -> None:
-        self._limits, self._lanes, self._renewed = limits, lanes, renewed
+    def __init__(self, limits: Limits, workers: list[Worker], replace_worker: Callable[[int], Worker]) -> None:
+        self._limits, self._workers, self._replace_worker = limits, workers, replace_worker
         self._stopped = threading.Event()
         self._start = time.monotonic()
 
@@ -109,22 +113,22 @@ class _Timetable:
         for number, (index, rows) in enumerate(blocks):
             if index != number:
                 raise RuntimeError("blocks come in another order than their numbers")
-            found.append(_written(rows, self._limits.memory, room / str(number)))
+            found.append(_write_rows(rows, self._limits.memory, room / str(number)))
         if self._limits.constant_time and time.monotonic() > self._start + float(self._limits.reading):
             raise TimeoutError("the engine took longer than `reading`")
         return found
 
     def _in_turn(self, files: list[Path | None]) -> list[float | None]:
-        number = len(self._lanes)
-        with ThreadPoolExecutor(number, thread_name_prefix="discreet-lane") as pool, ExitStack() as undo:
+        number = len(self._workers)
+        with ThreadPoolExecutor(number, thread_name_prefix="discreet-worker") as pool, ExitStack() as undo:
             undo.callback(self._stop)
-            found = [pool.submit(self._lane, place, files[place::number]) for place in range(number)]
+            found = [pool.submit(self._run_worker, place, files[place::number]) for place in range(number)]
             answers = [each.result() for each in found]
             undo.pop_all()
         return [answers[i % number][i // number] for i in range(len(files))]
 
-    def _lane(self, place: int, files: list[Path | None]) -> list[float | None]:
-        """The turns of one lane. One that begins late has its whole time still, and the next ones catch up in rests."""
+    def _run_worker(self, place: int, files: list[Path | None]) -> list[float | None]:
+        """The turns of one worker. A late turn still has its whole time; the rests of later turns make up for it."""
         answers: list[float | None] = []
         for turn, file in enumerate(files):
             if self._limits.constant_time:
@@ -138,17 +142,17 @@ class _Timetable:
         if file is None:
             return None
         try:
-            return self._lanes[place].run(os.open(file, os.O_RDONLY), until).answer(self._limits)
-        except LaneError:
+            return self._workers[place].run(os.open(file, os.O_RDONLY), until).answer(self._limits)
+        except WorkerError:
             if not self._stopped.is_set():
-                self._lanes[place] = self._renewed(place)
+                self._workers[place] = self._replace_worker(place)
             return None
 
     def _stop(self) -> None:
-        """Let the lanes end now: an interrupt, or an engine that failed."""
+        """Let the workers end now: an interrupt, or an engine that failed."""
         self._stopped.set()
-        for lane in self._lanes:
-            lane.kill()
+        for worker in self._workers:
+            worker.kill()
 
 
 @short_traceback
@@ -173,34 +177,34 @@ def rehearse(
 
     A release tells nothing: a function that cannot work in a sandbox gives the default for every block.
     """
-    bounds = checked(limits)
+    bounds = limits_or_default(limits)
     if not isinstance(table, pa.Table):
         raise ParameterError(
             f"rows of type {type(table).__name__}",
             because="a function is given an Arrow table",
             instead="pyarrow.Table.from_pandas(frame), or pyarrow.table({...})",
         )
-    lane = _opened(parcels.packed(function, modules), bounds, 1, tells=True)[0]
+    worker = _start_workers(transport.pack(function, modules), bounds, 1, tells=True)[0]
     try:
         with tempfile.TemporaryDirectory() as room:
-            file = _written(table, bounds.memory, Path(room, "rows"))
+            file = _write_rows(table, bounds.memory, Path(room, "rows"))
             rows = os.open(os.devnull if file is None else file, os.O_RDONLY)
-            reply = lane.run(rows, time.monotonic() + float(bounds.seconds))
-    except LaneError:
+            reply = worker.run(rows, time.monotonic() + float(bounds.seconds))
+    except WorkerError:
         reply = Reply(b"", ended_well=False, cpu=0.0)
     finally:
-        lane.close()
+        worker.close()
     answer = reply.answer(bounds)
     if answer is None:
         raise UnsupportedError(
-            f"a function that gave no number: {_told(reply, bounds)}",
+            f"a function that gave no number: {_failure_text(reply, bounds)}",
             because="in a sandbox there are no files, no network, no other processes and threads, and limits",
             instead="a function of its table alone; modules=(...) for what a library imports late; wider limits",
         )
     return answer
 
 
-def _told(reply: Reply, limits: Limits) -> str:
+def _failure_text(reply: Reply, limits: Limits) -> str:
     if len(reply.content) > NUMBER.size:
         return reply.content.decode(errors="replace").strip()
     if reply.cpu > limits.cpu:
@@ -208,23 +212,25 @@ def _told(reply: Reply, limits: Limits) -> str:
     return "it was stopped, or it ended its process"
 
 
-def _opened(parcel: parcels.Parcel, limits: Limits, number: int, *, first: int = 0, tells: bool = False) -> list[Lane]:
-    """Lanes that are ready, each on its core; what the machine cannot do is refused."""
+def _start_workers(
+    packed: transport.PackedFunction, limits: Limits, number: int, *, first: int = 0, tells: bool = False
+) -> list[Worker]:
+    """Start workers, each on its core, and wait until they are ready; refuse what the machine cannot do."""
     _require_linux()
     known = cores()
     with ExitStack() as undo:
-        lanes = []
+        workers = []
         for place in range(first, first + number):
-            lanes.append(Lane(parcel, limits, known[place % len(known)], tells=tells))
-            undo.callback(lanes[-1].close)
-        for lane in lanes:
-            _require_ready(lane, parcel, limits)
+            workers.append(Worker(packed, limits, known[place % len(known)], tells=tells))
+            undo.callback(workers[-1].close)
+        for worker in workers:
+            _require_ready(worker, packed, limits)
         undo.pop_all()
-    return lanes
+    return workers
 
 
-def checked(limits: object) -> Limits:
-    """Limits as they are given, or those that go without saying."""
+def limits_or_default(limits: object) -> Limits:
+    """The limits that were given, or the default."""
     if limits is None:
         return Limits()
     if not isinstance(limits, Limits):
@@ -245,10 +251,10 @@ def _require_linux() -> None:
         )
 
 
-def _require_ready(lane: Lane, parcel: parcels.Parcel, limits: Limits) -> None:
+def _require_ready(worker: Worker, packed: transport.PackedFunction, limits: Limits) -> None:
     try:
-        found = lane.found()
-    except LaneError:
+        found = worker.startup_report()
+    except WorkerError:
         raise UnsupportedError(
             "a function of your own on this machine",
             because="a fresh Python with discreet and the allowed modules did not start, or ended at once",
@@ -260,25 +266,27 @@ def _require_ready(lane: Lane, parcel: parcels.Parcel, limits: Limits) -> None:
             because="a fresh Python could not import it",
             instead=f"pip install {found['missing'].partition('.')[0]}, or modules=(...) without it",
         )
-    if "shared" in found or (limits.isolation == "kernel" and not lane.cut_off):
+    if "shared" in found or (limits.isolation == "kernel" and not worker.cut_off):
         raise UnsupportedError(
             "a function of your own without isolation",
             because="the kernel takes no filter of system calls here, or a library shares memory between processes",
             instead='Limits(isolation="process") if the owner trusts the function with files and network',
         )
-    _require_sound(found.get("fault"), parcel)
+    _require_sound(found.get("fault"), packed)
 
 
-def _require_sound(report: bytes | None, parcel: parcels.Parcel) -> None:
+def _require_sound(report: bytes | None, packed: transport.PackedFunction) -> None:
     """Refuse a function in which a locked process found a fault; what it wrote is not trusted to be well-formed."""
     try:
         found = dict(json.loads(report or b"null"))
     except (ValueError, TypeError):
         found = {"text": "it could not be read within limits of time and memory"}
     if "unlisted" in found:
-        raise refused(str(found["unlisted"]), parcel.listed)
+        raise unlisted_module_error(str(found["unlisted"]), packed.listed)
     if "absent" in found:
-        raise refused(str(found["absent"]), parcel.listed, "the modules that the owner allows do not load it")
+        raise unlisted_module_error(
+            str(found["absent"]), packed.listed, "the modules that the owner allows do not load it"
+        )
     if found:
         raise ParameterError(
             f"the text of a function: {found.get('text')}",
@@ -287,8 +295,8 @@ def _require_sound(report: bytes | None, parcel: parcels.Parcel) -> None:
         )
 
 
-def _written(rows: pa.Table | None, memory: int, path: Path) -> Path | None:
-    """A file with the rows as a stream of Arrow; none where they could not be held anyway."""
+def _write_rows(rows: pa.Table | None, memory: int, path: Path) -> Path | None:
+    """Write the rows to a file as an Arrow stream; None where they would not fit into memory."""
     if rows is None or rows.nbytes > memory:
         return None
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:

@@ -1,6 +1,6 @@
 """What a block may use, and when: public numbers that say how long a release takes, whatever the data is.
 
-Chunk i runs in lane i % workers, in round i // workers, and round r begins at `reading + r * (seconds + rest)` seconds
+Block i runs in worker i % workers, in round i // workers. Round r begins at `reading + r * (seconds + rest)` seconds
 after the start. A block that is done sooner leaves its time unused, and one that is not done then is stopped: no block
 can tell from the clock what another one did, or how long the engine took, and the time of the release is known in
 advance. An engine that is not done within `reading` makes the release fail, as any failure after its charge does.
@@ -38,10 +38,10 @@ class Limits:
     cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
     memory         bytes that it may take beside Python and the libraries
     workers        how many blocks run at once, each on a core of its own; as many as there are cores by default
-    rest           seconds between two blocks of a lane, in which what the first one leaves is given back; by default
+    rest           seconds between two blocks of a worker, in which what the first one leaves is given back; by default
                    as long as that takes for all of `memory`
     reading        seconds that the engine has before the first block begins; one that takes longer fails the release
-    constant_time  False lets a block begin as soon as a lane is free, and the release end early: how long it takes
+    constant_time  False lets a block begin as soon as a worker is free, and the release end early: how long it takes
                    then depends on the data, and a function that looks at the clock learns of other blocks
     isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
                    "process": a process of its own with limits, for a function that the owner trusts
@@ -85,8 +85,8 @@ class Limits:
         self._check()
 
     @property
-    def written(self) -> str:
-        """The limits as they stand in fingerprints: a text that does not change with the names in this class."""
+    def fingerprint_text(self) -> str:
+        """The limits as text for fingerprints; it does not change with the names in this class."""
         return (
             f"Limits(seconds={self.seconds!r}, cpu={self.cpu!r}, memory={self.memory!r}, workers={self.workers!r}, "
             f"rest={self.rest!r}, reading={self.reading!r}, constant_time={self.constant_time!r}, "
@@ -94,7 +94,7 @@ class Limits:
         )
 
     def rounds(self, blocks: int) -> int:
-        """How many blocks one lane runs, one after another."""
+        """How many blocks one worker runs, one after another."""
         return math.ceil(whole(blocks, "blocks") / self.workers)
 
     def begins(self, turn: int) -> Fraction:

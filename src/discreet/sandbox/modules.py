@@ -25,7 +25,7 @@ DEFAULT = (
 """The modules of every function; numpy loads some of its parts late, so they are named."""
 
 
-def allowed(given: object) -> tuple[str, ...]:
+def allowed_modules(given: object) -> tuple[str, ...]:
     """The default modules and those of the owner; anything but names of modules is refused."""
     named = tuple(given) if isinstance(given, tuple | list) else (given,)
     if not all(isinstance(name, str) and _is_module(name) for name in named):
@@ -42,8 +42,10 @@ def is_listed(name: str, listed: tuple[str, ...]) -> bool:
     return any(name == each or name.startswith(f"{each}.") or each.startswith(f"{name}.") for each in listed)
 
 
-def refused(name: str, listed: tuple[str, ...], because: str = "it is not one that the owner allows") -> ParameterError:
-    """The refusal of a function that needs a module, with the list that would allow it."""
+def unlisted_module_error(
+    name: str, listed: tuple[str, ...], because: str = "it is not one that the owner allows"
+) -> ParameterError:
+    """The error for a function that needs a module, with the list that would allow it."""
     others = [each for each in listed if each not in DEFAULT]
     quoted = ", ".join(f'"{each}"' for each in (*others, name))
     wanted = f"modules=({quoted},)"

@@ -115,7 +115,7 @@ def lock() -> None:
     program = _Program(len(text) // 8, ctypes.cast(held, ctypes.c_void_p))
     library = _library()
     _set(_SET_NO_NEW_PRIVILEGES, 1)
-    _done(library.syscall(of.seccomp, _SET_FILTER, _ALL_THREADS, ctypes.byref(program)))
+    _require_success(library.syscall(of.seccomp, _SET_FILTER, _ALL_THREADS, ctypes.byref(program)))
 
 
 def limit(memory: int, cpu: int, files: int | None) -> None:
@@ -126,9 +126,9 @@ def limit(memory: int, cpu: int, files: int | None) -> None:
     library = _library()
     for resource, wanted in bounds.items():
         now = _Limit()
-        _done(library.getrlimit(resource, ctypes.byref(now)))
+        _require_success(library.getrlimit(resource, ctypes.byref(now)))
         most = min(wanted, now.hard)
-        _done(library.setrlimit(resource, ctypes.byref(_Limit(most, most))))
+        _require_success(library.setrlimit(resource, ctypes.byref(_Limit(most, most))))
 
 
 def address_space() -> int:
@@ -179,13 +179,13 @@ def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 
 def _set(what: int, value: int) -> None:
-    _done(_library().prctl(what, *(ctypes.c_ulong(number) for number in (value, 0, 0, 0))))
+    _require_success(_library().prctl(what, *(ctypes.c_ulong(number) for number in (value, 0, 0, 0))))
 
 
 def _library() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def _done(result: int) -> None:
+def _require_success(result: int) -> None:
     if result != 0:
         raise OSError(ctypes.get_errno(), "the kernel did not take a limit")

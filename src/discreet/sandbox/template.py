@@ -1,4 +1,4 @@
-"""The process that every chunk of one lane is forked from: libraries and the function, never a row.
+"""The process that every chunk of one worker is forked from: libraries and the function, never a row.
 
 It runs in a fresh Python, started before anything is charged, and imports the modules on the owner's list: what it
 imports does not depend on the function. Then, for each chunk, it forks a child, which reads the rows from a file of its
@@ -51,26 +51,26 @@ CHECKING = 30.0
 
 def serve(control: socket.socket) -> None:
     """Prepare, say what was found, and run one chunk after another until the parent closes its end."""
-    order = marshal.loads(_received(control))  # noqa: S302 - our own parent wrote it
-    _sent(control, marshal.dumps(_prepared(order)))
+    order = marshal.loads(_receive(control))  # noqa: S302 - our own parent wrote it
+    _send(control, marshal.dumps(_prepare(order)))
     child = 0
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if message == RUN:
-            child = _forked(order, files)
+            child = _fork_child(order, files)
             control.sendall(RUN)
         elif message == END:
             (patience,) = PATIENCE.unpack(exactly(control, PATIENCE.size))
-            status, used = _ended(child, patience)
+            status, used = _wait_for_end(child, patience)
             control.sendall(ENDED.pack(1 if status is None else status, used))
             child = 0
         else:
-            _ended(child, 0)
+            _wait_for_end(child, 0)
             return
 
 
-def _prepared(order: Mapping[str, Any]) -> dict[str, object]:
-    """Import and separate; what could not be imported, and how far a child of this process is shut in."""
+def _prepare(order: Mapping[str, Any]) -> dict[str, object]:
+    """Import modules and separate from the system; report failed imports and the isolation of a child."""
     with suppress(OSError):
         os.sched_setaffinity(0, {order["core"]})
     seccomp.is_preferred_victim()
@@ -83,12 +83,12 @@ def _prepared(order: Mapping[str, Any]) -> dict[str, object]:
     if seccomp.has_shared_memory():
         return {"shared": True}
     gc.freeze()
-    locked, ordinary = _can_be_locked(order) if order["isolation"] == "kernel" else (False, False)
+    locked, ordinary = _try_lock(order) if order["isolation"] == "kernel" else (False, False)
     found = {"separated": [*separated, *(["rights"] if ordinary else [])], "locked": locked}
     return found if order["isolation"] == "kernel" and not locked else {**found, "fault": _fault(order)}
 
 
-def _can_be_locked(order: Mapping[str, Any]) -> tuple[bool, bool]:
+def _try_lock(order: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether a child that is shut in cannot open, connect, fork, signal or look around; and whether it is not root."""
     child = os.fork()
     if child == 0:
@@ -111,7 +111,7 @@ def _fault(order: Mapping[str, Any]) -> bytes | None:
         _check(order, [os.open(os.devnull, os.O_RDONLY), writing])
     os.close(writing)
     try:
-        status, _ = _ended(child, CHECKING)
+        status, _ = _wait_for_end(child, CHECKING)
         return os.read(reading, _REPORT) if status == 0 else None
     finally:
         os.close(reading)
@@ -148,15 +148,15 @@ def _is_shut_in(order: Mapping[str, Any]) -> int:
 
 def _is_denied(attempt: Callable[[], object]) -> bool:
     try:
-        made = attempt()
+        result = attempt()
     except PermissionError:
         return True
-    if made == 0:
+    if result == 0:
         os._exit(1)  # a child that should not have been possible
     return False
 
 
-def _forked(order: Mapping[str, Any], files: list[int]) -> int:
+def _fork_child(order: Mapping[str, Any], files: list[int]) -> int:
     child = os.fork()
     if child == 0:
         _run(order, files)
@@ -171,17 +171,17 @@ def _run(order: Mapping[str, Any], files: list[int]) -> NoReturn:
     try:
         _hold_only(files)
         _shut_in(order)
-        status = 0 if _answered(order) else 1
+        status = 0 if _write_answer(order) else 1
     except BaseException:  # noqa: BLE001, S110 - nothing that happens in here may be told
         pass
     finally:
         _leave(status)
 
 
-def _answered(order: Mapping[str, Any]) -> bool:
-    """Compute and write the answer; only a rehearsal, which sees no private row, tells what went wrong."""
+def _write_answer(order: Mapping[str, Any]) -> bool:
+    """Compute and write the answer; only a dry run, which sees no private row, reports an error."""
     try:
-        answer = NUMBER.pack(number(transport.unpacked(order["function"])(_table())))
+        answer = NUMBER.pack(number(transport.unpack(order["function"])(_table())))
     except BaseException as error:
         if not order["tells"]:
             raise
@@ -236,16 +236,16 @@ def _start_threads() -> None:
     """Libraries compute in threads of their own, one each, which have to be there before a child is shut in."""
     numpy, pyarrow = sys.modules["numpy"], sys.modules["pyarrow"]
     numpy.random.seed()
-    made = pyarrow.table({"a": [1], "b": [2]})
-    made.group_by("a").aggregate([("b", "sum")])
+    table = pyarrow.table({"a": [1], "b": [2]})
+    table.group_by("a").aggregate([("b", "sum")])
     if "pandas" in sys.modules:
-        made.to_pandas()
+        table.to_pandas()
     if "polars" in sys.modules:
-        sys.modules["polars"].from_arrow(made).lazy().sort("a").collect()
+        sys.modules["polars"].from_arrow(table).lazy().sort("a").collect()
 
 
-def _ended(child: int, patience: float) -> tuple[int | None, int]:
-    """The status of a child that ends in time, and the microseconds of CPU that it took; another one is killed.
+def _wait_for_end(child: int, patience: float) -> tuple[int | None, int]:
+    """Wait for a child, and kill it if it is late: its exit status, and the microseconds of CPU that it took.
 
     The end of one that was killed is waited for: giving its memory back takes a while, which is no other chunk's.
     """
@@ -268,12 +268,12 @@ def _leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-def _received(control: socket.socket) -> bytes:
+def _receive(control: socket.socket) -> bytes:
     (length,) = LENGTH.unpack(exactly(control, LENGTH.size))
     return exactly(control, length)
 
 
-def _sent(control: socket.socket, content: bytes) -> None:
+def _send(control: socket.socket, content: bytes) -> None:
     control.sendall(LENGTH.pack(len(content)) + content)
 
 

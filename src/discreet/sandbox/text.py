@@ -28,8 +28,8 @@ def name_of(text: str) -> str:
     return str(names[0])
 
 
-def compiled(name: str, text: str) -> CodeType:
-    """The code of a text; SyntaxError where it has other statements than imports and the def of this name."""
+def compile_text(name: str, text: str) -> CodeType:
+    """Compile a text; SyntaxError where it has other statements than imports and the def of this name."""
     tree = ast.parse(text)
     others = [each for each in tree.body if not isinstance(each, ast.Import | ast.ImportFrom)]
     if [getattr(each, "name", "") for each in others if isinstance(each, ast.FunctionDef)] != [name] or len(others) > 1:
@@ -37,9 +37,9 @@ def compiled(name: str, text: str) -> CodeType:
     return compile(tree, "sandboxed", "exec", dont_inherit=True)
 
 
-def defined(name: str, text: str) -> Callable[..., object]:
-    """The function that a text defines."""
+def define_function(name: str, text: str) -> Callable[..., object]:
+    """Execute a text, and return the function that it defines."""
     names: dict[str, Any] = {"__builtins__": builtins, "__name__": "sandboxed"}
-    exec(compiled(name, text), names)  # noqa: S102 - in a locked process
+    exec(compile_text(name, text), names)  # noqa: S102 - in a locked process
     function: Callable[..., object] = names[name]
     return function

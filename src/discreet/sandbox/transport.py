@@ -26,7 +26,7 @@ from typing import Any, cast
 
 from discreet.errors import ParameterError
 from discreet.sandbox import text
-from discreet.sandbox.modules import allowed, codes, is_listed, named_by, refused
+from discreet.sandbox.modules import allowed_modules, codes, is_listed, named_by, unlisted_module_error
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _GATHERED = (tuple, list, set, frozenset)
@@ -38,8 +38,8 @@ _LOADS, _ATTRIBUTES = ("LOAD_GLOBAL", "LOAD_NAME"), ("LOAD_ATTR", "LOAD_METHOD")
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """A function in bytes, the modules that it needs as far as they are known, and those that the owner allows."""
+class PackedFunction:
+    """A function as bytes, the modules that it is known to need, and the modules that the owner allows."""
 
     content: bytes
     name: str
@@ -52,13 +52,13 @@ class Parcel:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def packed(function: object, modules: object = ()) -> Parcel:
-    """The function as bytes; what cannot travel, or needs a module that the owner does not allow, is refused."""
-    listed = allowed(modules)
+def pack(function: object, modules: object = ()) -> PackedFunction:
+    """Pack a function as bytes; refuse what cannot travel, or needs a module that the owner does not allow."""
+    listed = allowed_modules(modules)
     if isinstance(function, str):
         source = textwrap.dedent(function)
         name = text.name_of(source)
-        return Parcel(_bounded(_written((_TEXT, name, source))), name, (), listed)
+        return PackedFunction(_require_size(_serialize((_TEXT, name, source))), name, (), listed)
     if not callable(function) or isinstance(function, type | MethodType):
         raise _unfit(
             f"a {type(function).__name__} in place of a function",
@@ -66,15 +66,15 @@ def packed(function: object, modules: object = ()) -> Parcel:
             "a plain function of one table: def answer(table): ...",
         )
     packing = _Packing(listed)
-    content = _bounded(_written(packing.item(function, "the function", 0)))
-    return Parcel(content, getattr(function, "__name__", "function"), tuple(packing.needed), listed)
+    content = _require_size(_serialize(packing.item(function, "the function", 0)))
+    return PackedFunction(content, getattr(function, "__name__", "function"), tuple(packing.needed), listed)
 
 
 def fault(content: bytes, needed: Iterable[str], listed: tuple[str, ...]) -> dict[str, str]:
     """What keeps a function from running in this locked process, if anything: its text, or a module that it needs."""
     kind, *rest = marshal.loads(content)  # noqa: S302 - our own bytes
     try:
-        names = (*needed, *(named_by(text.compiled(*rest)) if kind == _TEXT else ()))
+        names = (*needed, *(named_by(text.compile_text(*rest)) if kind == _TEXT else ()))
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         return {"text": f"{type(error).__name__}: {error}"}
     for name in names:
@@ -85,14 +85,14 @@ def fault(content: bytes, needed: Iterable[str], listed: tuple[str, ...]) -> dic
     return {}
 
 
-def unpacked(content: bytes) -> Callable[..., object]:
-    """The function that `packed` put into bytes."""
+def unpack(content: bytes) -> Callable[..., object]:
+    """The function that `pack` put into bytes."""
     function: Callable[..., object] = _Unpacking().item(marshal.loads(content))  # noqa: S302 - our own bytes
     return function
 
 
 class _Packing:
-    """One journey: each function is packed once, however often and by whomever it is called."""
+    """Packs a function and those that it calls, each once."""
 
     def __init__(self, listed: tuple[str, ...]) -> None:
         self.needed: dict[str, None] = {}
@@ -109,7 +109,10 @@ class _Packing:
             return (_VALUE, plain)
         if type(value) in _GATHERED:
             parts = [self.item(part, where, depth + 1) for part in value]  # type: ignore[attr-defined]
-            return (type(value).__name__, sorted(parts, key=_written) if isinstance(value, set | frozenset) else parts)
+            return (
+                type(value).__name__,
+                sorted(parts, key=_serialize) if isinstance(value, set | frozenset) else parts,
+            )
         if type(value) is dict:
             pairs = [(self.item(k, where, depth + 1), self.item(v, where, depth + 1)) for k, v in value.items()]
             return ("dict", pairs)
@@ -117,7 +120,7 @@ class _Packing:
             self._need(place[0])
             return (_NAMED, *place)
         if _is_installed(home := _home(value)) and _place(value, (home,)):
-            raise refused(_public(home), self._listed)
+            raise unlisted_module_error(_public(home), self._listed)
         if isinstance(value, FunctionType):
             return self._function(value, depth)
         raise _unfit(
@@ -131,13 +134,13 @@ class _Packing:
             return (_ITSELF, self._seen[id(function)])
         self._seen[id(function)] = len(self._seen)
         code, name = function.__code__, function.__name__
-        for each in (*named_by(code), *_reached(code, function.__globals__)):
+        for each in (*named_by(code), *_reachable_modules(code, function.__globals__)):
             self._need(each)
         used = {each: function.__globals__[each] for each in _globals(code) if each in function.__globals__}
         cells = zip(code.co_freevars, map(_content, function.__closure__ or ()), strict=True)
         return (
             _FUNCTION,
-            _written(_nowhere(code)),
+            _serialize(_nowhere(code)),
             name,
             [(each, self.item(value, f"{each!r}, which {name} uses", depth + 1)) for each, value in used.items()],
             [self.item(value, f"{each!r}, which {name} closes over", depth + 1) for each, value in cells],
@@ -157,7 +160,7 @@ class _Packing:
 
     def _need(self, name: str) -> None:
         if not is_listed(name, self._listed):
-            raise refused(name, self._listed)
+            raise unlisted_module_error(name, self._listed)
         self.needed[name] = None
 
 
@@ -165,7 +168,7 @@ class _Unpacking:
     """The same journey backwards."""
 
     def __init__(self) -> None:
-        self._made: list[FunctionType] = []
+        self._functions: list[FunctionType] = []
 
     def item(self, packed_item: Any) -> Any:
         """The value that was packed."""
@@ -174,13 +177,13 @@ class _Unpacking:
             case "module":
                 return importlib.import_module(rest[0])
             case "named":
-                return _found(importlib.import_module(rest[0]), rest[1])
+                return _look_up(importlib.import_module(rest[0]), rest[1])
             case "text":
-                return text.defined(*rest)
+                return text.define_function(*rest)
             case "value":
                 return rest[0]
             case "itself":
-                return self._made[rest[0]]
+                return self._functions[rest[0]]
             case "function":
                 return self._function(*rest)
             case "dict":
@@ -191,16 +194,16 @@ class _Unpacking:
     def _function(self, code: bytes, name: str, used: Any, cells: Any, defaults: Any, keywords: Any) -> FunctionType:
         names: dict[str, Any] = {"__builtins__": builtins, "__name__": "sandboxed"}
         empty = tuple(CellType() for _ in cells)
-        made = FunctionType(marshal.loads(code), names, name, None, empty)  # noqa: S302 - our own bytes
-        self._made.append(made)
+        function = FunctionType(marshal.loads(code), names, name, None, empty)  # noqa: S302 - our own bytes
+        self._functions.append(function)
         names.update((each, self.item(value)) for each, value in used)
         for cell, value in zip(empty, cells, strict=True):
             cell.cell_contents = self.item(value)
-        made.__defaults__, made.__kwdefaults__ = self.item(defaults), self.item(keywords)
-        return made
+        function.__defaults__, function.__kwdefaults__ = self.item(defaults), self.item(keywords)
+        return function
 
 
-def _written(item: object) -> bytes:
+def _serialize(item: object) -> bytes:
     """Bytes that depend on the item alone: later versions of the format tell how often an object is referred to."""
     content: bytes = marshal.dumps(cast(Any, item), _FORMAT)
     return content
@@ -224,8 +227,8 @@ def _globals(code: CodeType) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _reached(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
-    """Modules that code reaches as attributes of a module that it has under a global name: np.linalg."""
+def _reachable_modules(code: CodeType, names: dict[str, Any]) -> Iterator[str]:
+    """The modules that code reaches as attributes of a module that it has under a global name: np.linalg."""
     for each in codes(code):
         path = ""
         for step in dis.get_instructions(each):
@@ -257,13 +260,13 @@ def _place(value: object, listed: tuple[str, ...]) -> tuple[str, str] | None:
     for home in dict.fromkeys((_home(value), *listed)):
         if isinstance(name, str) and is_listed(home, listed) and home in sys.modules:
             with suppress(AttributeError, KeyError):
-                if _found(sys.modules[home], name) is value:
+                if _look_up(sys.modules[home], name) is value:
                     return home, name
     return None
 
 
-def _found(module: ModuleType, name: str) -> Any:
-    """What a module has under a dotted name; a module that loads its parts late is not made to load one."""
+def _look_up(module: ModuleType, name: str) -> Any:
+    """Look up a dotted name in a module, without loading parts that the module loads late."""
     first, *rest = name.split(".")
     found: Any = vars(module)[first]
     for part in rest:
@@ -293,7 +296,7 @@ def _is_there(name: str) -> bool:
     return False
 
 
-def _bounded(content: bytes) -> bytes:
+def _require_size(content: bytes) -> bytes:
     if len(content) > _LARGEST:
         raise _unfit("a function with more than 16 MB", "constants travel with it", "smaller constants")
     return content

@@ -1,4 +1,4 @@
-"""One lane: a template process, and the blocks that it runs one after another, each in a child of its own.
+"""One worker: a template process, and the blocks that it runs one after another, each in a child of its own.
 
 Rows go in through a file that this block alone has; eight bytes come back through a pipe. What a child does
 with its files, when it ends and how, changes nothing but whether its own answer is used.
@@ -19,7 +19,7 @@ from typing import Any
 
 from discreet.sandbox import template
 from discreet.sandbox.limits import Limits
-from discreet.sandbox.transport import Parcel
+from discreet.sandbox.transport import PackedFunction
 
 STARTING, ENDING = 120.0, 20.0
 _PACKAGES = Path(__file__).resolve().parents[2]
@@ -36,8 +36,8 @@ _ENVIRONMENT = {
 }
 
 
-class LaneError(Exception):
-    """The template of a lane is gone or does not answer; it never saw a row, so this says nothing about one."""
+class WorkerError(Exception):
+    """The template of a worker is gone or does not answer; it never saw a row, so this says nothing about one."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ class Reply:
         return float(number) if abs(number) < float("inf") else None
 
 
-class Lane:
+class Worker:
     """A template process on one core."""
 
-    def __init__(self, parcel: Parcel, limits: Limits, core: int, *, tells: bool = False) -> None:
+    def __init__(self, packed: PackedFunction, limits: Limits, core: int, *, tells: bool = False) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
@@ -76,9 +76,9 @@ class Lane:
         self.cut_off: tuple[str, ...] = ()
         self._patience = float(limits.seconds) + ENDING
         order = {
-            "function": parcel.content,
-            "needed": parcel.needed,
-            "listed": parcel.listed,
+            "function": packed.content,
+            "needed": packed.needed,
+            "listed": packed.listed,
             "isolation": limits.isolation,
             "memory": limits.memory,
             "cpu": -(-limits.cpu.numerator // limits.cpu.denominator) + 1,
@@ -86,20 +86,20 @@ class Lane:
             "tells": tells,
         }
         content = marshal.dumps(order)
-        with suppress(LaneError):  # a process that is gone already is seen when its report is waited for
+        with suppress(WorkerError):  # a process that is gone already is seen when its report is waited for
             self._tell(template.LENGTH.pack(len(content)) + content)
 
-    def found(self) -> Mapping[str, Any]:
-        """The report of a template that is ready: a module that is missing, how far children are shut in, any fault."""
+    def startup_report(self) -> Mapping[str, Any]:
+        """The report of a template that is ready: a missing module, the isolation of children, any fault."""
         try:
             self._control.settimeout(STARTING)
             (length,) = template.LENGTH.unpack(template.exactly(self._control, template.LENGTH.size))
-            said: Mapping[str, Any] = marshal.loads(template.exactly(self._control, length))  # noqa: S302
+            report: Mapping[str, Any] = marshal.loads(template.exactly(self._control, length))  # noqa: S302
         except (OSError, EOFError):
-            raise LaneError from None
-        if said.get("locked"):
-            self.cut_off = ("system calls", *said["separated"])
-        return said
+            raise WorkerError from None
+        if report.get("locked"):
+            self.cut_off = ("system calls", *report["separated"])
+        return report
 
     def run(self, rows: int, until: float) -> Reply:
         """Run one block, whose rows a file holds, to its end or until a moment of the clock, when it is killed.
@@ -114,7 +114,7 @@ class Lane:
             os.close(reading)
         patience = max(0.0, until - time.monotonic()) if content else 0.0
         self._tell(template.END + template.PATIENCE.pack(patience))
-        status, microseconds = template.ENDED.unpack(self._told(template.ENDED.size))
+        status, microseconds = template.ENDED.unpack(self._receive(template.ENDED.size))
         return Reply(content, status == 0, microseconds / 1_000_000)
 
     def close(self) -> None:
@@ -126,31 +126,31 @@ class Lane:
         self._process.wait()
 
     def kill(self) -> None:
-        """End the template at once, from any thread; whoever waits for it gets a LaneError."""
+        """End the template at once, from any thread; whoever waits for it gets a WorkerError."""
         self._process.kill()
 
     def _start(self, rows: int, writing: int) -> None:
         try:
             socket.send_fds(self._control, [template.RUN], [rows, writing])
         except OSError:
-            raise LaneError from None
+            raise WorkerError from None
         finally:
             os.close(rows)
             os.close(writing)
-        self._told(len(template.RUN))
+        self._receive(len(template.RUN))
 
     def _tell(self, content: bytes) -> None:
         try:
             self._control.sendall(content)
         except OSError:
-            raise LaneError from None
+            raise WorkerError from None
 
-    def _told(self, length: int) -> bytes:
+    def _receive(self, length: int) -> bytes:
         try:
             self._control.settimeout(self._patience)
             return template.exactly(self._control, length)
         except (OSError, EOFError):
-            raise LaneError from None
+            raise WorkerError from None
 
 
 def in_memory(rows: memoryview) -> int:

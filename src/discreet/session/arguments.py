@@ -112,9 +112,9 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
         case Choice(plan, top):
             return Choice(_of_kind(plan, logical.Contest), top)
         case Application(source, function):
-            blocks.checked(query.limits)
+            blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
-            return replace(query, source=relation, function=transport.packed(function, modules))
+            return replace(query, source=relation, function=transport.pack(function, modules))
     return asked_query(query)
 
 

@@ -16,7 +16,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import ROW_IN_TEXT, Catalog, ColumnType, Table, Value, nearest_type, validate
 from discreet.catalog.privacy_unit import Row, unit_of
 from discreet.catalog.time_slice import EXAMPLE, Slice
-from discreet.engines import Source, Statements, draft, has_tables, located, source_of, unreadable_column
+from discreet.engines import Source, Statements, draft, has_tables, resolve_location, source_of, unreadable_column
 from discreet.engines.sources.files import public_location
 from discreet.errors import BudgetError, NameNotFoundError, ParameterError, SourceError, suggestion
 from discreet.exact import Number
@@ -211,7 +211,7 @@ def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
 
 def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
     """The source of a table: given with the session, or named in the catalog and found beside it."""
-    data = given.get(name, None if table.source is None else located(table.source, beside))
+    data = given.get(name, None if table.source is None else resolve_location(table.source, beside))
     if isinstance(data, Source):
         return _declared(data, table)
     if data is None:
@@ -227,7 +227,11 @@ def opened_source(name: str, table: Table, given: Mapping[str, object], beside: 
 
 def _declared(source: Source, table: Table) -> Source:
     """A source with the declared types of its columns; those of public data may depend on its rows."""
-    return source if table.public else source.declared({name: fact.type for name, fact in table.columns.items()})
+    return (
+        source
+        if table.public
+        else source.with_declared_types({name: fact.type for name, fact in table.columns.items()})
+    )
 
 
 def dataset_of(name: str, table: Table, source: str) -> Dataset:

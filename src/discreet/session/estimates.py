@@ -110,7 +110,7 @@ class Applications(_Estimates[SampledPlan]):
     def prepared(self, request: Request, plan: SampledPlan, pipeline: "Pipeline") -> Iterator[Sampling]:
         """The blocks, and a sandbox that refuses a function which it cannot run."""
         bound = pipeline.prepare_blocks(plan)
-        with Sandbox(_packed(request.question), limits=blocks.checked(request.question.limits)) as box:
+        with Sandbox(_packed(request.question), limits=blocks.limits_or_default(request.question.limits)) as box:
             yield Sampling(bound, box)
 
     def run(self, plan: SampledPlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
@@ -135,19 +135,19 @@ def _parameters(request: Request) -> dict[str, Any]:
     raise TypeError(type(request.method).__name__)
 
 
-def _packed(question: Application) -> transport.Parcel:
+def _packed(question: Application) -> transport.PackedFunction:
     """The function as bytes: the session packed it when it was asked."""
-    parcel: transport.Parcel = question.function
+    parcel: transport.PackedFunction = question.function
     return parcel
 
 
 def _words(question: Application) -> dict[str, Any]:
-    packed, limits = _packed(question), blocks.checked(question.limits)
+    packed, limits = _packed(question), blocks.limits_or_default(question.limits)
     options = asdict(question.options)
     return options | {
         "chunks": options.pop("blocks"),
         "function": (packed.name, packed.digest),
-        "runs": limits.written,
+        "runs": limits.fingerprint_text,
     }
 
 

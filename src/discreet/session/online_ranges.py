@@ -9,7 +9,7 @@ The rows of every bin are counted once, when it opens, after the charge; the cou
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.engines import Prepared
+from discreet.engines import PreparedQuery
 from discreet.errors import public_class, short_traceback
 from discreet.plan.fingerprint import Question
 from discreet.planner import identity
@@ -17,7 +17,7 @@ from discreet.planner.budget.price import Price
 from discreet.planner.queries.online_ranges import StreamPlan, analyze_stream
 from discreet.session.arguments import bottom, framed
 from discreet.session.interactive import Interactive
-from discreet.workloads.stream import OnlineStream, Told
+from discreet.workloads.stream import OnlineAnswer, OnlineStream
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -57,7 +57,7 @@ class OnlineRanges(Interactive):
         return len(self._answers)
 
     @short_traceback
-    def ask(self, start: object, end: object) -> Told:
+    def ask(self, start: object, end: object) -> OnlineAnswer:
         """How many rows there are from one edge up to another, which is not in the range."""
         with self._lock:
             lo, hi = self._plan.places(start, end)
@@ -77,13 +77,13 @@ class OnlineRanges(Interactive):
         said = f"{self.asked:,} asked, {self.left:,} corrections left"
         return f"{stamp}stream of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
-    def _ready(self) -> Prepared:
+    def _ready(self) -> PreparedQuery:
         return self._pipeline.prepare(self._plan)
 
-    def _begin(self, ready: Prepared) -> OnlineStream:
+    def _begin(self, ready: PreparedQuery) -> OnlineStream:
         return self._read(lambda: self._opened(ready))
 
-    def _opened(self, ready: Prepared) -> OnlineStream:
+    def _opened(self, ready: PreparedQuery) -> OnlineStream:
         (counts,) = self._pipeline.exact(self._plan.dataset, ready)
         return OnlineStream(self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.watch))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.catalog.catalog import Catalog, Table
-from discreet.engines import Engine, Prepared, PreparedChunks, Source, States, engines_of
+from discreet.engines import Engine, PreparedChunks, PreparedQuery, Source, States, engines_of
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
@@ -114,7 +114,7 @@ class Pipeline:
         budget = self.ledger.budget(self.table_name(bottom(kind.source(request))))
         return kind, kind.plan(request, self.catalog, budget), budget
 
-    def prepare(self, plan: Any) -> Prepared:
+    def prepare(self, plan: Any) -> PreparedQuery:
         """The engine's query, bound against declared types; no row is read."""
         return self.engine(plan.dataset).prepare(plan.pushdown)
 
@@ -143,7 +143,7 @@ class Pipeline:
             fresh=fresh,
         )
 
-    def exact(self, name: str, prepared: Prepared) -> Any:
+    def exact(self, name: str, prepared: PreparedQuery) -> Any:
         """The engine's integers; how far it is depends on the rows, so only the owner's terminal shows it."""
         engine = self.engines[name]
         return shown_while(lambda: engine.run(prepared), stages=engine.progress, may_show_stages=self.analyst == OWNER)
@@ -178,7 +178,7 @@ class Pipeline:
         raise Failure
 
     def charge_interactive(
-        self, plan: WatchPlan | StreamPlan, question: Question, prepared: Prepared | None
+        self, plan: WatchPlan | StreamPlan, question: Question, prepared: PreparedQuery | None
     ) -> Reservation:
         """Charge an interactive mechanism as a whole; every opening is a charge of its own."""
         self._refuse_gone()
@@ -287,7 +287,7 @@ def states_of(ready: Any) -> States:
     match ready:
         case Sampling(PreparedChunks(rows=rows)):
             return rows.states
-        case Prepared():
+        case PreparedQuery():
             return ready.states
     return tuple(state for part in ready or () for state in states_of(part))
 

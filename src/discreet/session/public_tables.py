@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from discreet.catalog.catalog import Catalog
-from discreet.engines import Opened, Source, is_registered, same_rows
+from discreet.engines import OpenSource, Source, is_registered, same_rows
 from discreet.errors import CatalogError
 from discreet.ledger import Ledger
 from discreet.ledger.records import places
@@ -13,10 +13,12 @@ def refuse_protected_rows(
     catalog: Catalog, sources: Mapping[str, Source], given: Mapping[str, object], ledger: Ledger
 ) -> None:
     """Refuse a public table that shares its rows with a protected one, of this catalog or of the ledger."""
-    public = {name: Opened(sources[name], given.get(name)) for name, table in catalog.tables.items() if table.public}
+    public = {
+        name: OpenSource(sources[name], given.get(name)) for name, table in catalog.tables.items() if table.public
+    }
     for name, opened in public.items():
         for other in catalog.protected:
-            protected = Opened(sources[other], given.get(other))
+            protected = OpenSource(sources[other], given.get(other))
             if same_rows(opened, protected) or _read_alike(opened.source.identity, protected.source.identity):
                 raise _protected(name, other)
         for other, registered in ledger.sources():

@@ -34,9 +34,9 @@ from discreet.release.estimate import Estimate
 from discreet.release.expected_error import ErrorsByEpsilon
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
-from discreet.release.remaining import Remaining, limited
+from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.selection import Chosen
-from discreet.sandbox.modules import allowed
+from discreet.sandbox.modules import allowed_modules
 from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
 from discreet.session.arguments import (
@@ -77,7 +77,7 @@ class Session:
         facts = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
-        self._modules = allowed(modules)
+        self._modules = allowed_modules(modules)
         given = dict(sources or {})
         opened = {name: draft_catalog.opened_source(name, t, given, beside) for name, t in facts.tables.items()}
         self.ledger = self._pipeline_class.opened_ledger(ledger)
@@ -460,7 +460,7 @@ class Session:
         )
         left = Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
         share = self.ledger.share(name, self.analyst)
-        return limited(left, spent, self.analyst, share.quota, share.spent)
+        return remaining_of_analyst(left, spent, self.analyst, share.quota, share.spent)
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:

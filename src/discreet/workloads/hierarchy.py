@@ -75,23 +75,25 @@ class Hierarchy:
             down.append(several / (1 + several / noise))
         return down
 
-    def fitted(self, noisy: Sequence[Sequence[int]], noises: Sequence[float]) -> Vector:
-        """The cells that fit all noisy counts best."""
-        return self._fitted([np.array(column, dtype=np.float64) for column in noisy], noises, np.ones(self.cells, bool))
+    def fit(self, noisy: Sequence[Sequence[int]], noises: Sequence[float]) -> Vector:
+        """Least squares: the cells that fit all noisy counts best."""
+        return self._fit_free_cells(
+            [np.array(column, dtype=np.float64) for column in noisy], noises, np.ones(self.cells, bool)
+        )
 
-    def clamped(self, noisy: Sequence[Sequence[int]], noises: Sequence[float]) -> Vector:
+    def fit_nonnegative(self, noisy: Sequence[Sequence[int]], noises: Sequence[float]) -> Vector:
         """Cells of at least zero: those that come out below are set to zero, and the others fitted again."""
         columns = [np.array(column, dtype=np.float64) for column in noisy]
         free = np.ones(self.cells, bool)
         for _ in range(_FITS):
-            cells = self._fitted(columns, noises, free)
+            cells = self._fit_free_cells(columns, noises, free)
             below = cells < 0
             if not below.any():
                 break
             free &= ~below
         return np.maximum(cells, 0)
 
-    def rounded(self, cells: Vector) -> list[int]:
+    def round_cells(self, cells: Vector) -> list[int]:
         """Whole cells of at least zero, from the top down: every area of the chain is less than one from its sum.
 
         Each area is its parent's whole number, divided: all children are rounded down, and what is left goes to those
@@ -104,18 +106,18 @@ class Hierarchy:
             left = whole - np.bincount(self.parents[level], down, len(whole))
             rank = sums[level] - down
             if level == 0 and self.crossing:
-                rank = np.where(rank > 0, 1 + rank + 1e-3 * self._lost(rank), rank)
+                rank = np.where(rank > 0, 1 + rank + 1e-3 * self._rounding_loss(rank), rank)
             whole = down + _largest(rank, self.parents[level], np.asarray(left, dtype=np.float64))
         return [int(cell) for cell in whole]
 
-    def _lost(self, remainders: Vector) -> Vector:
-        """What rounding down takes from the crossing areas of each cell."""
+    def _rounding_loss(self, remainders: Vector) -> Vector:
+        """The amount that rounding down removes from the crossing areas of each cell."""
         return sum((part.sums(remainders)[part.area_of] for part in self.crossing), np.zeros(self.cells))
 
-    def _fitted(self, noisy: Sequence[Vector], noises: Sequence[float], free: NDArray[np.bool_]) -> Vector:
+    def _fit_free_cells(self, noisy: Sequence[Vector], noises: Sequence[float], free: NDArray[np.bool_]) -> Vector:
         chained = len(self.chain)
         alone = np.where(free, noises[0], 0.0)
-        cells = self._chained(noisy[:chained], noises, alone)
+        cells = self._fit_chain(noisy[:chained], noises, alone)
         if not self.crossing:
             return cells
         precisions = [1 / noise for noise in noises]
@@ -128,7 +130,7 @@ class Hierarchy:
             return free * sum(((p * part.sums(x))[part.area_of] for part, p in pairs), np.zeros(self.cells))
 
         def near(residual: Vector) -> Vector:
-            return self._chained([alone * residual, *nothing], noises, alone)
+            return self._fit_chain([alone * residual, *nothing], noises, alone)
 
         return _conjugate(normal, near, free * target, cells)
 
@@ -150,14 +152,14 @@ class Hierarchy:
             settled.append(sizes - sizes**2 / together * (1 - settled[-1][parents] / together))
         return settled[::-1]
 
-    def _chained(self, noisy: Sequence[Vector], noises: Sequence[float], alone: Vector) -> Vector:
+    def _fit_chain(self, noisy: Sequence[Vector], noises: Sequence[float], alone: Vector) -> Vector:
         """The least squares along the chain; cells whose variance is zero are zero."""
         sizes = list(self._up(alone, noises))
         estimates = [np.where(alone > 0, noisy[0], 0.0)]
         for level, (parents, noise) in enumerate(zip(self.parents, noises[1:], strict=False), start=1):
             areas = len(self.chain[level].areas)
-            told, together = _totals(parents, estimates[-1], areas), _totals(parents, sizes[level - 1], areas)
-            estimates.append((told + together * noisy[level] / noise) / (1 + together / noise))
+            below, together = _totals(parents, estimates[-1], areas), _totals(parents, sizes[level - 1], areas)
+            estimates.append((below + together * noisy[level] / noise) / (1 + together / noise))
         settled = estimates[-1]
         for level in range(len(estimates) - 2, -1, -1):
             parents, areas = self.parents[level], len(settled)

@@ -34,8 +34,8 @@ _LARGEST_ENTRY = 2**20
 _FAR_FROM_SINGULAR = 1e-4
 
 
-class Moved(NamedTuple):
-    """The most that one unit moves a vector of integers, in four norms."""
+class SensitivityNorms(NamedTuple):
+    """Sensitivity of a vector of integers in four norms."""
 
     l0: int
     l1: int
@@ -69,35 +69,35 @@ class Matrix:
         """The exact sums of counts, whatever their size."""
         return [int(total) for total in self.entries.astype(object) @ np.array(counts, dtype=object)]
 
-    def moved(self, rows: int, neighbours: Neighbours) -> Moved:
-        """How far one unit of so many rows moves the product."""
+    def sensitivity(self, rows: int, neighbours: Neighbours) -> SensitivityNorms:
+        """Sensitivity of the product to one unit of so many rows."""
         columns = self._alone if neighbours is Neighbours.ADD_REMOVE else self._apart
-        return Moved(len(self.entries), rows * columns.l1, rows**2 * columns.l2_squared, rows * columns.linf)
+        return SensitivityNorms(len(self.entries), rows * columns.l1, rows**2 * columns.l2_squared, rows * columns.linf)
 
     @cached_property
-    def _alone(self) -> Moved:
+    def _alone(self) -> SensitivityNorms:
         """The largest norms of a column."""
         sizes = np.abs(self.entries)
-        return Moved(0, int(sizes.sum(0).max()), int((sizes**2).sum(0).max()), int(sizes.max()))
+        return SensitivityNorms(0, int(sizes.sum(0).max()), int((sizes**2).sum(0).max()), int(sizes.max()))
 
     @cached_property
-    def _apart(self) -> Moved:
+    def _apart(self) -> SensitivityNorms:
         """The largest norms of a column, or of the difference of two if that is more."""
         found = [self._alone]
         for column in self.entries.T:
             apart = np.abs(self.entries - column[:, None])
-            found.append(Moved(0, int(apart.sum(0).max()), int((apart**2).sum(0).max()), int(apart.max())))
-        return Moved(*(max(norm) for norm in zip(*found, strict=True)))
+            found.append(SensitivityNorms(0, int(apart.sum(0).max()), int((apart**2).sum(0).max()), int(apart.max())))
+        return SensitivityNorms(*(max(norm) for norm in zip(*found, strict=True)))
 
     @cached_property
     def inverse(self) -> Vector:
         """What turns measured sums into the least-squares estimates of the bins."""
         whole = self.entries.astype(np.float64)
-        return _solved(whole) if len(whole) >= len(whole.T) else np.asarray(np.linalg.pinv(whole))
+        return _solve_normal_equations(whole) if len(whole) >= len(whole.T) else np.asarray(np.linalg.pinv(whole))
 
 
-def _solved(whole: Vector) -> Vector:
-    """The inverse by the normal equations, which is quicker, where they are far from singular."""
+def _solve_normal_equations(whole: Vector) -> Vector:
+    """The inverse by the normal equations, which is faster, where they are far from singular."""
     gram = whole.T @ whole
     try:
         pivots = np.linalg.cholesky(gram).diagonal()

@@ -73,7 +73,7 @@ def for_l1(gram: Vector) -> Matrix:
     summed = np.add.reduceat(np.add.reduceat(gram, starts, axis=0), starts, axis=1)
     alone = np.add.reduceat(gram.diagonal(), starts)
     start = np.sqrt(_tree_like(len(widths)))
-    found = descended(_Blocks(summed, alone, widths.astype(float), start.shape), start.ravel())
+    found = minimize(_Blocks(summed, alone, widths.astype(float), start.shape), start.ravel())
     blocks = np.square(found.reshape(start.shape))
     shares = np.repeat(1 / (1 + blocks.sum(axis=0)), widths)
     return _whole(np.vstack([np.diag(shares), np.repeat(blocks, widths, axis=1) * shares]))
@@ -106,17 +106,17 @@ class _Blocks:
         sizes = 1 + weights.sum(axis=0)
         if not sizes.max() < _FAR:
             return math.inf, np.zeros_like(roots)
-        asked = self._summed * sizes[:, None] * sizes
+        gram = self._summed * sizes[:, None] * sizes
         solved = np.linalg.solve(np.eye(len(weights)) + (weights * self._widths) @ weights.T, weights)
-        told = solved @ asked
-        error = float(np.square(sizes) @ self._alone - (told * weights).sum())
-        slope = 2 * (told @ weights.T) @ solved * self._widths - 2 * told
+        product = solved @ gram
+        error = float(np.square(sizes) @ self._alone - (product * weights).sum())
+        slope = 2 * (product @ weights.T) @ solved * self._widths - 2 * product
         slope += 2 * sizes * self._alone - 2 * ((weights.T @ solved) * self._summed) @ sizes
         return error, (2 * signed * slope).ravel()
 
 
-def descended(valued: Valued, start: Vector) -> Vector:
-    """A place where a smooth function is lower than at the start, by limited-memory BFGS."""
+def minimize(valued: Valued, start: Vector) -> Vector:
+    """Minimize a smooth function from a starting point, by limited-memory BFGS."""
     place, (value, slope) = start, valued(start)
     pairs: deque[tuple[Vector, Vector]] = deque(maxlen=_MEMORY)
     for _ in range(_STEPS):

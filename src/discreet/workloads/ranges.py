@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.workloads import optimal
-from discreet.workloads.matrix import Matrix, Moved
+from discreet.workloads.matrix import Matrix, SensitivityNorms
 from discreet.workloads.tree import Tree
 
 Vector = NDArray[np.float64]
@@ -32,8 +32,8 @@ _FEW = 64
 
 
 @dataclass(frozen=True)
-class Ranges:
-    """Ranges of bins, each from a first bin up to one that is no longer in it."""
+class RangeWorkload:
+    """RangeWorkload of bins, each from a first bin up to one that is no longer in it."""
 
     bins: int
     pairs: tuple[tuple[int, int], ...]
@@ -79,8 +79,8 @@ class Strategy(Protocol):
     def exact(self, counts: Sequence[int]) -> list[list[int]]:
         """The whole numbers of each part."""
 
-    def moved(self, rows: int, neighbours: Neighbours) -> tuple[Moved, ...]:
-        """How far one unit of so many rows moves each part."""
+    def sensitivity(self, rows: int, neighbours: Neighbours) -> tuple[SensitivityNorms, ...]:
+        """Sensitivity of each part to one unit of so many rows."""
 
     def estimates(self, noisy: Sequence[Sequence[int]], variances: Sequence[float]) -> Vector:
         """The bins that fit noisy parts best."""
@@ -88,7 +88,7 @@ class Strategy(Protocol):
     def weights(self, sums: Vector, variances: Sequence[float]) -> list[Vector]:
         """How much each noisy integer counts in each weighted sum of bins, part by part."""
 
-    def error(self, workload: Ranges, variances: Sequence[float]) -> Vector:
+    def error(self, workload: RangeWorkload, variances: Sequence[float]) -> Vector:
         """The variance of each range, where the noise of the parts has these."""
 
 
@@ -113,9 +113,9 @@ class Levels:
         levels = self.tree.sums(counts)
         return [levels[level] for level in self.kept]
 
-    def moved(self, rows: int, neighbours: Neighbours) -> tuple[Moved, ...]:
-        """A row is in one node of a level, so a unit moves as many as it has rows; a replaced one also the others'."""
-        return tuple(_moved_bins(self.tree.widths[level], rows, neighbours) for level in self.kept)
+    def sensitivity(self, rows: int, neighbours: Neighbours) -> tuple[SensitivityNorms, ...]:
+        """A row is in one node of a level, so a unit changes one node for each row, and a replaced one twice that."""
+        return tuple(_bin_sensitivity(self.tree.widths[level], rows, neighbours) for level in self.kept)
 
     def estimates(self, noisy: Sequence[Sequence[int]], variances: Sequence[float]) -> Vector:
         """The bins that fit noisy levels best."""
@@ -129,7 +129,7 @@ class Levels:
         levels = self.tree.weights(sums, self._all(variances))
         return [levels[level] for level in self.kept]
 
-    def error(self, workload: Ranges, variances: Sequence[float]) -> Vector:
+    def error(self, workload: RangeWorkload, variances: Sequence[float]) -> Vector:
         """The variance of each range, where the noise of the levels has these."""
         return self.tree.range_variances(*workload.ends, self._all(variances))
 
@@ -141,8 +141,8 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Weighted:
-    """All rows of a matrix, with one noise."""
+class MatrixStrategy:
+    """Matrix mechanism: all rows of a matrix, with one noise."""
 
     matrix: Matrix
     shares: tuple[Fraction, ...] = (Fraction(1),)
@@ -156,9 +156,9 @@ class Weighted:
         """The weighted sums of the bins."""
         return [self.matrix.product(list(counts))]
 
-    def moved(self, rows: int, neighbours: Neighbours) -> tuple[Moved, ...]:
-        """As far as the matrix says."""
-        return (self.matrix.moved(rows, neighbours),)
+    def sensitivity(self, rows: int, neighbours: Neighbours) -> tuple[SensitivityNorms, ...]:
+        """Sensitivity of the matrix product."""
+        return (self.matrix.sensitivity(rows, neighbours),)
 
     def estimates(self, noisy: Sequence[Sequence[int]], variances: Sequence[float]) -> Vector:  # noqa: ARG002 - one noise for all
         """The bins that fit noisy sums best."""
@@ -168,7 +168,7 @@ class Weighted:
         """How much each noisy sum counts in each weighted sum of bins."""
         return [sums @ self.matrix.inverse]
 
-    def error(self, workload: Ranges, variances: Sequence[float]) -> Vector:
+    def error(self, workload: RangeWorkload, variances: Sequence[float]) -> Vector:
         """The variance of each range, where the noise has this one."""
         (variance,) = variances
         running = np.vstack([np.zeros(len(self.matrix.entries)), self.matrix.inverse.cumsum(axis=0)])
@@ -177,20 +177,20 @@ class Weighted:
         return result
 
 
-def expected(strategy: Strategy, workload: Ranges, power: Power, neighbours: Neighbours) -> Vector:
+def expected_variance(strategy: Strategy, workload: RangeWorkload, power: Power, neighbours: Neighbours) -> Vector:
     """The variance of each range for a unit of one row and a budget of one: epsilon (power 2) or rho (power 1).
 
     At epsilon, it is this over epsilon^2; at rho, over rho; with R rows of a unit, R^2 times as much. Continuous noise
     stands for discrete, which is a little less.
     """
-    moved = strategy.moved(1, neighbours)
-    parts = [size(each, power) / float(share) ** power for each, share in zip(moved, strategy.shares, strict=True)]
+    norms = strategy.sensitivity(1, neighbours)
+    parts = [size(each, power) / float(share) ** power for each, share in zip(norms, strategy.shares, strict=True)]
     return strategy.error(workload, parts)
 
 
-def size(moved: Moved, power: Power) -> float:
+def size(norms: SensitivityNorms, power: Power) -> float:
     """The variance of noise for all of a budget of one."""
-    return 2.0 * moved.l1**2 if power == 2 else moved.l2_squared / 2
+    return 2.0 * norms.l1**2 if power == 2 else norms.l2_squared / 2
 
 
 def flat(bins: int) -> Levels:
@@ -198,33 +198,33 @@ def flat(bins: int) -> Levels:
     return Levels(Tree(bins, max(2, bins)), (0,), (Fraction(1),))
 
 
-def candidates(workload: Ranges, power: Power, neighbours: Neighbours) -> Iterator[Strategy]:
+def candidates(workload: RangeWorkload, power: Power, neighbours: Neighbours) -> Iterator[Strategy]:
     """Every strategy that is compared."""
     yield flat(workload.bins)
     for branching in BRANCHINGS:
         if branching < workload.bins or branching == BRANCHINGS[0] <= workload.bins:
-            yield balanced(workload, Tree(workload.bins, branching), power, neighbours)
+            yield balance_levels(workload, Tree(workload.bins, branching), power, neighbours)
     distinct = dict.fromkeys(workload.pairs)
     if 1 < workload.bins <= optimal.MOST_BINS:
         if len(distinct) <= min(workload.bins, _FEW):
-            yield Weighted(Matrix(Ranges(workload.bins, tuple(distinct)).indicators().astype(np.int64)))
-        yield Weighted(optimal.for_l1(workload.gram) if power == 2 else optimal.for_l2(workload.gram))
+            yield MatrixStrategy(Matrix(RangeWorkload(workload.bins, tuple(distinct)).indicators().astype(np.int64)))
+        yield MatrixStrategy(optimal.for_l1(workload.gram) if power == 2 else optimal.for_l2(workload.gram))
 
 
 @lru_cache(maxsize=64)
-def best(workload: Ranges, power: Power, neighbours: Neighbours) -> Strategy:
+def best(workload: RangeWorkload, power: Power, neighbours: Neighbours) -> Strategy:
     """The strategy with the least mean error over the workload; of equal ones the first, which is the simplest."""
     every = list(candidates(workload, power, neighbours))
-    return min(every, key=lambda each: float(expected(each, workload, power, neighbours).mean()))
+    return min(every, key=lambda each: float(expected_variance(each, workload, power, neighbours).mean()))
 
 
-def balanced(workload: Ranges, tree: Tree, power: Power, neighbours: Neighbours) -> Levels:
+def balance_levels(workload: RangeWorkload, tree: Tree, power: Power, neighbours: Neighbours) -> Levels:
     """A tree whose levels have the shares that make the mean error of the workload least, or next to it.
 
     For given weights of the noisy counts, the best shares are known in closed form; for given shares, so are the best
     weights; each step can only lower the error. Levels that are left with next to nothing are not measured.
     """
-    units = np.array([size(_moved_bins(width, 1, neighbours), power) for width in tree.widths])
+    units = np.array([size(_bin_sensitivity(width, 1, neighbours), power) for width in tree.widths])
     shares, least, best_shares = np.full(len(units), 1 / len(units)), np.inf, np.full(len(units), 1 / len(units))
     for _ in range(_ROUNDS):
         variances = np.divide(units, shares**power, out=np.full(len(units), np.inf), where=shares > 0)
@@ -233,14 +233,14 @@ def balanced(workload: Ranges, tree: Tree, power: Power, neighbours: Neighbours)
             break
         least, best_shares = error, shares
         roots = np.maximum(tree.slopes(*workload.ends, list(variances)) * units, 0) ** (1 / (1 + power))
-        shares = _trimmed(np.where(shares > 0, roots, 0))
+        shares = _trim_shares(np.where(shares > 0, roots, 0))
     kept = np.nonzero(best_shares)[0]
     brief = [Fraction(f"{share:.{_DIGITS}g}") for share in best_shares[kept]]
     whole = sum(brief, Fraction(0))
     return Levels(tree, tuple(map(int, kept)), tuple(share / whole for share in brief))
 
 
-def _trimmed(shares: Vector) -> Vector:
+def _trim_shares(shares: Vector) -> Vector:
     """Shares that add up to one, without those that are hardly there; the leaves are always measured."""
     shares = shares / shares.sum()
     shares[1:][shares[1:] < _LEAST_SHARE] = 0
@@ -249,7 +249,7 @@ def _trimmed(shares: Vector) -> Vector:
     return result
 
 
-def _moved_bins(bins: int, rows: int, neighbours: Neighbours) -> Moved:
+def _bin_sensitivity(bins: int, rows: int, neighbours: Neighbours) -> SensitivityNorms:
     if neighbours is Neighbours.ADD_REMOVE or bins == 1:
-        return Moved(min(rows, bins), rows, rows**2, rows)
-    return Moved(min(2 * rows, bins), 2 * rows, 2 * rows**2, rows)
+        return SensitivityNorms(min(rows, bins), rows, rows**2, rows)
+    return SensitivityNorms(min(2 * rows, bins), 2 * rows, 2 * rows**2, rows)

@@ -24,11 +24,11 @@ def losses(hierarchy: Hierarchy, units: Vector, shares: Vector, power: Power) ->
     return np.array([each.mean() for each in found]) / units
 
 
-def divided(hierarchy: Hierarchy, units: Vector, power: Power) -> tuple[Fraction, ...]:
+def divide_budget(hierarchy: Hierarchy, units: Vector, power: Power) -> tuple[Fraction, ...]:
     """Shares for which the largest loss is about as small as it can be; never larger than for equal ones.
 
-    For weights of the losses, shares are improved as those of a tree are (see ranges.balanced); levels that lose most
-    get more weight.
+    For weights of the losses, shares are improved as those of a tree are (see ranges.balance_levels); levels that
+    lose most get more weight.
     """
     parts = len(units)
     shares = best = np.full(parts, 1 / parts)
@@ -49,9 +49,9 @@ def _slopes(hierarchy: Hierarchy, units: Vector, shares: Vector, power: Power, w
     variances = units / shares**power
     slopes = np.zeros(len(units))
     for level, variance in enumerate(variances):
-        moved = variances.astype(np.complex128)
-        moved[level] += 1j * variance * 1e-100
-        found = [each.mean().imag for each in hierarchy.variances(list(moved))]
+        shifted = variances.astype(np.complex128)
+        shifted[level] += 1j * variance * 1e-100
+        found = [each.mean().imag for each in hierarchy.variances(list(shifted))]
         slopes[level] = (weights / units) @ np.array(found) / (variance * 1e-100) * units[level]
     return slopes
 

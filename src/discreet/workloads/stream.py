@@ -57,7 +57,7 @@ class Watching(Protocol):
 
 
 @dataclass(frozen=True)
-class Told:
+class OnlineAnswer:
     """The answer to one question, and whether the public histogram was corrected for it."""
 
     value: int
@@ -131,28 +131,28 @@ class OnlineStream:
         return round(math.fsum(self._histogram[lo:hi]))
 
     @short_traceback
-    def ask(self, lo: int, hi: int) -> Told:
+    def ask(self, lo: int, hi: int) -> OnlineAnswer:
         """How many there are in bins lo to hi - 1."""
         expected = self.public(lo, hi)
         difference = int(self._counts[hi] - self._counts[lo]) - expected
         for sign in (1, -1):
             (answer,) = self._watch.ask_many([sign * difference])
             if answer.answer is not None:
-                return self._corrected(lo, hi, expected + sign * int(answer.answer))
-        return Told(expected, corrected=False)
+                return self._correct(lo, hi, expected + sign * int(answer.answer))
+        return OnlineAnswer(expected, corrected=False)
 
     def close(self) -> None:
         """End the stream; what it cost stays spent."""
         self._watch.close()
 
-    def _corrected(self, lo: int, hi: int, value: int) -> Told:
-        """Rescale inside and outside of a range, so that both add up to what was told of them."""
+    def _correct(self, lo: int, hi: int, value: int) -> OnlineAnswer:
+        """Rescale the bins inside and outside of a range so that both add up to their published totals."""
         inside = np.zeros(len(self._histogram), bool)
         inside[lo:hi] = True
         share = min(max(value, 0), self._total) if hi - lo < len(inside) else self._total
         for part, wanted in ((inside, share), (~inside, self._total - share)):
-            self._histogram[part] = _scaled(self._histogram[part], wanted)
-        return Told(value, corrected=True)
+            self._histogram[part] = _rescale(self._histogram[part], wanted)
+        return OnlineAnswer(value, corrected=True)
 
     def _refuse_unfit(self, lo: int, hi: int) -> None:
         if not 0 <= lo < hi <= len(self._histogram):
@@ -172,7 +172,7 @@ def corrections_enough(bins: int, total: int, error: int) -> int:
     return math.ceil(math.log(bins) * total**2 / (2 * error**2)) if bins > 1 else 1
 
 
-def _scaled(part: NDArray[np.float64], wanted: int) -> NDArray[np.float64]:
+def _rescale(part: NDArray[np.float64], wanted: int) -> NDArray[np.float64]:
     whole_part = part.sum()
     if whole_part <= 0:
         return np.full(len(part), wanted / max(1, len(part)))

@@ -50,29 +50,31 @@ class Tree:
 
         A level with an infinite variance was not measured, and what stands for it is not read. Leaves are measured.
         """
-        return self.solved([np.asarray(level, dtype=np.float64) for level in noisy], variances)
+        return self.solve([np.asarray(level, dtype=np.float64) for level in noisy], variances)
 
-    def solved(self, noisy: Sequence[Vector], variances: Sequence[float]) -> Vector:
+    def solve(self, noisy: Sequence[Vector], variances: Sequence[float]) -> Vector:
         """The same for arrays of several trees at once; nodes are along the last axis."""
         kept = self._subtrees(np.asarray(variances, dtype=np.float64))
         estimates = [noisy[0]]
         for level, (below, precision) in enumerate(zip(kept, self._precisions(variances), strict=False), start=1):
-            total, size = self._added(estimates[-1]), self._added(below)
+            total, size = self._sibling_totals(estimates[-1]), self._sibling_totals(below)
             measured = precision * noisy[level] if precision else 0.0
             estimates.append((total + size * measured) / (1 + size * precision))
         settled = estimates.pop()
         while estimates:
             below, size = estimates.pop(), kept[len(estimates)]
-            settled = below + size * self._spread((settled - self._added(below)) / self._added(size), below.shape[-1])
+            settled = below + size * self._spread(
+                (settled - self._sibling_totals(below)) / self._sibling_totals(size), below.shape[-1]
+            )
         return settled
 
     def weights(self, leaves: Vector, variances: Sequence[float]) -> list[Vector]:
         """How much the noise of each node counts in the estimate of a weighted sum of leaves, level by level."""
         start = [np.asarray(leaves * variances[0], dtype=np.float64)]
         start += [np.zeros((*leaves.shape[:-1], width)) for width in self.widths[1:]]
-        sums = [self.solved(start, variances)]
+        sums = [self.solve(start, variances)]
         for _ in self.widths[1:]:
-            sums.append(self._added(sums[-1]))
+            sums.append(self._sibling_totals(sums[-1]))
         precisions = (1 / variances[0], *self._precisions(variances))
         return [precision * level for precision, level in zip(precisions, sums, strict=True)]
 
@@ -99,9 +101,9 @@ class Tree:
         for level, variance in enumerate(variances):
             if math.isfinite(variance):
                 step = variance * 1e-100
-                moved = np.asarray(variances, dtype=np.complex128)
-                moved[level] += 1j * step
-                slopes[level] = self._ranges(lo, hi, moved).imag.sum() / step
+                shifted = np.asarray(variances, dtype=np.complex128)
+                shifted[level] += 1j * step
+                slopes[level] = self._ranges(lo, hi, shifted).imag.sum() / step
         return slopes
 
     def _ranges(self, lo: NDArray[np.int_], hi: NDArray[np.int_], variances: NDArray) -> NDArray:  # type: ignore[type-arg]
@@ -117,7 +119,7 @@ class Tree:
         right = (kept[0][last], kept[0][last])
         for below, precision, width in zip(kept, self._precisions(variances), self.widths, strict=False):
             running = np.concatenate([[0], np.cumsum(below)])
-            size = self._added(below)
+            size = self._sibling_totals(below)
             up, down = first // self.branching, last // self.branching
             together, one = up == down, first == last
             end = np.where(together, last, np.minimum((up + 1) * self.branching, width))
@@ -126,8 +128,8 @@ class Tree:
             also = together & ~one
             left_new = tuple(mine + after + np.where(also, other, 0) for mine, other in zip(left, right, strict=True))
             right_new = tuple(mine + before for mine in right)
-            left = _measured(left_new, size[up], precision)
-            right = _measured(right_new, size[down], precision)
+            left = _after_measurement(left_new, size[up], precision)
+            right = _after_measurement(right_new, size[down], precision)
             right = tuple(np.where(together, a, b) for a, b in zip(left, right, strict=True))  # type: ignore[assignment]
             first, last = up, down
         return left[0]
@@ -136,7 +138,7 @@ class Tree:
         """The variance of each node's count as far as its own subtree tells it, level by level."""
         levels = [np.full(self.leaves, variances[0])]
         for precision in self._precisions(variances):
-            size = self._added(levels[-1])
+            size = self._sibling_totals(levels[-1])
             levels.append(size / (1 + size * precision))
         return levels
 
@@ -144,7 +146,7 @@ class Tree:
         """One over the variance of each level above the leaves; nothing where it was not measured."""
         return (0.0 if np.isinf(variance) else 1 / variance for variance in list(variances)[1:])
 
-    def _added(self, level: NDArray) -> NDArray:  # type: ignore[type-arg]
+    def _sibling_totals(self, level: NDArray) -> NDArray:  # type: ignore[type-arg]
         """The totals of siblings."""
         starts = np.arange(0, level.shape[-1], self.branching)
         return np.add.reduceat(level, starts, axis=-1)
@@ -154,7 +156,7 @@ class Tree:
         return np.repeat(parents, self.branching, axis=-1)[..., :width]
 
 
-def _measured(part: tuple[NDArray, ...], size: NDArray, precision: complex) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]
+def _after_measurement(part: tuple[NDArray, ...], size: NDArray, precision: complex) -> tuple[NDArray, NDArray]:  # type: ignore[type-arg]
     """The variance and covariance of a part of a node, once the node itself has been measured too."""
     variance, covariance = part
     seen = 1 + size * precision

@@ -10,7 +10,7 @@ from discreet.auditing.self_audit.workloads import audited_workload, ratios, wor
 from discreet.planner.queries.hierarchy import NestedPlan
 from discreet.planner.queries.quantiles import RankPlan
 from discreet.planner.queries.ranges import RangePlan
-from discreet.workloads.ranges import Levels, Weighted
+from discreet.workloads.ranges import Levels, MatrixStrategy
 
 QUESTIONS = {name: (query, cells) for name, query, cells in workloads._questions()}
 RELATIONS, NOISES = ("add_remove", "replace_one"), ("laplace", "gaussian")
@@ -28,7 +28,7 @@ def test_every_plan_of_summed_counts_is_there_under_both_relations_and_both_nois
     assert list(every) == NAMES
     assert {type(made.plan) for made in every.values()} == {NestedPlan, RangePlan, RankPlan}
     strategies = {type(made.plan.strategy) for made in every.values() if isinstance(made.plan, RangePlan)}
-    assert strategies == {Levels, Weighted}
+    assert strategies == {Levels, MatrixStrategy}
     assert {type(made.claim).__name__ for made in every.values()} == {"Approximate", "Concentrated"}
 
 

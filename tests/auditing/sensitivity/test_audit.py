@@ -90,13 +90,13 @@ def test_a_refused_query_is_refused_here_too():
         audit_plan(T.agg(s=dp.sum("nothing", bounds=(0, 1))), catalog())
 
 
-def _off_by_one(scan, *rest, capped=contribution_bounding.capped):
+def _off_by_one(scan, *rest, capped=contribution_bounding.bounded_rows_sql):
     return capped(replace(scan, max_rows=scan.max_rows + 1), *rest)
 
 
 @pytest.mark.pitfall("A14")
 def test_a_cap_that_is_off_by_one_is_found_with_the_unit_that_shows_it():
-    with mock.patch.object(contribution_bounding, "capped", _off_by_one):
+    with mock.patch.object(contribution_bounding, "bounded_rows_sql", _off_by_one):
         finding = audit_plan(T.agg(n=dp.count()), catalog(), pairs=25, mechanism="laplace", generator=generator(5))
     assert finding.is_broken
     assert "l1 of rows is 4, and 3 is stated" in finding.evidence
@@ -175,7 +175,7 @@ def test_an_engine_that_answers_wrongly_is_found(change, told):
 def test_rows_kept_by_a_key_that_depends_on_the_data_are_found():
     def opened(tables, key, place):
         keys = {name: key + len(data) for name, data in tables.items()}
-        sources = {name: audit.Registered(audit.source_of(data), keys[name]) for name, data in tables.items()}
+        sources = {name: audit.RegisteredSource(audit.source_of(data), keys[name]) for name, data in tables.items()}
         return audit.DuckDB(sources, audit.Workspace(place))
 
     query = T.group_by("g", "h").agg(s=dp.sum("x"))

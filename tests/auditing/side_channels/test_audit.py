@@ -28,7 +28,7 @@ from discreet.auditing.side_channels.audit import CLAIM, _is_farther, _rank_test
 from discreet.auditing.side_channels.recorder import CHANNELS
 from discreet.cli import app
 from discreet.errors import ParameterError
-from discreet.release.release import Measured
+from discreet.release.release import MeasuredColumn
 
 T = dp.table("t")
 WORDS = {"name": "t", "privacy_unit": "id", "max_rows": 2, "budget": dp.Budget(epsilon=1)}
@@ -329,12 +329,12 @@ def test_nothing_is_vouched_for_where_no_session_was_made_or_nothing_was_release
 
 
 def test_values_are_held_exactly_to_what_they_may_move():
-    still = Measured("n", "laplace", 1.0, l1=0, l2_squared=0, grid=Fraction(1), steps=(5, 5))
+    still = MeasuredColumn("n", "laplace", 1.0, l1=0, l2_squared=0, grid=Fraction(1), steps=(5, 5))
     assert not _is_farther([still], [still])
     assert _reach([still], [still]) == 0
     assert _is_farther([still], [replace(still, steps=(5, 6))])
     assert _reach([still], [replace(still, steps=(5, 6))]) == math.inf
-    far = Measured("n", "laplace", 1.0, l1=2**80, l2_squared=2**160, grid=Fraction(1), steps=(0,))
+    far = MeasuredColumn("n", "laplace", 1.0, l1=2**80, l2_squared=2**160, grid=Fraction(1), steps=(0,))
     assert not _is_farther([far], [replace(far, steps=(2**80,))])
     assert _is_farther([far], [replace(far, steps=(2**80 + 1,))])
 

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Workspace, draft, source_of
+from discreet.engines import DuckDB, RegisteredSource, Workspace, draft, source_of
 from discreet.engines.sql_engine import Shelf
 from discreet.errors import SourceError
 from discreet.plan.physical import Pushdown
@@ -38,7 +38,7 @@ def open_engine(tmp_path):
     opened = []
 
     def engine(data: object, **limits) -> DuckDB:
-        opened.append(DuckDB({"t": Registered(source_of(data), 7)}, Workspace(tmp_path), **limits))
+        opened.append(DuckDB({"t": RegisteredSource(source_of(data), 7)}, Workspace(tmp_path), **limits))
         return opened[-1]
 
     yield engine
@@ -87,7 +87,7 @@ def test_what_was_registered_is_within_reach_and_read_only(open_engine, tmp_path
     path = tmp_path / "t.db"
     with driver.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT 1 AS id, 'a' AS g, 1.0 AS x")
-    engine = DuckDB({"t": Registered(source_of(path, table="t"), 7)}, Workspace(tmp_path))
+    engine = DuckDB({"t": RegisteredSource(source_of(path, table="t"), 7)}, Workspace(tmp_path))
     assert engine.run(engine.prepare(_question(T.agg(n=N)))) == [[1]]
     with pytest.raises(driver.Error):
         engine._connection.execute("INSERT INTO source_t.t VALUES (2, 'b', 2.0)")
@@ -95,8 +95,10 @@ def test_what_was_registered_is_within_reach_and_read_only(open_engine, tmp_path
 
 
 def test_a_frame_is_seen_by_its_own_questions_only(tmp_path):
-    engine = DuckDB({"t": Registered(source_of(ROWS), 7), "u": Registered(source_of(ROWS), 7)}, Workspace(tmp_path))
-    with engine._connected("t") as cursor:
+    engine = DuckDB(
+        {"t": RegisteredSource(source_of(ROWS), 7), "u": RegisteredSource(source_of(ROWS), 7)}, Workspace(tmp_path)
+    )
+    with engine._use_connection("t") as cursor:
         assert cursor.execute('SELECT count(*) FROM "frame_t"').fetchall() == [(3,)]
         with pytest.raises(driver.Error):
             cursor.execute('SELECT count(*) FROM "frame_u"')
@@ -106,14 +108,14 @@ def test_a_frame_is_seen_by_its_own_questions_only(tmp_path):
 @pytest.mark.parametrize("limits", [{"memory_limit": "a lot"}, {"memory_limit": "4GB'; SELECT 1; --"}, {"threads": -1}])
 def test_limits_that_the_engine_does_not_take_are_refused_by_name_and_leave_nothing(limits, tmp_path):
     with pytest.raises(SourceError, match=f"did not take {next(iter(limits))}"):
-        DuckDB({"t": Registered(source_of(ROWS), 7)}, Workspace(tmp_path), **limits)
+        DuckDB({"t": RegisteredSource(source_of(ROWS), 7)}, Workspace(tmp_path), **limits)
     assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]
 
 
 @pytest.mark.parametrize(("limit", "told"), [("4GB", "3.4 GiB"), (" 512 MiB", "480.0 MiB"), ("1.6GiB", "1.5 GiB")])
 def test_a_sixteenth_of_the_memory_is_left_to_what_the_engine_does_not_count(limit, told, tmp_path):
-    engine = DuckDB({"t": Registered(source_of(ROWS), 7)}, Workspace(tmp_path), memory_limit=limit)
-    with engine._connected("t") as cursor:
+    engine = DuckDB({"t": RegisteredSource(source_of(ROWS), 7)}, Workspace(tmp_path), memory_limit=limit)
+    with engine._use_connection("t") as cursor:
         assert cursor.execute("SELECT current_setting('memory_limit')").fetchall() == [(told,)]
     engine.close()
 
@@ -122,10 +124,10 @@ def test_sources_that_cannot_be_opened_are_refused_and_leave_nothing(tmp_path):
     for name, more in (("t.duckdb", {"table": "t"}), ("t.parquet", {})):
         (tmp_path / name).write_bytes(b"neither")
         with pytest.raises(SourceError, match="cannot be opened"):
-            DuckDB({"t": Registered(source_of(tmp_path / name, **more), 7)}, Workspace(tmp_path))
+            DuckDB({"t": RegisteredSource(source_of(tmp_path / name, **more), 7)}, Workspace(tmp_path))
     unknown = source_of(pa.table({"v": pa.array([1], pa.decimal256(60, 0))}))
     with pytest.raises(SourceError, match="cannot be opened"):
-        DuckDB({"t": Registered(unknown, 7)}, Workspace(tmp_path))
+        DuckDB({"t": RegisteredSource(unknown, 7)}, Workspace(tmp_path))
     assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]
 
 
@@ -152,7 +154,7 @@ def test_no_name_of_a_column_is_mistaken_for_one_of_ours(name, open_engine):
 
 @pytest.mark.parametrize("name", ["t", 'q"t', "visits of 2026", "{0}"])
 def test_no_name_of_a_table_is_mistaken_for_one_of_ours(name, tmp_path):
-    engine = DuckDB({name: Registered(source_of(ROWS), 7)}, Workspace(tmp_path))
+    engine = DuckDB({name: RegisteredSource(source_of(ROWS), 7)}, Workspace(tmp_path))
     asked = _question(T.agg(n=N))
     assert engine.run(engine.prepare(replace(asked, scan=replace(asked.scan, table=name)))) == [[3]]
     engine.close()

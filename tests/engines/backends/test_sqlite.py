@@ -14,9 +14,9 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
-from discreet.engines import Registered, Workspace, draft, engine_of, source_of
+from discreet.engines import RegisteredSource, Workspace, draft, engine_of, source_of
 from discreet.engines.backends import duckdb, sqlite
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError, UnsupportedError
 from discreet.plan.physical import Pushdown
 from discreet.planner.queries.tables import analyze
@@ -48,7 +48,7 @@ def open_engine(tmp_path):
 
     def engine(data: object, table: str | None = "t") -> sqlite.SQLite:
         source = source_of(data, table=table)
-        opened.append(engine_of(source)({"t": Registered(source, 7)}, Workspace(tmp_path)))
+        opened.append(engine_of(source)({"t": RegisteredSource(source, 7)}, Workspace(tmp_path)))
         return opened[-1]
 
     yield engine
@@ -140,7 +140,7 @@ FORBIDDEN = [
 def test_nothing_can_be_written_attached_set_or_loaded(open_engine, tmp_path, sql):
     path = _file(tmp_path / "a.sqlite", "x", [(1,)])
     before, engine = hashlib.sha256(path.read_bytes()).hexdigest(), open_engine(path)
-    with engine._connected("t") as connection:
+    with engine._use_connection("t") as connection:
         with pytest.raises(sqlite3.Error):
             connection.execute(sql.format(place=tmp_path))
         assert connection.execute("SELECT * FROM source.t").fetchall() == [(1,)]
@@ -163,7 +163,7 @@ def test_a_file_that_is_gone_when_the_engine_opens_leaves_no_workspace(tmp_path)
     source = source_of(path, table="t")
     path.unlink()
     with pytest.raises(SourceError):
-        sqlite.SQLite({"t": Registered(source, 7)}, Workspace(tmp_path))
+        sqlite.SQLite({"t": RegisteredSource(source, 7)}, Workspace(tmp_path))
     assert not [room for room in (tmp_path / "private").iterdir() if room.is_dir()]
 
 
@@ -204,12 +204,12 @@ def _alike(values: list[object]) -> list[object]:
 
 
 def _by_sqlite(path: Path, kind: ColumnType) -> list[object]:
-    read = sqlite.DIALECT.reads[Stored.OTHER, kind].format("x")
+    read = sqlite.DIALECT.reads[StorageType.OTHER, kind].format("x")
     with closing(sqlite.SQLite.opened(str(path))) as connection:
         return _alike([row[0] for row in connection.execute(f"SELECT {read} FROM source.t ORDER BY rowid")])
 
 
-def _by_duckdb(cells: pa.Array, stored: Stored, kind: ColumnType) -> list[object]:
+def _by_duckdb(cells: pa.Array, stored: StorageType, kind: ColumnType) -> list[object]:
     read = duckdb.DIALECT.reads.get((stored, kind), "NULL").format("x")
     with closing(driver.connect()) as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -224,7 +224,7 @@ def _by_duckdb(cells: pa.Array, stored: Stored, kind: ColumnType) -> list[object
 def test_text_is_read_cell_by_cell_as_by_duckdb(tmp_path, kind, declared):
     path = _file(tmp_path / "a.sqlite", declared, [(text,) for text in TEXTS])
     assert dict(zip(TEXTS, _by_sqlite(path, kind), strict=True)) == dict(
-        zip(TEXTS, _by_duckdb(pa.array(TEXTS), Stored.TEXT, kind), strict=True)
+        zip(TEXTS, _by_duckdb(pa.array(TEXTS), StorageType.TEXT, kind), strict=True)
     )
 
 
@@ -233,8 +233,8 @@ def test_text_is_read_cell_by_cell_as_by_duckdb(tmp_path, kind, declared):
 def test_numbers_are_read_cell_by_cell_as_by_duckdb(tmp_path, kind):
     whole = _by_sqlite(_file(tmp_path / "a.sqlite", "x", [(number,) for number in WHOLE]), kind)
     reals = _by_sqlite(_file(tmp_path / "b.sqlite", "x", [(number,) for number in REALS]), kind)
-    assert whole == _by_duckdb(pa.array(WHOLE), Stored.INTEGER, kind)
-    assert reals == _by_duckdb(pa.array(REALS), Stored.REAL, kind)
+    assert whole == _by_duckdb(pa.array(WHOLE), StorageType.INTEGER, kind)
+    assert reals == _by_duckdb(pa.array(REALS), StorageType.REAL, kind)
 
 
 def test_digits_are_read_to_the_last_bit(tmp_path):

@@ -2,14 +2,14 @@ import duckdb as driver
 import pyarrow as pa
 import pytest
 
-from discreet.engines.sources.arrow_types import carried, forced
+from discreet.engines.sources.arrow_types import transport_schema, transport_type
 
 TIMES = [pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")]
 
 
 def read_back(kind: pa.DataType, cells: list[object]) -> list[object]:
     """What an engine sees of cells that travel; raw whole numbers for times."""
-    way = carried(kind)
+    way = transport_type(kind)
     connection = driver.connect(":memory:")
     connection.register("frame", pa.table({"c": pa.array(cells, way.type)}))
     return [row[0] for row in connection.execute(f"SELECT {way.sql.format('c')} FROM frame").fetchall()]
@@ -38,9 +38,11 @@ def test_a_date_beyond_the_calendar_is_missing():
 
 def test_a_schema_is_forced_by_its_types_alone():
     schema = pa.schema([("a", pa.string()), ("b", pa.timestamp("ms")), ("c", pa.int32()), ("d", pa.float16())])
-    assert forced(schema) == pa.schema([("a", pa.binary()), ("b", pa.int64()), ("c", pa.int32()), ("d", pa.float32())])
+    assert transport_schema(schema) == pa.schema(
+        [("a", pa.binary()), ("b", pa.int64()), ("c", pa.int32()), ("d", pa.float32())]
+    )
 
 
 @pytest.mark.parametrize("kind", [pa.time32("s"), pa.time64("us"), pa.duration("ns")], ids=str)
 def test_clock_times_and_spans_travel_as_whole_numbers(kind):
-    assert pa.types.is_integer(carried(kind).type)
+    assert pa.types.is_integer(transport_type(kind).type)

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting.filters import Budget
-from discreet.engines import Registered, Workspace, engine_of, source_of
+from discreet.engines import RegisteredSource, Workspace, engine_of, source_of
 from discreet.engines.sources import contents
 from discreet.errors import SourceError
 from discreet.planner.queries.tables import analyze
@@ -44,7 +44,7 @@ class Wards:
             visits, wards = source_of(pa.table({"p": [1, 2], "w": ["a", "b"]})), source_of(self.path)
         else:
             visits, wards = (source_of(self.path, table=name) for name in ("visits", "wards"))
-        sources = {"visits": Registered(visits, 7), "wards": Registered(wards, 0)}
+        sources = {"visits": RegisteredSource(visits, 7), "wards": RegisteredSource(wards, 0)}
         self.engine = engine_of(visits)(sources, Workspace(directory))
 
     def write(self, rows) -> None:

@@ -12,8 +12,8 @@ from pyarrow import csv, fs
 import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.engines import DuckDB, Registered, Source, Workspace, draft, source_of
-from discreet.engines.sources.files import found, is_uri, located, public_location
+from discreet.engines import DuckDB, RegisteredSource, Source, Workspace, draft, source_of
+from discreet.engines.sources.files import find_files, is_uri, public_location, resolve_location
 from discreet.errors import Refusal, SourceError
 from discreet.planner.queries.tables import analyze
 from discreet.testing import protect
@@ -27,7 +27,7 @@ def _counts(source: Source, column: str, keys: list, place: Path, kind: str = "t
     table = {"columns": {column: {"type": kind}}, "privacy_unit": "dp.ROW"}
     catalog = Catalog.model_validate({"tables": {"t": table}})
     query = T.group_by(column, keys={column: keys}).agg(n=dp.count())
-    engine = DuckDB({"t": Registered(source, 7)}, Workspace(place))
+    engine = DuckDB({"t": RegisteredSource(source, 7)}, Workspace(place))
     try:
         return engine.run(engine.prepare(analyze(query.plan, catalog, Budget(epsilon=1), epsilon=1).pushdown))[0]
     finally:
@@ -297,15 +297,15 @@ def test_a_location_is_shown_without_what_is_secret_in_it(location, public):
 )
 def test_a_refused_uri_keeps_its_secrets(location):
     with pytest.raises(Refusal) as refused:
-        found(location)
+        find_files(location)
     assert "SEC" not in str(refused.value)
     assert "RET" not in str(refused.value)
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
 
 
 def test_a_catalog_names_uris_as_they_are_and_paths_beside_it():
-    assert located("s3://bucket/visits/", Path("catalogs")) == "s3://bucket/visits/"
-    assert located("visits", Path("catalogs")) == str(Path("catalogs") / "visits")
+    assert resolve_location("s3://bucket/visits/", Path("catalogs")) == "s3://bucket/visits/"
+    assert resolve_location("visits", Path("catalogs")) == str(Path("catalogs") / "visits")
     assert [is_uri(each) for each in ("s3://b", "C:/x", "a/b://c", "postgresql://x/y")] == [True, False, False, True]
 
 

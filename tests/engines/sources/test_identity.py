@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, parquet
 
-from discreet.engines import Opened, is_registered, same_rows, source_of
+from discreet.engines import OpenSource, is_registered, same_rows, source_of
 
 TABLE = pa.table({"p": [1, 2, 3], "w": ["a", "b", "c"], "x": [0.5, 1.5, 2.5]})
 
 
 def _same(one, other, **tables):
-    return same_rows(*(Opened(source_of(each, table=tables.get("table")), each) for each in (one, other)))
+    return same_rows(*(OpenSource(source_of(each, table=tables.get("table")), each) for each in (one, other)))
 
 
 @pytest.fixture
@@ -58,12 +58,12 @@ def test_tables_of_one_database_file_are_the_same_by_name(tmp_path):
         file.execute("CREATE TABLE visits (p INTEGER); CREATE TABLE wards (p INTEGER)")
 
     def opened(path, table):
-        return Opened(source_of(tmp_path / path, table=table), tmp_path / path)
+        return OpenSource(source_of(tmp_path / path, table=table), tmp_path / path)
 
     assert same_rows(opened("rows.sqlite", "visits"), opened("linked.sqlite", "visits"))
     assert not same_rows(opened("rows.sqlite", "visits"), opened("linked.sqlite", "wards"))
     one = str(tmp_path / "rows.sqlite")
-    assert not same_rows(*(Opened(source_of(one, table=name), one) for name in ("visits", "wards")))
+    assert not same_rows(*(OpenSource(source_of(one, table=name), one) for name in ("visits", "wards")))
     assert same_rows(opened("rows.duckdb", "visits"), opened("rows.duckdb", "main.Visits"))
     assert not same_rows(opened("rows.duckdb", "visits"), opened("rows.duckdb", "wards"))
 

@@ -18,7 +18,7 @@ import discreet as dp
 from discreet.catalog.catalog import ColumnType
 from discreet.engines import source_of
 from discreet.engines.sources import inferred
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import ParameterError, SourceError
 
 CONNECTION = duckdb.connect(config={"threads": 1})
@@ -40,7 +40,7 @@ def read(stored, declared, cells, kind):
 
 
 def test_text_of_a_frame_and_declared_keys_have_one_canonical_form():
-    read_by_engine = read(Stored.TEXT, ColumnType.TEXT, TEXTS, pa.string())
+    read_by_engine = read(StorageType.TEXT, ColumnType.TEXT, TEXTS, pa.string())
     assert read_by_engine == [inferred.canonical_text(text) for text in TEXTS]
 
 
@@ -48,7 +48,7 @@ def test_text_of_a_frame_and_declared_keys_have_one_canonical_form():
 @given(st.lists(st.from_regex(r"\A ?[+-]?[0-9]{0,18}[.]?[0-9]{0,18}(e[+-]?[0-9]{1,3})? ?\Z"), min_size=1, max_size=20))
 def test_any_spelling_of_a_number_has_one_canonical_form(texts):
     canonical = [inferred.canonical_text(text) for text in texts]
-    assert read(Stored.TEXT, ColumnType.TEXT, texts, pa.string()) == canonical
+    assert read(StorageType.TEXT, ColumnType.TEXT, texts, pa.string()) == canonical
     assert [each and inferred.canonical_text(each) for each in canonical] == canonical
 
 
@@ -56,11 +56,15 @@ def test_any_spelling_of_a_number_has_one_canonical_form(texts):
 @pytest.mark.parametrize(
     ("stored", "kind", "of_text"),
     [
-        (Stored.INTEGER, pa.int64(), int),
-        (Stored.REAL, pa.float64(), float),
-        (Stored.WIDE, pa.decimal128(38, 0), int),
-        (Stored.DECIMAL, pa.decimal128(38, 10), Decimal),
-        (Stored.BOOLEAN, pa.bool_(), {"true": True, "tRuE": True, "T": True, "f": False, "yes": True, "No": False}.get),
+        (StorageType.INTEGER, pa.int64(), int),
+        (StorageType.REAL, pa.float64(), float),
+        (StorageType.WIDE, pa.decimal128(38, 0), int),
+        (StorageType.DECIMAL, pa.decimal128(38, 10), Decimal),
+        (
+            StorageType.BOOLEAN,
+            pa.bool_(),
+            {"true": True, "tRuE": True, "T": True, "f": False, "yes": True, "No": False}.get,
+        ),
     ],
 )
 def test_every_stored_form_reads_as_the_plain_text(stored, kind, of_text, declared):
@@ -76,12 +80,12 @@ def test_every_stored_form_reads_as_the_plain_text(stored, kind, of_text, declar
             pairs.append((text, value))
     assert len(pairs) >= 6
     forms = read(stored, declared, [value for _, value in pairs], kind)
-    assert forms == read(Stored.TEXT, declared, [text for text, _ in pairs], pa.string())
+    assert forms == read(StorageType.TEXT, declared, [text for text, _ in pairs], pa.string())
 
 
 def test_booleans_that_pyarrow_makes_of_ones_beside_true_read_as_the_ones_do():
-    assert read(Stored.BOOLEAN, ColumnType.TEXT, [True, False], pa.bool_()) == ["1", "0"]
-    assert read(Stored.TEXT, ColumnType.TEXT, ["1", "0"], pa.string()) == ["1", "0"]
+    assert read(StorageType.BOOLEAN, ColumnType.TEXT, [True, False], pa.bool_()) == ["1", "0"]
+    assert read(StorageType.TEXT, ColumnType.TEXT, ["1", "0"], pa.string()) == ["1", "0"]
 
 
 def protected(frame, types, **more):
@@ -190,8 +194,8 @@ tables:
 def test_reals_that_readers_print_with_17_digits_keep_15_of_them():
     cells = np.array([0.1 + 0.2, 1 / 3, 2.675])
     as_text = [repr(float(cell)) for cell in cells]
-    assert read(Stored.REAL, ColumnType.REAL, list(cells), pa.float64()) == [0.3, 0.333333333333333, 2.675]
-    assert read(Stored.TEXT, ColumnType.REAL, as_text, pa.string()) == [0.3, 0.333333333333333, 2.675]
+    assert read(StorageType.REAL, ColumnType.REAL, list(cells), pa.float64()) == [0.3, 0.333333333333333, 2.675]
+    assert read(StorageType.TEXT, ColumnType.REAL, as_text, pa.string()) == [0.3, 0.333333333333333, 2.675]
 
 
 def test_direct_use_of_an_engine_reads_a_frame_as_it_is_stored():

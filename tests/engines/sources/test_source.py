@@ -16,7 +16,7 @@ import pytest
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
-from discreet.engines import DuckDB, Registered, Source, Statements, Workspace, draft, source_of
+from discreet.engines import DuckDB, RegisteredSource, Source, Statements, Workspace, draft, source_of
 from discreet.errors import ParameterError, Refusal, SourceError
 from discreet.planner.queries.tables import analyze
 from discreet.query import frame
@@ -47,7 +47,7 @@ def _answer(source: Source, query: frame.Query, columns: dict[str, str], place: 
     if unit["privacy_unit"] == "dp.ROW":
         del unit["max_rows"]
     catalog = Catalog.model_validate({"tables": {"t": {"columns": declared} | unit}})
-    engine = DuckDB({"t": Registered(source, 7)}, Workspace(place))
+    engine = DuckDB({"t": RegisteredSource(source, 7)}, Workspace(place))
     try:
         return engine.run(engine.prepare(analyze(query.plan, catalog, Budget(epsilon=1), epsilon=1).pushdown))
     finally:
@@ -334,7 +334,7 @@ def test_columns_that_cannot_be_told_apart_are_refused(names):
 
 
 def test_another_spelling_of_a_name_in_one_record_does_not_refuse_an_in_memory_table():
-    frame = source_of(pa.table({"age": [1], "Age": [2]})).declared({"age": ColumnType.INTEGER}).frame
+    frame = source_of(pa.table({"age": [1], "Age": [2]})).with_declared_types({"age": ColumnType.INTEGER}).frame
     assert frame.to_pydict() == {"age": [1]}
 
 

@@ -17,7 +17,7 @@ from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine as postgres
 from discreet.engines.backends.spark import engine as spark
 from discreet.engines.sql import aggregates, contribution_bounding, expressions
-from discreet.engines.sql.dialect import Dialect, Stored
+from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.plan.physical import CountRows, MissingUnits, Pushdown, Read, Scan, SumSteps
 from discreet.planner.queries.tables import analyze
 from discreet.query import frame
@@ -25,7 +25,7 @@ from discreet.query import frame
 GOLDEN = Path(__file__).parents[2] / "golden" / "sql"
 DIALECTS = {"duckdb": duckdb.DIALECT, "postgres": postgres.DIALECT, "spark": spark.DIALECT, "sqlite": sqlite.DIALECT}
 DIALECT = duckdb.DIALECT
-HELD = {"note": Stored.TEXT, "age": Stored.TEXT, "hospital": Stored.WIDE, "seen": Stored.ZONED}
+HELD = {"note": StorageType.TEXT, "age": StorageType.TEXT, "hospital": StorageType.WIDE, "seen": StorageType.ZONED}
 T = frame.table("visits")
 N = frame.count()
 COLUMNS = {
@@ -82,19 +82,19 @@ def _question(name: str) -> Pushdown:
     return analyze(query.plan, catalog, Budget(epsilon=1), epsilon=1).pushdown
 
 
-def _held(read: Read, dialect: Dialect) -> Stored:
+def _held(read: Read, dialect: Dialect) -> StorageType:
     """In another type than the declared one, where the engine has it."""
-    other = HELD.get(read.column, Stored(read.type))
-    return other if (other, read.type) in dialect.reads else Stored(read.type)
+    other = HELD.get(read.column, StorageType(read.type))
+    return other if (other, read.type) in dialect.reads else StorageType(read.type)
 
 
 def _sql(question: Pushdown, dialect: Dialect = DIALECT) -> tuple[str, str]:
     stored = expressions.storable(question)
     held = {read.column: _held(read, dialect) for read in question.scan.columns}
-    rows = contribution_bounding.capped(
-        question.scan, contribution_bounding.Place("source", held, 7, dialect.reads), dialect, stored
+    rows = contribution_bounding.bounded_rows_sql(
+        question.scan, contribution_bounding.TableRelation("source", held, 7, dialect.reads), dialect, stored
     )
-    return rows, aggregates.aggregated(question, "kept", "public", 7, dialect, stored)
+    return rows, aggregates.aggregate_sql(question, "kept", "public", 7, dialect, stored)
 
 
 @pytest.mark.parametrize("engine", DIALECTS)
@@ -128,7 +128,7 @@ def test_nothing_is_emitted_that_ignores_null_or_depends_on_position(name):
 def test_only_the_columns_that_are_read_are_named(name):
     question = _question(name)
     text = " ".join(_sql(question))
-    assert {column for column in COLUMNS if DIALECT.quoted(column) in text} == set(question.columns_read)
+    assert {column for column in COLUMNS if DIALECT.identifier(column) in text} == set(question.columns_read)
 
 
 def test_something_that_is_no_measure_is_a_mistake_of_ours():

@@ -36,7 +36,7 @@ def test_a_tree_finds_what_counting_finds(size):
 @over("size", SIZES)
 def test_strides_through_a_list_find_what_counting_finds(size):
     edges = [3 * i for i in range(size)]
-    search = duckdb.DIALECT.search("v", [bins.spelled(edge) for edge in edges], ColumnType.INTEGER)
+    search = duckdb.DIALECT.search("v", [bins.format_edge(edge) for edge in edges], ColumnType.INTEGER)
     connection = driver.connect(":memory:")
     found = connection.execute(f"SELECT {search} FROM range(-1, {3 * size + 1}) AS t(v) ORDER BY v").fetchall()
     assert [each for (each,) in found] == [bisect.bisect_right(edges, value) for value in range(-1, 3 * size + 1)]
@@ -74,7 +74,7 @@ def test_the_largest_tree_is_not_deep():
     ],
 )
 def test_a_constant_is_spelled_as_every_engine_reads_it(edge, text):
-    assert bins.spelled(edge) == text
+    assert bins.format_edge(edge) == text
 
 
 DIALECTS = {"duckdb": duckdb.DIALECT, "postgres": postgres.DIALECT, "spark": spark.DIALECT, "sqlite": sqlite.DIALECT}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sql import casts
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 
 
 def _matches(pattern: str, text: str) -> bool:
@@ -74,15 +74,15 @@ def test_flushing_keeps_ordinary_numbers_to_the_last_bit():
 def test_pairs_that_mean_something_else_on_each_engine_have_no_reading():
     reads = casts.standard(casts.Primitives(matches="{0} ~ {1}"))
     absent = [
-        (Stored.REAL, ColumnType.TEXT),
-        (Stored.DATE, ColumnType.INTEGER),
-        (Stored.TIMESTAMP, ColumnType.TEXT),
-        (Stored.OTHER, ColumnType.TEXT),
+        (StorageType.REAL, ColumnType.TEXT),
+        (StorageType.DATE, ColumnType.INTEGER),
+        (StorageType.TIMESTAMP, ColumnType.TEXT),
+        (StorageType.OTHER, ColumnType.TEXT),
     ]
     assert not reads.keys() & set(absent)
 
 
 def test_documents_are_only_there_or_not():
     reads = casts.standard(casts.Primitives(matches="{0} ~ {1}"))
-    assert reads[Stored.OTHER, ColumnType.DOCUMENT] == "CASE WHEN {0} IS NOT NULL THEN TRUE END"
-    assert all(reads[stored, ColumnType.BINARY].endswith("IS NOT NULL THEN TRUE END") for stored in Stored)
+    assert reads[StorageType.OTHER, ColumnType.DOCUMENT] == "CASE WHEN {0} IS NOT NULL THEN TRUE END"
+    assert all(reads[stored, ColumnType.BINARY].endswith("IS NOT NULL THEN TRUE END") for stored in StorageType)

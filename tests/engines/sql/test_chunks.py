@@ -15,7 +15,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
 from discreet.engines import Engine
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql.chunks import LARGEST_CHUNK, Spool, settled, split_of
+from discreet.engines.sql.chunks import LARGEST_CHUNK, Spool, sort_and_shuffle, split_of
 from discreet.errors import ParameterError, SourceError, TypeMismatchError
 from discreet.plan.physical import Apply, Constant, CountRows, Keys, MissingUnits, Pushdown, Read, Scan
 from opened import ENGINES, opener
@@ -326,7 +326,7 @@ def test_a_chunk_that_is_too_large_is_told_and_changes_no_other(duckdb):
 
 def test_rows_of_a_chunk_in_two_places_are_an_error(tmp_path):
     of = split_of({"age": Read("age", ColumnType.INTEGER)}, 4)
-    batch = pa.record_batch([pa.array([0, 1, 0], pa.int32()), pa.array([1, 2, 3], pa.int64())], schema=of.streamed)
+    batch = pa.record_batch([pa.array([0, 1, 0], pa.int32()), pa.array([1, 2, 3], pa.int64())], schema=of.stream_schema)
     workspace = Workspace(tmp_path)
     with Spool(of, workspace.path) as spool, pytest.raises(RuntimeError, match="two places"):
         spool.add(batch)
@@ -339,7 +339,7 @@ def test_rows_of_a_chunk_in_two_places_are_an_error(tmp_path):
 def test_the_order_of_rows_depends_on_the_rows_alone_and_is_not_sorted():
     rows = visits().drop_columns(["unit"])
     orders = [np.random.default_rng(i).permutation(rows.num_rows) for i in range(5)]
-    found = [settled(rows.take(order)) for order in orders]
+    found = [sort_and_shuffle(rows.take(order)) for order in orders]
     assert all(each.equals(found[0]) for each in found)
     costs = found[0]["cost"].to_pylist()
     assert sorted(costs) == sorted(rows["cost"].to_pylist())

@@ -12,7 +12,7 @@ from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine
 from discreet.engines.backends.spark import engine as spark
 from discreet.engines.sql import contribution_bounding
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.plan.physical import Apply, Constant, MissingUnits, Read, Scan
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "sql"
@@ -47,8 +47,13 @@ def test_a_unit_is_named_by_its_columns_and_rows_without_one_are_nobodys_or_one_
     ],
 )
 def test_the_tie_break_holds_every_column_in_which_rows_of_one_unit_can_differ(unit, missing, tie_break):
-    place = contribution_bounding.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
-    assert contribution_bounding.capped(_scan(unit, missing), place, DIALECT).count(f", 7::UBIGINT), {tie_break})") == 1
+    place = contribution_bounding.TableRelation("source", dict.fromkeys("abx", StorageType.TEXT), 7, DIALECT.reads)
+    assert (
+        contribution_bounding.bounded_rows_sql(_scan(unit, missing), place, DIALECT).count(
+            f", 7::UBIGINT), {tie_break})"
+        )
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,11 +66,11 @@ def test_the_tie_break_holds_every_column_in_which_rows_of_one_unit_can_differ(u
 )
 def test_rows_outside_the_slice_are_gone_directly_above_the_source(unit, missing, condition):
     is_new = Apply("eq", (Read("x", ColumnType.TEXT), Constant("new", ColumnType.TEXT)), ColumnType.BOOLEAN)
-    place = contribution_bounding.Place("source", dict.fromkeys("abx", Stored.TEXT), 7, DIALECT.reads)
+    place = contribution_bounding.TableRelation("source", dict.fromkeys("abx", StorageType.TEXT), 7, DIALECT.reads)
     scan = replace(_scan(unit, missing), within=is_new, max_rows=3 if unit else None)
     scanned = f'(SELECT "a" AS "a", "b" AS "b", "x" AS "x" FROM source) AS scanned WHERE {condition}'
-    assert contribution_bounding.scanned(scan, place, DIALECT) == f"SELECT * FROM {scanned}"
-    assert scanned in contribution_bounding.capped(scan, place, DIALECT)
+    assert contribution_bounding.scan_sql(scan, place, DIALECT) == f"SELECT * FROM {scanned}"
+    assert scanned in contribution_bounding.bounded_rows_sql(scan, place, DIALECT)
 
 
 def test_without_caps_the_rows_are_left_as_they_are():
@@ -82,12 +87,12 @@ def test_rows_ranked_by_hash_first_are_those_ranked_by_hash_and_columns(hashed):
         "FROM range(600) AS r(i))"
     )
     reads = (Read("id", ColumnType.INTEGER), Read("ward", ColumnType.TEXT), Read("cost", ColumnType.REAL))
-    stored = {"id": Stored.INTEGER, "ward": Stored.TEXT, "cost": Stored.REAL}
+    stored = {"id": StorageType.INTEGER, "ward": StorageType.TEXT, "cost": StorageType.REAL}
     scan = Scan("visits", 1, reads, ("id",), MissingUnits.DROP, 4)
     own = replace(DIALECT, keyed_hash=lambda columns, _: hashed.format(", ".join(columns), 'ascii(right("ward", 1))'))
     by_both, by_hash = (
-        contribution_bounding.capped(
-            scan, contribution_bounding.Place(rows, stored, 7, DIALECT.reads), replace(own, ranks_by_hash=first)
+        contribution_bounding.bounded_rows_sql(
+            scan, contribution_bounding.TableRelation(rows, stored, 7, DIALECT.reads), replace(own, ranks_by_hash=first)
         )
         for first in (False, True)
     )

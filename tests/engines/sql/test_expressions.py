@@ -10,7 +10,7 @@ from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine as postgres
 from discreet.engines.backends.spark import engine as spark
 from discreet.engines.sql import expressions
-from discreet.engines.sql.dialect import Stored, finite
+from discreet.engines.sql.dialect import StorageType, finite
 from discreet.errors import UnsupportedError
 from discreet.plan.physical import Apply, Constant, Read
 
@@ -22,8 +22,8 @@ DIALECT = duckdb.DIALECT
 def test_every_type_can_be_read_from_itself_and_from_text(engine):
     reads = DIALECTS[engine].reads
     for kind in set(ColumnType) - {ColumnType.DOCUMENT, ColumnType.BINARY}:
-        assert {(Stored(kind), kind), (Stored.TEXT, kind)} <= reads.keys()
-    assert all((stored, ColumnType.DOCUMENT) in reads for stored in Stored)
+        assert {(StorageType(kind), kind), (StorageType.TEXT, kind)} <= reads.keys()
+    assert all((stored, ColumnType.DOCUMENT) in reads for stored in StorageType)
 
 
 # quoting
@@ -52,7 +52,7 @@ def test_a_text_constant_is_read_back_as_it_was(text):
     connection = driver.connect(":memory:")
     assert connection.execute(f"SELECT {expressions.literal(text, DIALECT)}").fetchall() == [(text,)]
     node = Apply("eq", (Read(text, ColumnType.TEXT), Constant(text, ColumnType.TEXT)), ColumnType.BOOLEAN)
-    source = f"(SELECT {DIALECT.text(text)} AS {DIALECT.quoted(text)})"
+    source = f"(SELECT {DIALECT.text(text)} AS {DIALECT.identifier(text)})"
     assert connection.execute(f"SELECT {expressions.term(node, DIALECT)} FROM {source} AS t").fetchall() == [(True,)]
 
 

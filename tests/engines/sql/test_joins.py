@@ -15,7 +15,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.engines.backends.duckdb import DIALECT
 from discreet.engines.sql import joins
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
 from discreet.plan.physical import CountRows, Feature, Joined, MissingUnits, Named, PerUnit, Read, Rows
 from discreet.planner.queries.tables import analyze
@@ -205,7 +205,7 @@ def test_rows_without_a_unit_are_dropped_or_gathered_into_one_row(missing_units,
     columns = (Named("house", Read("house", ColumnType.TEXT)), Named("person", Read("person", ColumnType.INTEGER)))
     features = (Feature("n", CountRows(), ColumnType.INTEGER),)
     base = PerUnit(Rows("t", 1, columns), None, ("house", "person"), missing_units, features)
-    places = {"t": ("t", {"house": Stored.TEXT, "person": Stored.INTEGER}, DIALECT.reads)}
+    places = {"t": ("t", {"house": StorageType.TEXT, "person": StorageType.INTEGER}, DIALECT.reads)}
     with driver.connect() as connection:
         connection.execute("CREATE TABLE t (house VARCHAR, person BIGINT)")
         connection.execute("INSERT INTO t VALUES ('a', 1), ('a', 1), ('a', NULL), (NULL, 1), (NULL, NULL)")
@@ -228,7 +228,7 @@ def test_names_and_values_are_quoted():
         Rows("u", 1, (Named("k", Read("k", "integer")),), is_public=True),
         ((Read(odd, "integer"), "k"),),
     )
-    places = {name: (name, {column: Stored.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}
+    places = {name: (name, {column: StorageType.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}
     sql = joins.relation(base, places, DIALECT)
     assert "JOIN" in sql
     assert '"a""; DROP TABLE x; --" = "k"' in sql

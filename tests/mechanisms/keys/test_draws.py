@@ -40,7 +40,7 @@ def test_every_number_of_units_is_kept_by_exactly_the_bits_below_its_chance(draw
     sure = [len(counts) + place for place, chance in enumerate(chances) if chance == ONE]
     assert kept == [place for place, chance in enumerate(chances) if chance] + sure
     assert rule.event() == ApproximateEvent(Fraction(2), Fraction(1, 20))
-    assert rule.changed == 2 * sides
+    assert rule.changed_keys == 2 * sides
 
 
 def divergence(here, there, factor):
@@ -102,7 +102,7 @@ def test_several_keys_that_appear_at_once_spend_the_delta_and_no_more(epsilon, d
     rule = Optimal(epsilon=epsilon, delta=delta, groups=groups, neighbours=neighbours)
     here = [rule.kept(1)] * groups + [rule.kept(0)] * groups * (sides - 1)
     spent = divergence(here, here[::-1] if sides == 2 else [Fraction(0)] * groups, exp_down(epsilon))
-    whole = 1 - (1 - rule.kept(1)) ** rule.changed
+    whole = 1 - (1 - rule.kept(1)) ** rule.changed_keys
     assert Fraction(97, 100) * delta < whole <= delta
     assert spent <= delta
 
@@ -154,7 +154,7 @@ def test_a_key_of_one_unit_passes_a_threshold_within_delta_and_no_lower_threshol
         return 1 - (1 - tail) ** groups
 
     assert shown(rule.threshold - 1) <= delta < shown(rule.threshold - 2)
-    assert rule.changed == groups * sides
+    assert rule.changed_keys == groups * sides
 
 
 @pytest.mark.pitfall("B23")

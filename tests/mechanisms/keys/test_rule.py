@@ -28,7 +28,7 @@ def test_needed_is_the_least_number_that_is_kept_so_often_and_kept_never_falls(r
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_at_least_is_a_shift_of_what_is_taken_for_the_number_of_units(rule):
     for units in range(20):
-        one, more = rule.considered(units), rule.considered(units + 1)
+        one, more = rule.effective_units(units), rule.effective_units(units + 1)
         assert more - one in (0, 1)
         assert (one == 0) == (units < rule.at_least)
 
@@ -42,8 +42,8 @@ def test_the_deltas_of_single_keys_stay_within_the_whole(rule, keys):
 
 
 def test_replacing_a_unit_changes_twice_as_many_keys():
-    assert Optimal(epsilon=1, delta=1e-6, groups=3, neighbours="replace_one").changed == 6
-    assert Optimal(epsilon=1, delta=1e-6, groups=3).changed == 3
+    assert Optimal(epsilon=1, delta=1e-6, groups=3, neighbours="replace_one").changed_keys == 6
+    assert Optimal(epsilon=1, delta=1e-6, groups=3).changed_keys == 3
 
 
 def test_counts_are_read_from_lists_and_arrays():

@@ -41,9 +41,9 @@ def law(mechanism, scores, decay=DECAY):
 
 def stated(mechanism, decay=DECAY):
     """e^epsilon and delta for this rate and this bar."""
-    rare = min(mechanism.groups * (mechanism.moved // mechanism.sensitivity), mechanism.limit)
-    ahead = decay ** (mechanism.moved - mechanism.bar)
-    return decay ** (-mechanism.k * mechanism.moved), rare / (rare + ahead)
+    rare = min(mechanism.groups * (mechanism.score_sensitivity // mechanism.sensitivity), mechanism.limit)
+    ahead = decay ** (mechanism.score_sensitivity - mechanism.bar)
+    return decay ** (-mechanism.k * mechanism.score_sensitivity), rare / (rare + ahead)
 
 
 def added(scores, groups, sensitivity):
@@ -67,7 +67,7 @@ def mechanism_of(k, limit, groups, neighbours="add_remove", sensitivity=1, bar=2
     made = TopKeys(
         k=k, epsilon=k, delta=0.4, groups=groups, neighbours=neighbours, sensitivity=sensitivity, limit=limit
     )
-    return type("Placed", (TopKeys,), {"bar": made.moved + bar})(
+    return type("Placed", (TopKeys,), {"bar": made.score_sensitivity + bar})(
         k=k, epsilon=k, delta=0.4, groups=groups, neighbours=neighbours, sensitivity=sensitivity, limit=limit
     )
 
@@ -121,7 +121,7 @@ def test_a_bar_without_room_for_what_one_unit_moves_is_caught():
 def test_the_bar_is_the_least_that_delta_allows(groups, delta):
     mechanism = TopKeys(k=3, epsilon=2, delta=delta, groups=groups, limit=100)
     decay = 2.718281828459045 ** -float(mechanism.rate)
-    rare, ahead = min(groups, 100), mechanism.bar - mechanism.moved
+    rare, ahead = min(groups, 100), mechanism.bar - mechanism.score_sensitivity
     assert rare / (rare + decay**-ahead) <= delta * (1 + 1e-9)
     assert ahead == 0 or rare / (rare + decay ** -(ahead - 1)) > delta
 

@@ -130,9 +130,9 @@ def test_what_is_expected_of_any_rows_is_an_upper_bound_and_of_even_ones_nearly_
         mechanism = chosen(Fraction(1, 4), **price_of)
         for counts in ([30] * 12, [3] * 40, [0, 500, 0, 0, 1, 500, 0], [1000, *[1] * 200]):
             happens = _mean_distance(mechanism, counts)
-            assert happens <= mechanism.expected(len(counts))
+            assert happens <= mechanism.expected_error(len(counts))
         even = _mean_distance(mechanism, [3] * 40)
-        assert even <= mechanism.expected(40, 120) * (1 + 1e-9) <= 2.5 * even
+        assert even <= mechanism.expected_error(40, 120) * (1 + 1e-9) <= 2.5 * even
 
 
 def _mean_distance(mechanism, counts):

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.accounting.prices import total
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.quantile import NoisyTree, bisected
+from discreet.mechanisms.quantile import NoisyTree, bisect_steps
 from discreet.workloads.tree import Tree
 
 SHARES = [Fraction(1, 2), Fraction(1, 10), Fraction(2, 3)]
@@ -23,7 +23,7 @@ def below(counts):
 def test_without_noise_the_lowest_step_with_the_quantile_among_its_ranks_is_found(share):
     for counts in itertools.product(range(4), repeat=4):
         lowest = next((step for step in range(4) if sum(counts[: step + 1]) >= share * sum(counts)), 3)
-        assert bisected(below(counts), share) == (lowest if sum(counts) else 0)
+        assert bisect_steps(below(counts), share) == (lowest if sum(counts) else 0)
 
 
 def test_of_the_same_estimates_a_lower_quantile_is_never_at_a_higher_step():
@@ -31,7 +31,7 @@ def test_of_the_same_estimates_a_lower_quantile_is_never_at_a_higher_step():
     for _ in range(200):
         estimates = below(random.normal(3, 10, 30))
         if estimates[-1] >= 0:
-            found = [bisected(estimates, Fraction(part, 20)) for part in range(1, 20)]
+            found = [bisect_steps(estimates, Fraction(part, 20)) for part in range(1, 20)]
             assert found == sorted(found)
 
 
@@ -46,7 +46,7 @@ def test_a_step_is_farther_off_than_t_only_where_one_of_few_estimates_is(share):
         noisy = exact + np.concatenate([[0], random.normal(0, reach, steps)])
         noisy[0] = 0
         target = float(share) * exact[-1]
-        found = bisected(noisy, share)
+        found = bisect_steps(noisy, share)
         errors = (noisy - float(share) * noisy[-1]) - (exact - target)
         off = max(0.0, exact[found] - target, target - exact[found + 1])
         asked = critical(exact - target, reach)
@@ -115,7 +115,7 @@ def test_quantiles_are_within_their_reach_as_often_as_it_says(kind):
     reach, exact, missed = noise.reach(variance, 40, 0.5), below(counts), 0
     for _ in range(400):
         leaves = tree.consistent(noise.release(tree.sums(counts)), noise.variances)
-        found = bisected(below(leaves), Fraction(1, 4))
+        found = bisect_steps(below(leaves), Fraction(1, 4))
         missed += max(exact[found] - exact[-1] / 4, exact[-1] / 4 - exact[found + 1]) > reach
     assert missed <= 40
 

@@ -34,7 +34,7 @@ def law(mechanism: SelfBoundedMean, answers: list[int]) -> dict[tuple[int, int, 
     lower, upper = (mechanism._quartile(Fraction(q, 4), edges).pmf(places) for q in (1, 3))
     found = {}
     for (i, p), (j, q) in itertools.product(enumerate(lower), enumerate(upper)):
-        mean = mechanism._mean(mechanism._widened(edges[min(i, j)], edges[max(i, j) + 1]))
+        mean = mechanism._mean(mechanism._widen_bounds(edges[min(i, j)], edges[max(i, j) + 1]))
         total = sum(mean.steps.read(answers))
         for y in range(-5, 20):
             found[i, j, y] = p * q * mean.pmf(y - total)

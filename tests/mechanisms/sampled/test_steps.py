@@ -32,8 +32,10 @@ def test_changing_one_answer_moves_one_step_by_at_most_the_width(answers, other,
 
 @pytest.mark.pitfall("A9")
 def test_a_unit_moves_one_answer_when_it_comes_or_goes_and_two_when_it_is_replaced():
-    assert steps().moved == 1
-    assert steps(neighbours="replace_one").moved == steps(neighbours=Neighbours.REPLACE_ONE).moved == 2
+    assert steps().changed_answers == 1
+    assert (
+        steps(neighbours="replace_one").changed_answers == steps(neighbours=Neighbours.REPLACE_ONE).changed_answers == 2
+    )
 
 
 @pytest.mark.pitfall("A21")

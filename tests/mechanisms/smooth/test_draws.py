@@ -48,7 +48,7 @@ LAWS = {
     "laplace": (
         {"epsilon": 1, "delta": DELTA},
         ApproximateEvent(Fraction(1), DELTA),
-        continuous.Laplace(),
+        continuous.StandardLaplace(),
         (beta_of_laplace(1, DELTA, 0.5), 0.5),
     ),
     "pareto": (
@@ -100,7 +100,7 @@ def test_a_proposed_bound_draws_for_the_test_and_for_the_number_what_both_are_pr
     released = mechanism.release(Growing())
     test = DiscreteLaplaceEvent(scale=Fraction(2), sensitivity=Fraction(1))
     assert mechanism.event() == ComposedEvent((test, ApproximateEvent(Fraction(1, 2), DELTA)))
-    number = record.Continuous(Fraction(5, 2), 2 * bound, continuous.Laplace(), GRID)
+    number = record.Continuous(Fraction(5, 2), 2 * bound, continuous.StandardLaplace(), GRID)
     assert draws.calls == [record.Laplace(Fraction(2), 1), number]
     assert released == (Fraction(5, 2) + 40 * GRID if beyond else None)
 
@@ -110,7 +110,7 @@ def test_a_bound_that_no_data_breaks_needs_no_test_and_its_number_has_all_of_its
     mechanism = ProposeTestRelease(bound=9, epsilon=Fraction(1, 2), delta=DELTA, grid=GRID)
     draws.give(-40)
     assert mechanism.release(Growing()) == Fraction(5, 2) - 40 * GRID
-    assert draws.calls == [record.Continuous(Fraction(5, 2), Fraction(18), continuous.Laplace(), GRID)]
+    assert draws.calls == [record.Continuous(Fraction(5, 2), Fraction(18), continuous.StandardLaplace(), GRID)]
 
 
 @pytest.mark.pitfall("B23")

@@ -7,7 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.mechanisms.smooth.laplace import calibrated, delta_up, largest_beta
+from discreet.mechanisms.smooth.laplace import calibrate, delta_up, largest_beta
 from grids import over
 
 EPSILONS = [Fraction(1, 10), Fraction(1), Fraction(4), Fraction(11)]
@@ -42,7 +42,7 @@ def test_delta_is_the_hockey_stick_divergence_and_grows_with_shift_and_dilation(
 @over("delta", DELTAS)
 @over("share", [Fraction(1, 2), Fraction(1, 10)])
 def test_no_pair_within_shift_and_beta_exceeds_delta_and_the_farthest_reaches_it(epsilon, delta, share):
-    made = calibrated(epsilon, delta, share)
+    made = calibrate(epsilon, delta, share)
     assert made.shift == (1 - share) * epsilon
     assert 0 < made.beta <= share * epsilon
     worst = 0

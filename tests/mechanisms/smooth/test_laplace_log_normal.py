@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from discreet.errors import ParameterError
 from discreet.events import ConcentratedEvent
 from discreet.exact import exp_up
-from discreet.mechanisms.smooth.laplace_log_normal import calibrated
+from discreet.mechanisms.smooth.laplace_log_normal import calibrate
 
 ORDERS = [1.05, 1.5, 2, 4, 8]
 FARTHEST = 16  # in sinh^-1 z: z up to 4.4 million
@@ -44,7 +44,7 @@ def divergence(order, sigma, shift, dilation):
 @pytest.mark.parametrize("rho", [Fraction(1, 200), Fraction(1, 2), Fraction(3)], ids=str)
 @pytest.mark.parametrize("sigma", [Fraction(1, 4), Fraction(1, 2), Fraction(1)], ids=str)
 def test_no_pair_within_shift_and_beta_diverges_by_more_than_rho(rho, sigma):
-    made = calibrated(rho, Fraction(1, 2), sigma)
+    made = calibrate(rho, Fraction(1, 2), sigma)
     reached = 0.0
     for dilation in (-float(made.beta), 0.0, float(made.beta)):
         room = float(made.shift) * min(1, math.exp(dilation))
@@ -87,7 +87,7 @@ def test_square_roots_of_prices_add_and_not_less():
 def test_the_parts_of_the_price_are_within_it_exactly():
     for rho in (Fraction(1, 10**6), Fraction(1, 2), Fraction(40)):
         for share in (Fraction(1, 5), Fraction(1, 2)):
-            made = calibrated(rho, share, Fraction(1, 2))
+            made = calibrate(rho, share, Fraction(1, 2))
             spent = (made.beta * 2 + exp_up(Fraction(3, 8)) * made.shift) ** 2 / 2
             assert rho * (1 - Fraction(1, 10**14)) < spent <= rho
             assert made.event == ConcentratedEvent(rho)
@@ -97,7 +97,7 @@ def test_sigma_one_half_is_near_the_best_where_the_bounds_grow_evenly():
     """S is then close to 1/(e beta), and E|Z| = e^(sigma^2/2): the mean error is least at 1/2."""
 
     def error(sigma):
-        made = calibrated(Fraction(1, 200), Fraction(1, 2), sigma)
+        made = calibrate(Fraction(1, 200), Fraction(1, 2), sigma)
         return math.exp(float(sigma) ** 2 / 2) / (float(made.beta) * float(made.shift))
 
     sigmas = [Fraction(k, 20) for k in range(4, 21)]
@@ -106,4 +106,4 @@ def test_sigma_one_half_is_near_the_best_where_the_bounds_grow_evenly():
 
 def test_a_sigma_beyond_reason_is_refused():
     with pytest.raises(ParameterError, match="sigma"):
-        calibrated(Fraction(1), Fraction(1, 2), 5)
+        calibrate(Fraction(1), Fraction(1, 2), 5)

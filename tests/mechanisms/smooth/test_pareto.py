@@ -25,7 +25,7 @@ def worst_loss(tail, shift, dilation):
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(6)], ids=str)
 @pytest.mark.parametrize("share", [Fraction(1, 50), Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)], ids=str)
 def test_no_pair_within_shift_and_beta_loses_more_than_epsilon_and_some_pair_loses_it(epsilon, share):
-    made, losses = pareto.calibrated(epsilon, share), []
+    made, losses = pareto.calibrate(epsilon, share), []
     for dilation in np.linspace(-float(made.beta), float(made.beta), 11):
         # the move is bounded by the narrower width on either side
         room = float(made.shift) * min(1, math.exp(dilation))
@@ -39,7 +39,7 @@ def test_the_three_prices_of_the_proof_are_within_epsilon_exactly_and_one_reache
     with mpmath.workdps(60):
         for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(2), Fraction(40)):
             for share in (Fraction(1, 1000), Fraction(1, 4), Fraction(9, 10)):
-                made = pareto.calibrated(epsilon, share)
+                made = pareto.calibrate(epsilon, share)
                 e, b, s, a = (
                     mpmath.mpf(x.numerator) / x.denominator for x in (epsilon, made.beta, made.shift, 1 / share)
                 )
@@ -53,18 +53,18 @@ def test_the_three_prices_of_the_proof_are_within_epsilon_exactly_and_one_reache
 
 def test_it_has_less_noise_than_students_t_of_the_same_smoothness():
     """Medians of the size of the noise for S = 1 and epsilon = 1: 0.82 against 1.77."""
-    smooth = student_t.calibrated(Fraction(1), Fraction(1, 2), 3)
-    ours = pareto.calibrated(Fraction(1), smooth.beta)
+    smooth = student_t.calibrate(Fraction(1), Fraction(1, 2), 3)
+    ours = pareto.calibrate(Fraction(1), smooth.beta)
     assert ours.beta == smooth.beta == Fraction(1, 6)
     assert (2 ** (1 / 6) - 1) / float(ours.shift) == pytest.approx(0.82, abs=0.01)
     assert 0.7649 / float(smooth.shift) == pytest.approx(1.77, abs=0.01)
 
 
 def test_with_little_spent_on_smoothness_it_is_almost_laplace_noise_of_scale_s_over_epsilon():
-    made = pareto.calibrated(Fraction(1), Fraction(1, 1000))
+    made = pareto.calibrate(Fraction(1), Fraction(1, 1000))
     assert (2 ** (1 / 1000) - 1) / float(made.shift) == pytest.approx(math.log(2), rel=0.005)
 
 
 def test_prices_beyond_reason_still_have_noise():
-    assert pareto.calibrated(Fraction(10**300), Fraction(1, 4)).shift == 2**100
-    assert pareto.calibrated(Fraction(1, 10**60), Fraction(1, 4)).shift > 0
+    assert pareto.calibrate(Fraction(10**300), Fraction(1, 4)).shift == 2**100
+    assert pareto.calibrate(Fraction(1, 10**60), Fraction(1, 4)).shift > 0

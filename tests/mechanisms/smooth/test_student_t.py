@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from discreet.events import PureEvent
-from discreet.mechanisms.smooth.student_t import calibrated
+from discreet.mechanisms.smooth.student_t import calibrate
 from grids import over
 
 GRID = np.concatenate([-np.logspace(8, -3, 1_000), [0], np.logspace(-3, 8, 1_000)])
@@ -25,7 +25,7 @@ def worst_loss(degrees, shift, dilation):
 @over("epsilon", [Fraction(1, 10), Fraction(1), Fraction(6)])
 @over("share", [Fraction(1, 100), Fraction(1, 2), Fraction(99, 100)])
 def test_no_pair_within_shift_and_beta_loses_more_than_epsilon(degrees, epsilon, share):
-    made = calibrated(epsilon, share, degrees)
+    made = calibrate(epsilon, share, degrees)
     losses = []
     for dilation in np.linspace(-float(made.beta), float(made.beta), 9):
         # the move is bounded by the narrower width on either side
@@ -51,7 +51,7 @@ def test_each_price_is_the_greatest_slope_and_reached_in_a_limit(degrees):
 def test_the_parts_of_the_price_are_within_it_exactly():
     for degrees in (1, 2, 3, 4, 50):
         for share in (Fraction(1, 3), Fraction(1, 2)):
-            made = calibrated(Fraction(7, 5), share, degrees)
+            made = calibrate(Fraction(7, 5), share, degrees)
             left = Fraction(7, 5) - degrees * made.beta
             # left - shift (d+1)/(2 sqrt d) >= 0, squared
             assert left**2 * 4 * degrees >= (made.shift * (degrees + 1)) ** 2
@@ -63,7 +63,7 @@ def test_the_default_split_is_the_best_where_the_bounds_grow_evenly():
     """A_k proportional to k + 1 has S close to 1/(e beta): the noise is narrowest at share = 1/2."""
     width = {
         share: 1
-        / (float(calibrated(Fraction(1, 10), share, 3).beta) * float(calibrated(Fraction(1, 10), share, 3).shift))
+        / (float(calibrate(Fraction(1, 10), share, 3).beta) * float(calibrate(Fraction(1, 10), share, 3).shift))
         for share in (Fraction(1, 4), Fraction(9, 20), Fraction(1, 2), Fraction(11, 20), Fraction(3, 4))
     }
     assert min(width, key=width.get) == Fraction(1, 2)

@@ -247,12 +247,12 @@ def test_eight_threads_are_told_of_exactly_as_many_above_as_were_charged_for():
 
 def test_each_draw_is_handed_out_once_and_blocks_grow_as_more_is_asked():
     noises = stream._Noises(1e6)
-    taken = [noises.taken(1)[0] for _ in range(5)]
+    taken = [noises.take(1)[0] for _ in range(5)]
     assert len(noises._drawn) == 11
-    taken += noises.taken(100)
+    taken += noises.take(100)
     assert len(taken) == 16
     for _ in range(12):
-        taken += noises.taken(10**6)
+        taken += noises.take(10**6)
     assert len(taken) == 16 + 32 + 64 + 128 + 256 + 512 + 1024 + 2048 + 4096 * 5
     assert len(set(taken[:100])) > 90
 

@@ -19,7 +19,7 @@ from discreet.planner.queries import partition_selection
 from discreet.planner.queries.partition_selection import MANY, analyze_discovery
 from discreet.planner.registry import planned
 from discreet.planner.sensitivity.sensitivity import sensitivity
-from discreet.release.release import Output, Release, schema
+from discreet.release.release import OutputColumn, Release, schema
 from former import former
 from grids import over
 
@@ -78,7 +78,7 @@ class TestRules:
         facts = {"max_rows": 6, "max_groups": 3, "neighbours": how}
         private = made(by_drug(dp.discover(delta=1e-9, rule=rule)), facts=facts)
         moved = sensitivity(CountUnits(), private.caps, MANY, Neighbours(how))
-        assert private.rule.changed == moved.l1 == moved.l0
+        assert private.rule.changed_keys == moved.l1 == moved.l0
 
     def test_a_row_is_in_one_key(self):
         assert made(by_drug(), facts={"privacy_unit": "dp.ROW"}).rule.groups == 1
@@ -278,7 +278,7 @@ def test_numbers_that_passed_a_threshold_have_margins_that_hold_for_those(kind, 
     limit, reach = rule.threshold + at_least - 1, 12 * int(rule.noise.margin(0.99)) + 50
     values = tuple(range(limit + 1, limit + 2 * reach))
     margins = partition_selection._passed(
-        Output("u", "count of units", values, (0,) * len(values)), rule, Fraction(19, 20)
+        OutputColumn("u", "count of units", values, (0,) * len(values)), rule, Fraction(19, 20)
     ).margins
     for units in (*range(at_least, at_least + 5), limit - 1, limit, limit + 1, limit + 3, limit + reach // 2):
         if units < at_least:

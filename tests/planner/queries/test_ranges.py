@@ -17,7 +17,7 @@ from discreet.planner.queries.ranges import RangePlan, asks_for_ranges, reduced
 from discreet.planner.registry import planned
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.release import Release
-from discreet.workloads.ranges import Levels, Weighted, flat
+from discreet.workloads.ranges import Levels, MatrixStrategy, flat
 
 T = dp.table("t")
 FEW = T.ranges("age", ranges=[(20, 30), (20, 40), (30, 50), (45, 46)])
@@ -180,5 +180,5 @@ def test_ranges_are_no_question_for_a_watch_or_for_noise_that_fits():
 def test_strategies_are_told_in_words():
     assert "every bin" in plan_of(T.ranges("age", ranges=[(20, 30), (30, 40)])).noise
     kinds = {type(plan_of(query).strategy) for query in (FEW, MANY)}
-    assert kinds <= {Levels, Weighted}
+    assert kinds <= {Levels, MatrixStrategy}
     assert plan_of(T.ranges("age", ranges=[(20, 30)])).strategy == flat(1)

@@ -92,8 +92,8 @@ def test_rows_of_one_unit_count_as_many_times_as_caps_allow(how, sides):
     with protected(neighbours=how, max_rows=7, max_groups=3) as session:
         rows = planned(session, dp.score(by="drug", max_rows_per_group=2)).mechanism
         units = planned(session).mechanism
-        assert (rows.sensitivity, rows.moved, rows.groups) == (2, 2 * sides, 3)
-        assert (units.sensitivity, units.moved, units.groups) == (1, sides, 3)
+        assert (rows.sensitivity, rows.score_sensitivity, rows.groups) == (2, 2 * sides, 3)
+        assert (units.sensitivity, units.score_sensitivity, units.groups) == (1, sides, 3)
 
 
 def test_units_may_have_any_number_of_keys():

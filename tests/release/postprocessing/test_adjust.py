@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.release.postprocessing.adjust import MOST_SHARING, clamped, refuse_ranks, rounded
-from discreet.release.values.columns import Output
+from discreet.release.postprocessing.adjust import MOST_SHARING, clip_output, refuse_ranks, round_output
+from discreet.release.values.columns import OutputColumn
 from loops import times_as_long
 from released import NOISES, noisy, release
 
@@ -20,21 +20,21 @@ FALSE_ALARM = 1e-6
 TRUTH = (12, 30, 45, 13)
 
 
-def _output(value, margin, **changes) -> Output:
-    return Output("n", "count", (value,), (margin,), **changes)
+def _output(value, margin, **changes) -> OutputColumn:
+    return OutputColumn("n", "count", (value,), (margin,), **changes)
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(0, 1000), st.integers(-1000, 1000), st.integers(1, 1000))
 def test_a_rounded_whole_number_is_within_its_margin_of_every_truth_that_the_raw_one_was(value, margin, away, step):
     truth = value + max(-margin, min(margin, away))
-    made = rounded(_output(value, margin), Fraction(step))
+    made = round_output(_output(value, margin), Fraction(step))
     assert made.values[0] % step == 0
     assert abs(made.values[0] - truth) <= made.margins[0] <= margin + step / 2
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1e3), st.fractions(Fraction(1, 1000), 10, max_denominator=1000))
 def test_a_rounded_double_is_within_its_margin(value, margin, step):
-    made = rounded(_output(value, margin), step)
+    made = round_output(_output(value, margin), step)
     assert abs(Fraction(made.values[0]) - Fraction(value)) <= step / 2 + Fraction(1, 10**9)
     assert made.margins[0] >= margin + float(step) / 2
 
@@ -50,14 +50,14 @@ def test_values_whose_margins_are_in_ranks_are_left_as_they_are(step):
 
 
 def test_what_is_not_finite_is_rounded_to_itself():
-    made = rounded(Output("m", "mean", (math.nan, 4.4), (math.inf, math.inf)), Fraction(1))
+    made = round_output(OutputColumn("m", "mean", (math.nan, 4.4), (math.inf, math.inf)), Fraction(1))
     assert math.isnan(made.values[0])
     assert (made.values[1], made.margins) == (4.0, (math.inf, math.inf))
 
 
 @given(st.integers(-50, 50), st.integers(0, 40), st.integers(0, 40))
 def test_clamping_never_moves_away_from_a_truth_that_is_possible(value, margin, truth):
-    made = clamped(_output(value, margin), Fraction(0), Fraction(40))
+    made = clip_output(_output(value, margin), Fraction(0), Fraction(40))
     assert abs(made.values[0] - truth) <= abs(value - truth)
     assert made.margins == (margin,)
 

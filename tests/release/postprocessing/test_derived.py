@@ -1,4 +1,4 @@
-"""Derived values add, subtract and divide row by row, and say what they are."""
+"""DerivedValues values add, subtract and divide row by row, and say what they are."""
 
 import math
 import operator
@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.release.postprocessing.derived import Derived
+from discreet.release.postprocessing.derived import DerivedValues
 from released import release
 
 RELEASE = release([1000, 2000, 3000, 4000], [50_000, 60_000, 90_000, 80_000])
@@ -135,7 +135,7 @@ def test_what_a_testing_session_gave_stays_stamped():
     made = release([1, 2, 3, 4], private=False)
     assert str(made.total("n")).startswith("NOT PRIVATE")
     assert str(RELEASE.total("n") - made.total("n")).startswith("NOT PRIVATE")
-    assert isinstance(made.total("n"), Derived)
+    assert isinstance(made.total("n"), DerivedValues)
 
 
 def test_numbers_stand_on_either_side():

@@ -13,12 +13,12 @@ from discreet.release.postprocessing.quantities import (
     ANYWHERE,
     Atom,
     Blend,
-    Interval,
     Linear,
     Quotient,
-    added,
+    ValueRange,
+    add,
     at_once,
-    summed,
+    sum_linear,
 )
 
 LEVEL = Fraction(19, 20)
@@ -52,11 +52,11 @@ def covers(make, truth, noise, count: int) -> int:
 KINDS = {
     "a total": lambda x: x[0].plus(x[1]).plus(x[2]),
     "a difference": lambda x: x[0].plus(x[1], Fraction(-1)),
-    "weights": lambda x: x[0].scaled(Fraction(1, 3)).plus(x[1], Fraction(5, 2)),
+    "weights": lambda x: x[0].scale(Fraction(1, 3)).plus(x[1], Fraction(5, 2)),
     "a share": lambda x: Quotient(x[0], x[0].plus(x[1]).plus(x[2])),
     "a ratio": lambda x: Quotient(x[1], x[2]),
     "a ratio around a centre": lambda x: Quotient(x[1].plus(x[2], Fraction(50)), x[2]),
-    "a difference of ratios": lambda x: added(Quotient(x[0], x[1]), Quotient(x[2], x[1]), Fraction(-1)),
+    "a difference of ratios": lambda x: add(Quotient(x[0], x[1]), Quotient(x[2], x[1]), Fraction(-1)),
     "a mean in its bounds": lambda x: Quotient(x[0], x[2], (Fraction(0), Fraction(5))),
 }
 
@@ -127,7 +127,7 @@ def test_the_ends_of_a_ratio_are_those_of_all_corners_of_its_box(terms, rows):
 def test_a_denominator_that_may_be_zero_leaves_no_end_but_the_bounds():
     ratio = Quotient(one(0, 5), one(1, 3))
     assert ratio.interval(LEVEL) == ANYWHERE
-    assert Quotient(one(0, 5), one(1, 3), (Fraction(0), Fraction(9))).interval(LEVEL) == Interval(0, 9)
+    assert Quotient(one(0, 5), one(1, 3), (Fraction(0), Fraction(9))).interval(LEVEL) == ValueRange(0, 9)
     assert Quotient(one(0, 5), one(1, -3)).value is None
     assert Blend(((Fraction(1), ratio), (Fraction(-1), one(2, 4)))).interval(LEVEL) == ANYWHERE
 
@@ -141,13 +141,13 @@ def test_a_blend_of_a_negative_multiple_turns_its_interval_round():
 def test_what_is_scaled_keeps_its_interval_scaled():
     ratio = Quotient(one(0, 500), one(1, 900), (Fraction(0), Fraction(1)))
     low, high = ratio.interval(LEVEL)
-    assert ratio.scaled(Fraction(100)).interval(LEVEL) == Interval(100 * low, 100 * high)
-    assert ratio.scaled(Fraction(-1)).interval(LEVEL) == Interval(-high, -low)
+    assert ratio.scale(Fraction(100)).interval(LEVEL) == ValueRange(100 * low, 100 * high)
+    assert ratio.scale(Fraction(-1)).interval(LEVEL) == ValueRange(-high, -low)
 
 
 def test_a_constant_takes_no_part_of_what_may_be_missed():
     ratio = Quotient(one(0, 900), one(1, 3000))
-    low, high = added(Linear({}, Fraction(1)), ratio, Fraction(-1)).interval(LEVEL)
+    low, high = add(Linear({}, Fraction(1)), ratio, Fraction(-1)).interval(LEVEL)
     assert (1 - high, 1 - low) == tuple(ratio.interval(LEVEL))
 
 
@@ -156,4 +156,4 @@ def test_many_combinations_are_added_up_as_two_are():
     made = Linear({})
     for times, linear in terms:
         made = made.plus(linear, times)
-    assert summed(terms) == made
+    assert sum_linear(terms) == made

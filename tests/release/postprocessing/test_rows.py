@@ -10,7 +10,15 @@ import discreet as dp
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.release.postprocessing.quantities import Linear, Quotient
-from discreet.release.postprocessing.rows import answer_of, chosen_rows, grouped, mean_of, noise_of, source_of, total_of
+from discreet.release.postprocessing.rows import (
+    answer_of,
+    chosen_rows,
+    group_rows,
+    mean_of,
+    noise_of,
+    source_of,
+    total_of,
+)
 from released import keys, measured, release
 
 TABLE = dp.table("visits")
@@ -41,10 +49,10 @@ def test_a_key_that_is_not_there_is_refused():
 
 
 def test_coarser_groups_keep_the_order_of_the_release():
-    coarse, members = grouped(keys(), range(4), "sex")
+    coarse, members = group_rows(keys(), range(4), "sex")
     assert (coarse[0].values, members) == (("x", "y"), [[0, 2], [1, 3]])
-    assert grouped(keys(), range(4), None) == ((), [[0, 1, 2, 3]])
-    assert grouped(keys(), [3, 1], ["sex", "ward"])[0][1].values == ("B", "A")
+    assert group_rows(keys(), range(4), None) == ((), [[0, 1, 2, 3]])
+    assert group_rows(keys(), [3, 1], ["sex", "ward"])[0][1].values == ("B", "A")
 
 
 def test_noise_is_read_off_what_was_measured_and_other_noise_is_not_known():

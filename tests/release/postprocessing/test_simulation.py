@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
 from discreet.release.postprocessing.simulation import redrawn
-from discreet.release.values.columns import Output
+from discreet.release.values.columns import OutputColumn
 from released import NOISES, measured, noisy, release
 
 FALSE_ALARM = 1e-6
@@ -75,7 +75,7 @@ def test_it_says_that_it_takes_the_noisy_answers_for_the_truth():
 
 def test_what_is_known_without_noise_stays_as_it_is():
     made = release([100, 200, 300, 400])
-    bound = Output("high", "upper bound", (64,) * 4, (0,) * 4)
+    bound = OutputColumn("high", "upper bound", (64,) * 4, (0,) * 4)
     scale = measured([3, 9], mechanism="discrete Laplace", places="bounds")
     both = replace(made, outputs=(*made.outputs, bound), measured=(*made.measured, scale))
     simulated = both.simulate(lambda r: r["high"][0], draws=20)

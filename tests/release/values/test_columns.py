@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 
-from discreet.release.values.columns import Output, figure_array, key_arrays, output_arrays
+from discreet.release.values.columns import OutputColumn, figure_array, key_arrays, output_arrays
 from released import keys
 
 
@@ -30,6 +30,6 @@ def test_a_column_without_rows_has_the_type_that_its_rows_would_have():
         ("std", (), pa.float64()),
     ]
     for kind, parts, expected in kinds:
-        arrays = output_arrays(Output("x", kind, (), (), parts=parts))
+        arrays = output_arrays(OutputColumn("x", kind, (), (), parts=parts))
         assert [array.type for array in arrays.values()] == [expected] * 2
         assert list(arrays) == ["x", "x_margin"]

@@ -10,7 +10,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.release.values.error_bounds import crowded, margin
+from discreet.release.values.error_bounds import margin, margin_of_crowds
 from grids import over
 
 LEVELS = (Fraction(1, 2), Fraction(19, 20), Fraction(999, 1000))
@@ -110,7 +110,7 @@ def test_a_crowd_has_the_least_margin_of_its_sum_written_out(make, size):
     one[-reach:] = [noise.pmf(y) for y in range(reach, 0, -1)]
     masses = np.fft.irfft(np.fft.rfft(one) ** size, 2**16)
     for level in LEVELS:
-        found = crowded({(1, noise): size}, level)
+        found = margin_of_crowds({(1, noise): size}, level)
         within = [masses[0] + 2 * masses[1 : most + 1].sum() for most in (found, found - 1)]
         assert within[0] >= float(level) - 1e-9
         assert within[1] < float(level) + 1e-6
@@ -126,7 +126,7 @@ def test_a_crowd_of_wide_noises_is_in_cells_and_still_covers(make, samples):
     drawn = np.array(wide.release([0] * 30 * many), dtype=object).reshape(many, 30).sum(axis=1)
     drawn = drawn + 1_000 * np.array(narrow.release([0] * 10 * many), dtype=object).reshape(many, 10).sum(axis=1)
     for level in LEVELS:
-        inside = int((np.abs(drawn) <= crowded(sizes, level)).sum())
+        inside = int((np.abs(drawn) <= margin_of_crowds(sizes, level)).sum())
         assert binom.ppf(FALSE_ALARM, many, float(level)) <= inside
         assert inside <= binom.isf(FALSE_ALARM, many, min(1, float(level) + 0.005))
 
@@ -135,17 +135,17 @@ def test_a_crowd_of_wide_noises_is_in_cells_and_still_covers(make, samples):
 def test_of_many_wide_noises_the_margin_is_at_most_three_percent_above_that_of_a_normal_sum(size):
     noise = _gaussian(3.0e7)
     normal = 1.959964 * 3.0e7 * size**0.5
-    assert normal * 0.999 < crowded({(1, noise): size}, LEVELS[1]) < normal * 1.03
+    assert normal * 0.999 < margin_of_crowds({(1, noise): size}, LEVELS[1]) < normal * 1.03
 
 
 def test_a_factor_that_all_share_is_taken_out():
     sizes = {(6, _gaussian(5.0)): 3, (10, _laplace(2.0)): 2}
     halved = {(3, _gaussian(5.0)): 3, (5, _laplace(2.0)): 2}
-    assert crowded(sizes, LEVELS[1]) == 2 * crowded(halved, LEVELS[1])
-    assert crowded({}, LEVELS[1]) == crowded({(0, _gaussian(5.0)): 9}, LEVELS[1]) == 0
+    assert margin_of_crowds(sizes, LEVELS[1]) == 2 * margin_of_crowds(halved, LEVELS[1])
+    assert margin_of_crowds({}, LEVELS[1]) == margin_of_crowds({(0, _gaussian(5.0)): 9}, LEVELS[1]) == 0
 
 
 def test_very_many_kinds_of_noise_have_a_margin_too():
     sizes = {(times, _gaussian(5.0)): 1 for times in range(1, 200)}
     deviation = 5.0 * sum(times**2 for times in range(1, 200)) ** 0.5
-    assert 1.96 * deviation < crowded(sizes, LEVELS[1]) < 2.75 * deviation
+    assert 1.96 * deviation < margin_of_crowds(sizes, LEVELS[1]) < 2.75 * deviation

@@ -21,8 +21,8 @@ from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.sampled import self_bounded
 from discreet.mechanisms.smooth.proposing import distance
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
-from discreet.samplers.continuous import Laplace as ContinuousLaplace
 from discreet.samplers.continuous import LaplaceLogNormal, Noise, Pareto, StudentT
+from discreet.samplers.continuous import StandardLaplace as ContinuousLaplace
 from discreet.workloads.stream import Online
 
 Floats = npt.NDArray[np.float64]
@@ -178,7 +178,7 @@ def of_self_bounded(mechanism: sampled.SelfBoundedMean) -> Law:
         found: dict[Hashable, float] = {}
         for (low, first), (high, second) in product(*map(enumerate, both)):
             ends = edges[min(low, high)], edges[max(low, high) + 1]
-            within = mechanism._mean(mechanism._widened(*ends))  # noqa: SLF001
+            within = mechanism._mean(mechanism._widen_bounds(*ends))  # noqa: SLF001
             for value, share in of_mean(within)(answers).items():
                 found[value] = found.get(value, 0.0) + first * second * share
         return found

@@ -29,7 +29,7 @@ from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.sensitivity import names, neighbours
 from discreet.auditing.sensitivity.distances import INFINITE, Incomparable, Norm, distance, settled
 from discreet.catalog.catalog import Catalog, Table
-from discreet.engines import DuckDB, Engine, Registered, Workspace, source_of
+from discreet.engines import DuckDB, Engine, RegisteredSource, Workspace, source_of
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, rational, shown, whole
 from discreet.planner.queries.aggregate import Noised
@@ -52,7 +52,7 @@ T = TypeVar("T")
 def duckdb(tables: Mapping[str, pa.Table], key: int, place: Path) -> Engine:
     """DuckDB over tables by name, which all order their rows by one key, as neighbours do."""
     return DuckDB(
-        {name: Registered(source_of(data), key) for name, data in tables.items()}, Workspace(place), threads=1
+        {name: RegisteredSource(source_of(data), key) for name, data in tables.items()}, Workspace(place), threads=1
     )
 
 

@@ -58,7 +58,7 @@ from discreet.auditing.side_channels.recorder import CHANNELS, Seen, Witness, is
 from discreet.errors import short_traceback
 from discreet.exact import Number, whole
 from discreet.query.frame import Query, count, table
-from discreet.release.release import Measured, Release
+from discreet.release.release import MeasuredColumn, Release
 from discreet.session.arguments import table_name
 from discreet.session.session import Session
 
@@ -299,12 +299,12 @@ def _values(one: Run, other: Run, told: Mapping[str, Any]) -> Finding:
 Moved = tuple[float, float]
 
 
-def _is_farther(one: Sequence[Measured], other: Sequence[Measured]) -> bool:
+def _is_farther(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> bool:
     """Whether two releases are farther apart than is stated, in either norm."""
     return any(far > most for pair in _moved(one, other) for far, most in pair)
 
 
-def _reach(one: Sequence[Measured], other: Sequence[Measured]) -> float:
+def _reach(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> float:
     """The distance of two releases over the stated sensitivity, in the norm in which it is larger; for reports."""
     reaches = [(_over(*in_l1), math.sqrt(_over(*in_l2))) for in_l1, in_l2 in _moved(one, other)]
     return max(itertools.chain.from_iterable(reaches), default=0.0)
@@ -314,7 +314,7 @@ def _over(far: float, most: float) -> float:
     return far / most if most else math.inf if far else 0.0
 
 
-def _moved(one: Sequence[Measured], other: Sequence[Measured]) -> Iterator[tuple[Moved, Moved]]:
+def _moved(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> Iterator[tuple[Moved, Moved]]:
     """How far each part moved, and how far it may, in L1 and in squared L2; infinitely where lengths differ."""
     if [len(each.steps) for each in one] != [len(each.steps) for each in other]:
         yield (math.inf, 1), (math.inf, 1)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from discreet import home
-from discreet.release.release import Measured, Release
+from discreet.release.release import MeasuredColumn, Release
 from discreet.session.session import Session
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class Seen:
     channels: Mapping[str, str]
     masked: Mapping[str, frozenset[str]]
     seconds: float
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[MeasuredColumn, ...] = ()
     is_private: bool = False
 
 

@@ -15,15 +15,15 @@ import duckdb
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines.sources.arrow_types import carried
+from discreet.engines.sources.arrow_types import transport_type
 from discreet.engines.sources.source import Source
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import bins
 from discreet.engines.sql import casts as total_casts
 from discreet.engines.sql.chunks import BATCH
-from discreet.engines.sql.dialect import Dialect, Stored, finite
+from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import cancellable
-from discreet.engines.sql_engine import Prepared, Registered, SQLEngine
+from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import SourceError
 from discreet.progress import Stage
 
@@ -89,7 +89,7 @@ DIALECT = Dialect(
     part="CAST({0} % {1} AS INTEGER)",
     part_of_text="CAST(CAST('0x' || left({0}, 15) AS UBIGINT) % {1} AS INTEGER)",
 )
-_text, _quoted = DIALECT.text, DIALECT.quoted
+_text, _quoted = DIALECT.text, DIALECT.identifier
 
 _DRAFTED = {
     "BOOLEAN": ColumnType.BOOLEAN,
@@ -110,11 +110,11 @@ _IN_MICROSECONDS = {
 }
 _TIMES_OF_DAY = ("TIME", "TIMETZ", "TIME_NS", "INTERVAL")
 _STORED = {
-    "BOOLEAN": Stored.BOOLEAN,
-    "DATE": Stored.DATE,
-    "FLOAT": Stored.REAL,
-    "DOUBLE": Stored.REAL,
-    "DECIMAL": Stored.DECIMAL,
+    "BOOLEAN": StorageType.BOOLEAN,
+    "DATE": StorageType.DATE,
+    "FLOAT": StorageType.REAL,
+    "DOUBLE": StorageType.REAL,
+    "DECIMAL": StorageType.DECIMAL,
 }
 
 
@@ -134,7 +134,7 @@ class DuckDB(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, *tables: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _use_connection(self, *tables: str) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection of this thread's own; a frame is visible only where it is registered."""
         cursor = self._connection.cursor()
         try:
@@ -147,40 +147,40 @@ class DuckDB(SQLEngine):
         finally:
             cursor.close()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """The columns of a source, by its schema; a source that DuckDB cannot read is refused here."""
         relation = _relation(table, source)
         try:
-            with self._connected(table) as cursor:
+            with self._use_connection(table) as cursor:
                 if source.kind == "duckdb":
-                    _refuse_computed(cursor, table, source)
+                    _refuse_computed_columns(cursor, table, source)
                 described = cursor.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         except duckdb.Error:
             raise _unreadable() from None
         kinds = {row[0]: str(row[1]) for row in described}
-        return _read_plainly(relation, kinds, source), {column: _stored(kind) for column, kind in kinds.items()}
+        return _read_plainly(relation, kinds, source), {column: _storage_type(kind) for column, kind in kinds.items()}
 
-    def _can_compile(self, prepared: Prepared) -> bool:
+    def _can_compile(self, prepared: PreparedQuery) -> bool:
         """Rows of joined tables by EXPLAIN, which reads none of them; those of one table always compile."""
         scan = prepared.question.scan
         if scan.base is None:
             return True
         try:
-            with self._connected(*(leaf.table for leaf in scan.leaves)) as cursor:
+            with self._use_connection(*(leaf.table for leaf in scan.leaves)) as cursor:
                 cursor.execute(f"EXPLAIN {prepared.rows_sql}").fetchall()
         except duckdb.Error:
             return False
         return True
 
-    def _named(self, kind: str, thing: object) -> str:
-        return f"{PREPARED}.{super()._named(kind, thing)}"
+    def _relation_name(self, kind: str, thing: object) -> str:
+        return f"{PREPARED}.{super()._relation_name(kind, thing)}"
 
     def _is_slow_to_read(self, source: Source) -> bool:
         return source.kind in ("csv", "parquet")
 
     def _create_rows(self, connected: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
         """Materialise rows, and compress them; compression is worth waiting for, but not worth failing for."""
-        self._executed(connected, f"CREATE OR REPLACE TABLE {name} AS {sql}")
+        self._execute(connected, f"CREATE OR REPLACE TABLE {name} AS {sql}")
         with suppress(duckdb.TransactionException):
             connected.execute(f"CHECKPOINT {PREPARED}")
 
@@ -190,7 +190,7 @@ class DuckDB(SQLEngine):
         connected.unregister("given_keys")
 
     def _fetch(self, connected: duckdb.DuckDBPyConnection, sql: str) -> Sequence[Sequence[int]]:
-        return self._executed(connected, sql)
+        return self._execute(connected, sql)
 
     def _stream(self, connected: duckdb.DuckDBPyConnection, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._busy.append(connected)
@@ -209,7 +209,7 @@ class DuckDB(SQLEngine):
                 return Stage(int(percent), 100, "percent") if percent > 0 else None
         return None
 
-    def _executed(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[int, ...]]:
+    def _execute(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[int, ...]]:
         """Run a query over rows, so that Ctrl-C stops it; in the main thread DuckDB itself often misses the signal."""
         self._busy.append(cursor)
         try:
@@ -225,7 +225,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
     """
     connection = duckdb.connect(":memory:")
     try:
-        relation = _sniffed(source) if source.kind == "csv" else _attached(connection, "draft", source)
+        relation = _csv_with_detection(source) if source.kind == "csv" else _attach(connection, "draft", source)
         looks = source.looks or source.schema
         if looks is not None:
             relation = "looks"
@@ -237,7 +237,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
         connection.close()
     if described is None:
         raise _unreadable()
-    return {row[0]: _drafted(str(row[1]), source) for row in described}
+    return {row[0]: _draft_type(str(row[1]), source) for row in described}
 
 
 def _unreadable() -> SourceError:
@@ -248,7 +248,7 @@ def _unreadable() -> SourceError:
     )
 
 
-def _drafted(kind: str, source: Source) -> ColumnType:
+def _draft_type(kind: str, source: Source) -> ColumnType:
     name = _type_name(kind)
     if source.kind == "duckdb" and name in _TIMES_OF_DAY:
         return ColumnType.DOCUMENT
@@ -263,16 +263,16 @@ def _type_name(kind: str) -> str:
     return re.split(r"[( ]", kind, maxsplit=1)[0].upper()
 
 
-def _stored(kind: str) -> Stored:
-    """How DuckDB holds a column of the type that it describes."""
+def _storage_type(kind: str) -> StorageType:
+    """The storage type of a column, by the name that DuckDB gives its type."""
     name = _type_name(kind)
     if kind.endswith("]") or name in ("STRUCT", "MAP", "UNION", "BLOB", "BIT", *_TIMES_OF_DAY):
-        return Stored.OTHER
+        return StorageType.OTHER
     if name.startswith("TIMESTAMP"):
-        return Stored.ZONED if "TIME ZONE" in kind or name.startswith("TIMESTAMPTZ") else Stored.TIMESTAMP
+        return StorageType.ZONED if "TIME ZONE" in kind or name.startswith("TIMESTAMPTZ") else StorageType.TIMESTAMP
     if name in ("UBIGINT", "HUGEINT", "UHUGEINT"):
-        return Stored.WIDE
-    return _STORED.get(name, Stored.INTEGER if name.endswith(("INT", "INTEGER")) else Stored.TEXT)
+        return StorageType.WIDE
+    return _STORED.get(name, StorageType.INTEGER if name.endswith(("INT", "INTEGER")) else StorageType.TEXT)
 
 
 def _read_plainly(relation: str, kinds: Mapping[str, str], source: Source) -> str:
@@ -290,12 +290,12 @@ def _plain(kind: str, source: Source) -> str:
     """How a column of a type is read where it is not read as it is."""
     if kind == "VARCHAR":
         return '({0} COLLATE "C")' if source.kind == "duckdb" else ""
-    if _stored(kind) is Stored.TEXT:
+    if _storage_type(kind) is StorageType.TEXT:
         return "CAST({0} AS VARCHAR)"
     return _IN_MICROSECONDS.get(_type_name(kind), "")
 
 
-def _refuse_computed(cursor: duckdb.DuckDBPyConnection, name: str, source: Source) -> None:
+def _refuse_computed_columns(cursor: duckdb.DuckDBPyConnection, name: str, source: Source) -> None:
     """Refuse a view, and a table with a column that is computed as it is read: one cell could make it fail."""
     *schema, table = (source.table or "").split(".")
     where = "database_name = ? AND schema_name = ? AND table_name = ?"
@@ -314,12 +314,12 @@ def _refuse_computed(cursor: duckdb.DuckDBPyConnection, name: str, source: Sourc
 
 
 def _locked_down(
-    sources: Mapping[str, Registered], workspace: Workspace, memory_limit: str | None, threads: int | None
+    sources: Mapping[str, RegisteredSource], workspace: Workspace, memory_limit: str | None, threads: int | None
 ) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
     try:
         for name, registered in sources.items():
-            _attached(connection, name, registered.source)
+            _attach(connection, name, registered.source)
     except duckdb.Error:
         connection.close()
         raise _unreadable() from None
@@ -383,8 +383,8 @@ def _share(memory_limit: str) -> str:
     return memory_limit if amount is None else f"{float(amount[1]) * _SHARE:.6f}{amount[2]}"
 
 
-def _attached(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -> str:
-    """Attach a DuckDB file read-only where the source is one; the relation to read."""
+def _attach(connection: duckdb.DuckDBPyConnection, name: str, source: Source) -> str:
+    """Attach a DuckDB file read-only where the source is one; return the relation to read."""
     if source.kind == "duckdb":
         database = _quoted("source_" + name)
         connection.execute(f"ATTACH {_text(source.paths[0])} AS {database} (READ_ONLY)")
@@ -418,10 +418,10 @@ def _read_back(source: Source, column: str) -> str:
     """A column of a frame as it was before it travelled."""
     name = _quoted(column)
     kind = source.schema.field(column).type if source.schema is not None else None
-    return f"{carried(kind).sql.format(name)} AS {name}"
+    return f"{transport_type(kind).sql.format(name)} AS {name}"
 
 
-def _sniffed(source: Source) -> str:
+def _csv_with_detection(source: Source) -> str:
     paths = f"[{', '.join(_text(path) for path in source.paths)}]"
     return f"read_csv({paths}, header = true, delim = {_text(source.delimiter)}, ignore_errors = true)"
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines.sources.files import found
+from discreet.engines.sources.files import find_files
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unfit_table, unopened_database
 from discreet.engines.sql import casts
 from discreet.engines.sql.chunks import batches_of
-from discreet.engines.sql.dialect import LIMITED, Dialect, Reads, Stored, finite
+from discreet.engines.sql.dialect import LIMITED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import OneConnection, SQLEngine
 
 KIND = "sqlite"
@@ -64,11 +64,13 @@ def _reads() -> Reads:
         limited=_LIMITED,
     )
     texts = casts.standard(replace(numbers, double="double({0})"))
-    reads = {**casts.standard(numbers), **{pair: sql for pair, sql in texts.items() if pair[0] is Stored.TEXT}}
-    cells = {**reads, (Stored.TEXT, ColumnType.TEXT): "CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} END"}
+    reads = {**casts.standard(numbers), **{pair: sql for pair, sql in texts.items() if pair[0] is StorageType.TEXT}}
+    cells = {**reads, (StorageType.TEXT, ColumnType.TEXT): "CASE WHEN is_unicode(CAST({0} AS BLOB)) THEN {0} END"}
     for kind in set(ColumnType) - {ColumnType.DOCUMENT, ColumnType.BINARY}:
-        cases = (f"WHEN '{one}' THEN {cells.get((Stored(one), kind), 'NULL')}" for one in ("integer", "real", "text"))
-        reads[Stored.OTHER, kind] = f"CASE typeof({{0}}) {' '.join(cases)} END"
+        cases = (
+            f"WHEN '{one}' THEN {cells.get((StorageType(one), kind), 'NULL')}" for one in ("integer", "real", "text")
+        )
+        reads[StorageType.OTHER, kind] = f"CASE typeof({{0}}) {' '.join(cases)} END"
     return {pair: sql.replace("THEN TRUE", "THEN 1").replace("THEN FALSE", "THEN 0") for pair, sql in reads.items()}
 
 
@@ -110,8 +112,8 @@ class SQLite(OneConnection):
         connection.close()
         raise unopened_database()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:  # noqa: ARG002 - named there
-        return f"source.{DIALECT.quoted(source.table or '')}", dict.fromkeys(source.columns, Stored.OTHER)
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:  # noqa: ARG002 - named there
+        return f"source.{DIALECT.identifier(source.table or '')}", dict.fromkeys(source.columns, StorageType.OTHER)
 
     def _create_keys(self, connected: sqlite3.Connection, name: str, keys: pa.Table) -> None:
         plain = [each.cast(pa.string()) if pa.types.is_temporal(each.type) else each for each in keys.columns]
@@ -141,7 +143,7 @@ def has_tables(data: object) -> bool:  # noqa: ARG001 - every file is a database
 
 def source(data: object, table: str | None, stated: Statements = UNSTATED) -> Source:  # noqa: ARG001
     """A table of a file, by its schema; a view, or a column that is computed when it is read, could fail on a cell."""
-    files = found(str(data))
+    files = find_files(str(data))
     names, address = tuple(_columns(files.paths, table)), "".join(files.paths)
     return Source("sqlite", f"{files.identity}#{table}", names, files.paths, table=table, address=address)
 

@@ -18,35 +18,35 @@ _LONGEST_TIME = 2**62
 
 
 @dataclass(frozen=True)
-class Carried:
-    """A column as it travels: its Arrow type, and the SQL that reads it back; `{0}` is the quoted name."""
+class TransportType:
+    """A column in transport: its Arrow type, and the SQL that reads it back; `{0}` is the quoted name."""
 
     type: pa.DataType
     sql: str
 
 
-def carried(kind: pa.DataType) -> Carried:
-    """How a column of an Arrow type travels."""
+def transport_type(kind: pa.DataType) -> TransportType:
+    """The transport type of a column of an Arrow type."""
     if isinstance(kind, pa.BaseExtensionType):
-        return carried(kind.storage_type)
+        return transport_type(kind.storage_type)
     if pa.types.is_dictionary(kind):
-        value = carried(kind.value_type)
-        return Carried(pa.large_binary(), value.sql) if value.type == pa.binary() else value
+        value = transport_type(kind.value_type)
+        return TransportType(pa.large_binary(), value.sql) if value.type == pa.binary() else value
     if pa.types.is_string(kind) or pa.types.is_string_view(kind):
-        return Carried(pa.binary(), "TRY(decode({0}))")
+        return TransportType(pa.binary(), "TRY(decode({0}))")
     if pa.types.is_large_string(kind):
-        return Carried(pa.large_binary(), "TRY(decode({0}))")
+        return TransportType(pa.large_binary(), "TRY(decode({0}))")
     if pa.types.is_timestamp(kind):
         return _timestamp(kind)
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
-        return Carried(pa.int32() if kind.bit_width == 32 else pa.int64(), "{0}")
+        return TransportType(pa.int32() if kind.bit_width == 32 else pa.int64(), "{0}")
     if pa.types.is_date64(kind):
-        return Carried(pa.int64(), _dated(_from_steps(1_000), "CAST(", " AS DATE)"))
+        return TransportType(pa.int64(), _limit_years(_from_steps(1_000), "CAST(", " AS DATE)"))
     if pa.types.is_date32(kind):
-        return Carried(kind, "CASE WHEN {0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {0} END")
+        return TransportType(kind, "CASE WHEN {0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN {0} END")
     if pa.types.is_float16(kind):
-        return Carried(pa.float32(), "{0}")
-    return Carried(kind, "{0}")
+        return TransportType(pa.float32(), "{0}")
+    return TransportType(kind, "{0}")
 
 
 def unreadable(kind: pa.DataType, *, is_parquet: bool) -> str | None:
@@ -91,16 +91,16 @@ def _is_plain(kind: pa.DataType) -> bool:
     return not pa.types.is_temporal(kind) and not isinstance(kind, pa.BaseExtensionType)
 
 
-def forced(schema: pa.Schema) -> pa.Schema:
-    """The schema in which columns travel."""
-    return pa.schema([pa.field(field.name, carried(field.type).type) for field in schema])
+def transport_schema(schema: pa.Schema) -> pa.Schema:
+    """The schema of columns in transport."""
+    return pa.schema([pa.field(field.name, transport_type(field.type).type) for field in schema])
 
 
-def _timestamp(kind: pa.TimestampType) -> Carried:
+def _timestamp(kind: pa.TimestampType) -> TransportType:
     """Microseconds as whole numbers; nanoseconds are cut, and a time of another zone is the same instant."""
     if kind.unit == "ns":
-        return Carried(pa.int64(), _dated("TRY(make_timestamp({0} // 1000))"))
-    return Carried(pa.int64(), _dated(_from_steps(_MICROSECONDS[kind.unit])))
+        return TransportType(pa.int64(), _limit_years("TRY(make_timestamp({0} // 1000))"))
+    return TransportType(pa.int64(), _limit_years(_from_steps(_MICROSECONDS[kind.unit])))
 
 
 def _from_steps(factor: int) -> str:
@@ -108,6 +108,6 @@ def _from_steps(factor: int) -> str:
     return f"CASE WHEN {{0}} BETWEEN -{most} AND {most} THEN TRY(make_timestamp({{0}} * {factor})) END"
 
 
-def _dated(time: str, before: str = "", after: str = "") -> str:
+def _limit_years(time: str, before: str = "", after: str = "") -> str:
     within = "BETWEEN TIMESTAMP '0001-01-01 00:00:00' AND TIMESTAMP '9999-12-31 23:59:59.999999'"
     return f"CASE WHEN ({time}) {within} THEN {before}{time}{after} END"

@@ -42,6 +42,6 @@ def unreadable(tables: Sequence[str]) -> SourceError:
 
 
 def _checksum(leaf: Rows, places: joins.Places, dialect: Dialect) -> str:
-    hashed = dialect.keyed_hash({dialect.quoted(each.name): each.read.type for each in leaf.columns}, _KEY)
+    hashed = dialect.keyed_hash({dialect.identifier(each.name): each.read.type for each in leaf.columns}, _KEY)
     sums = ", ".join(f"sum({dialect.part.format(hashed, prime)})" for prime in PRIMES)
     return f"SELECT count(*), {sums} FROM ({joins.relation(leaf, places, dialect)}) AS contents"

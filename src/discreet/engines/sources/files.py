@@ -18,7 +18,7 @@ from urllib.parse import unquote_to_bytes
 import pyarrow as pa
 from pyarrow import fs, parquet
 
-from discreet.engines.sources.arrow_types import distinct_names, forced, unreadable_columns
+from discreet.engines.sources.arrow_types import distinct_names, transport_schema, unreadable_columns
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ParquetRows:
     """Parquet files that are read so that no cell can fail: the schema as written, and what had to be left out."""
 
     dataset: "dataset.Dataset"
@@ -90,19 +90,19 @@ def public_location(location: str) -> str:
     return f"{parts['scheme'].lower()}://{parts['host']}{parts['path']}" if parts else location
 
 
-def located(location: str, beside: Path) -> str:
-    """A location that a catalog names: a URI as it is, a path beside the catalog."""
+def resolve_location(location: str, beside: Path) -> str:
+    """The absolute location of a source in a catalog: a URI as it is, a path relative to the catalog."""
     return location if is_uri(location) else str(beside / location)
 
 
-def found(location: str) -> Files:
-    """The files that a path, a glob, a directory or a URI names."""
+def find_files(location: str) -> Files:
+    """Find the files that a path, a glob, a directory or a URI names."""
     uri = _URI.match(location)
     place = _on_disk(location, fs.LocalFileSystem()) if uri is None else _behind(uri)
-    return _checked(place, public_location(location))
+    return _check_files(place, public_location(location))
 
 
-def parquet_rows(place: Files, wanted: Sequence[str] | None = None) -> Rows:
+def parquet_rows(place: Files, wanted: Sequence[str] | None = None) -> ParquetRows:
     """Parquet files, and the columns that their folders name, as rows; only some columns where they are wanted."""
     names = _one_set_of_folders(place.files)
     written = _one_schema(place)
@@ -119,7 +119,9 @@ def parquet_rows(place: Files, wanted: Sequence[str] | None = None) -> Rows:
     left |= {name: "no file has a column of that name" for name in wanted or () if name not in whole.names}
     kept = whole.names if wanted is None else wanted
     schema = pa.schema([each for each in whole if each.name in kept and each.name not in left])
-    return Rows(_forced(place, schema), schema, left, tuple(name for name in names if name in schema.names))
+    return ParquetRows(
+        _transport_dataset(place, schema), schema, left, tuple(name for name in names if name in schema.names)
+    )
 
 
 def files_of(given: Any) -> tuple[Files, tuple[str, ...]]:
@@ -146,7 +148,7 @@ def files_of(given: Any) -> tuple[Files, tuple[str, ...]]:
 
 
 def _behind(uri: re.Match[str]) -> Files:
-    filesystem, path = _resolved(uri)
+    filesystem, path = _resolve_uri(uri)
     if isinstance(filesystem, fs.LocalFileSystem):
         return _on_disk(path, filesystem)
     if glob.has_magic(path):
@@ -159,8 +161,8 @@ def _behind(uri: re.Match[str]) -> Files:
     return Files(identity, tuple(_below(filesystem, path, path)), filesystem)
 
 
-def _resolved(uri: re.Match[str]) -> tuple[fs.FileSystem, str]:
-    """The file system and the path of a URI; a driver's words may hold a password, so none are passed on."""
+def _resolve_uri(uri: re.Match[str]) -> tuple[fs.FileSystem, str]:
+    """The file system and the path of a URI; a driver's message may hold a password, so it is not passed on."""
     scheme, host = uri["scheme"].lower(), uri["host"]
     if scheme not in _SCHEMES:
         raise SourceError(
@@ -246,7 +248,7 @@ def _ending(path: str) -> str:
     return Path(path).suffix.lower()
 
 
-def _checked(place: Files, location: str) -> Files:
+def _check_files(place: Files, location: str) -> Files:
     """Files of one kind, at least one, with names that no engine takes for a pattern."""
     if not place.files:
         is_directory = place.is_local and Path(place.identity).is_dir()
@@ -325,8 +327,8 @@ def _one_schema(place: Files) -> pa.Schema:
     return schemas[0]
 
 
-def _forced(place: Files, schema: pa.Schema) -> "dataset.Dataset":
-    """The files as a dataset whose columns travel; each file says of itself what its folders are called."""
+def _transport_dataset(place: Files, schema: pa.Schema) -> "dataset.Dataset":
+    """The files as a dataset in the transport schema; each file holds the names of its folders."""
     from pyarrow import dataset  # noqa: PLC0415 - it imports pandas wherever pandas is installed
 
     from discreet.engines.sources.parquet_scan import Piecewise  # noqa: PLC0415 - so does it
@@ -335,11 +337,11 @@ def _forced(place: Files, schema: pa.Schema) -> "dataset.Dataset":
     form = dataset.ParquetFileFormat(default_fragment_scan_options=gathered)
 
     def fragment(file: File) -> Any:
-        said = dataset.scalar(True)
+        partition = dataset.scalar(True)
         for name, value in (each for each in file.folders if each[0] in schema.names):
             column = dataset.field(name)
-            said &= column.is_null() if value is None else column == pa.scalar(value, pa.binary())
+            partition &= column.is_null() if value is None else column == pa.scalar(value, pa.binary())
         groups = None if file.row_groups is None else list(file.row_groups)
-        return form.make_fragment(file.path, place.filesystem, said, row_groups=groups)
+        return form.make_fragment(file.path, place.filesystem, partition, row_groups=groups)
 
-    return Piecewise(list(map(fragment, place.files)), forced(schema), form, place.filesystem)
+    return Piecewise(list(map(fragment, place.files)), transport_schema(schema), form, place.filesystem)

@@ -23,14 +23,14 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A source with the object that it was opened from, which the caller holds while it is compared."""
+class OpenSource:
+    """An open source with the object that it was opened from, which the caller holds while it is compared."""
 
     source: Source
     given: object
 
 
-def same_rows(one: Opened, other: Opened) -> bool:
+def same_rows(one: OpenSource, other: OpenSource) -> bool:
     """Whether two open sources share a file, a table or memory."""
     if one.source.identity == other.source.identity != NAMELESS:
         return True

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.engines.sql import casts
-from discreet.engines.sql.dialect import Reads, Stored
+from discreet.engines.sql.dialect import Reads, StorageType
 from discreet.errors import ParameterError
 from discreet.plan.physical import Apply, Constant, CountValues, Keys, Read, Term
 
@@ -42,7 +42,7 @@ SCALARS = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.TEXT, ColumnType.BOOL
 _DIGITS = 15
 _SIGN = 0x80
 _LONGEST = 128  # bytes, or 308 digits: the largest real has 151
-TEXT = (Stored.TEXT, ColumnType.TEXT)
+TEXT = (StorageType.TEXT, ColumnType.TEXT)
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
 
@@ -69,7 +69,7 @@ def _scalar(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
         chunks = column.cast(pa.large_binary()).chunks
         return pa.chunked_array([chunk.view(pa.large_string()) for chunk in chunks], pa.large_string())
     if isinstance(kind, pa.BaseExtensionType) and getattr(kind, "type_name", None) == "bignum":
-        chunks = [pa.array(map(_spelled, chunk.storage.to_pylist()), pa.string()) for chunk in column.chunks]
+        chunks = [pa.array(map(_format_big_integer, chunk.storage.to_pylist()), pa.string()) for chunk in column.chunks]
         return pa.chunked_array(chunks, pa.string())
     if pa.types.is_decimal256(kind):
         return column.cast(kind).cast(pa.string())
@@ -78,7 +78,7 @@ def _scalar(column: pa.ChunkedArray) -> pa.ChunkedArray | pa.Array:
     return column if is_text or is_number or pa.types.is_boolean(kind) else pa.nulls(len(column))
 
 
-def _spelled(cell: bytes | None) -> str | None:
+def _format_big_integer(cell: bytes | None) -> str | None:
     """An integer of any length as text; DuckDB's reader of CSV stores a column so where one cell has 39 digits or more.
 
     Three bytes hold the sign and the length, the rest the magnitude; all are complemented where it is negative.
@@ -181,12 +181,12 @@ def _booleans() -> dict[ColumnType, str]:
 READS: Reads = {
     (stored, declared): template
     for stored, templates in {
-        Stored.INTEGER: _integers(),
-        Stored.REAL: _numbers("TRY_CAST({0} AS DOUBLE)"),
-        Stored.BOOLEAN: _booleans(),
-        Stored.TEXT: _texts("{0}"),
-        Stored.WIDE: _texts("CAST({0} AS VARCHAR)"),
-        Stored.DECIMAL: _texts("CAST({0} AS VARCHAR)"),
+        StorageType.INTEGER: _integers(),
+        StorageType.REAL: _numbers("TRY_CAST({0} AS DOUBLE)"),
+        StorageType.BOOLEAN: _booleans(),
+        StorageType.TEXT: _texts("{0}"),
+        StorageType.WIDE: _texts("CAST({0} AS VARCHAR)"),
+        StorageType.DECIMAL: _texts("CAST({0} AS VARCHAR)"),
     }.items()
     for declared, template in templates.items()
 }
@@ -234,7 +234,7 @@ def canonical(thing: Any) -> Any:
         case CountValues():
             return _count_values(thing)
         case Apply("to_date" | "to_timestamp" as operator, (Read(column, ColumnType.TEXT),)):
-            raise _lost(f"{column!r} of an in-memory table, cast to a {operator.removeprefix('to_')}")
+            raise _missing_constant_error(f"{column!r} of an in-memory table, cast to a {operator.removeprefix('to_')}")
         case Apply(operator, arguments) if operator in _COMPARED and any(_is_read(each) for each in arguments):
             return replace(thing, arguments=tuple(_constant(each) for each in arguments))
         case tuple():
@@ -246,7 +246,7 @@ def canonical(thing: Any) -> Any:
 
 def _constant(node: Term) -> Term:
     if isinstance(node, Constant) and node.type in (ColumnType.TEXT, ColumnType.INTEGER):
-        known: Any = _known(node.value)
+        known: Any = _canonical_value(node.value)
         return replace(node, value=known)
     return canonical(node)  # type: ignore[no-any-return]
 
@@ -261,7 +261,7 @@ def _keys(keys: Keys) -> Keys:
     if not any(read) or keys.at_least is not None:
         return replace(keys, columns=canonical(keys.columns))
     rows = tuple(
-        tuple(_known(value) if is_read else value for value, is_read in zip(row, read, strict=True))
+        tuple(_canonical_value(value) if is_read else value for value, is_read in zip(row, read, strict=True))
         for row in keys.rows
     )
     _require_distinct(rows, keys.rows)
@@ -271,24 +271,24 @@ def _keys(keys: Keys) -> Keys:
 def _count_values(measure: CountValues) -> CountValues:
     if not _is_read(measure.operand):
         return replace(measure, operand=canonical(measure.operand))
-    domain = tuple(_known(value) for value in measure.domain)
+    domain = tuple(_canonical_value(value) for value in measure.domain)
     _require_distinct(domain, measure.domain)
     return replace(measure, domain=domain)
 
 
-def _known(value: Any) -> Any:
+def _canonical_value(value: Any) -> Any:
     """A constant or key as cells are read; refused where cells of that form are always missing."""
     if isinstance(value, int) and abs(value) >= EXACT:
-        raise _lost(f"the number {value} about an in-memory table")
+        raise _missing_constant_error(f"the number {value} about an in-memory table")
     if not isinstance(value, str):
         return value
     known = canonical_text(value)
     if known is None:
-        raise _lost(f"the text {value!r} about an in-memory table")
+        raise _missing_constant_error(f"the text {value!r} about an in-memory table")
     return known
 
 
-def _lost(what: str) -> ParameterError:
+def _missing_constant_error(what: str) -> ParameterError:
     return ParameterError(
         what,
         because="a reader may take such cells for missing ones, dates or numbers beyond 2^53: they read as missing",

@@ -21,25 +21,25 @@ _OPENERS = 8
 class Piecewise(dataset.FileSystemDataset):  # type: ignore[misc]
     """A dataset of Parquet files whose scans hold a few row groups, however large the files are."""
 
-    def scanner(self, **asked: Any) -> "Pieces":
-        """A scan of the columns and rows that are asked for; DuckDB asks for those that a query needs."""
-        return Pieces(self, asked)
+    def scanner(self, **options: Any) -> "Pieces":
+        """A scan of the columns and rows that are options for; DuckDB asks for those that a query needs."""
+        return Pieces(self, options)
 
-    def whole(self, **asked: Any) -> Any:
+    def whole(self, **options: Any) -> Any:
         """The scan as Arrow makes it."""
-        return super().scanner(**asked)
+        return super().scanner(**options)
 
 
 class Pieces:
     """One scan, piece after piece."""
 
-    def __init__(self, files: Piecewise, asked: dict[str, Any]) -> None:
+    def __init__(self, files: Piecewise, options: dict[str, Any]) -> None:
         self._files = files
-        self._asked = asked
+        self._options = options
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows in batches, once."""
-        schema = self._files.whole(**self._asked).projected_schema
+        schema = self._files.whole(**self._options).projected_schema
         return pa.RecordBatchReader.from_batches(schema, self._batches())
 
     def to_table(self) -> pa.Table:
@@ -51,15 +51,15 @@ class Pieces:
         open_pieces: deque[tuple[int, pa.RecordBatchReader]] = deque()
         rows_ahead = ROWS_IN_A_PIECE * min(pa.cpu_count(), MOST_PIECES)
         for rows, piece in self._pieces():
-            open_pieces.append((rows, self._opened(piece)))
+            open_pieces.append((rows, self._open_piece(piece)))
             while len(open_pieces) > MOST_PIECES or sum(rows for rows, _ in list(open_pieces)[1:]) >= rows_ahead:
                 yield from open_pieces.popleft()[1]
         while open_pieces:
             yield from open_pieces.popleft()[1]
 
-    def _opened(self, piece: Any) -> pa.RecordBatchReader:
+    def _open_piece(self, piece: Any) -> pa.RecordBatchReader:
         files = self._files
-        return dataset.FileSystemDataset([piece], files.schema, files.format).scanner(**self._asked).to_reader()
+        return dataset.FileSystemDataset([piece], files.schema, files.format).scanner(**self._options).to_reader()
 
     def _pieces(self) -> Iterator[tuple[int, Any]]:
         """The pieces of all files, each with the number of its rows; some files are opened at a time."""

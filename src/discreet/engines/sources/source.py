@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sources import inferred
-from discreet.engines.sources.arrow_types import carried, distinct_names, unreadable_columns
-from discreet.engines.sources.files import Files, files_of, found, parquet_rows
+from discreet.engines.sources.arrow_types import distinct_names, transport_type, unreadable_columns
+from discreet.engines.sources.files import Files, files_of, find_files, parquet_rows
 from discreet.errors import ParameterError, Refusal, SourceError, suggestion
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Source:
     undeclared: pa.Table | None = field(default=None, repr=False)
     is_inferred: bool = False
 
-    def declared(self, columns: Mapping[str, ColumnType]) -> "Source":
-        """The source as the catalog declares it: an in-memory table whose types were inferred has these columns."""
+    def with_declared_types(self, columns: Mapping[str, ColumnType]) -> "Source":
+        """The source with the columns of the catalog, where it is an in-memory table with inferred types."""
         if self.undeclared is None:
             return self
         unreadable = inferred.unreadable_columns(columns)
@@ -203,7 +203,7 @@ def _require_names(names: Sequence[str], stated: Statements) -> None:
 
 
 def _from_path(location: str, delimiter: str | None, table: str | None) -> Source:
-    files = found(location)
+    files = find_files(location)
     kind = _ENDINGS.get(files.ending)
     if table is not None and kind in ("csv", "parquet"):
         raise unwanted_table(table, f"a file of kind {files.ending!r}")
@@ -318,8 +318,8 @@ def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:
     )
 
 
-def _collected(frame: Any) -> Any:
-    """A lazy frame computed once, in pieces where its Polars can: what it reads may be larger than what it gives."""
+def _collect_lazy_frame(frame: Any) -> Any:
+    """Collect a lazy frame once, in pieces where Polars can: its input may be larger than its result."""
     try:
         return frame.collect(engine="streaming")
     except TypeError:
@@ -369,7 +369,7 @@ _TABLES: dict[str, Callable[[Any], pa.Table]] = {
     "pyarrow.RecordBatch": lambda batch: pa.Table.from_batches([batch]),
     "pyarrow.InMemoryDataset": lambda tables: tables.to_table(),
     "polars.DataFrame": _from_polars,
-    "polars.LazyFrame": lambda frame: _from_polars(_collected(frame)),
+    "polars.LazyFrame": lambda frame: _from_polars(_collect_lazy_frame(frame)),
     "duckdb.DuckDBPyRelation": _from_relation,
 }
 
@@ -391,14 +391,14 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, pa.Schema]:
         series = frame.iloc[:, i]
         if series.dtype == object or str(series.dtype) == "category":
             columns.append(_texts(series.astype(object)))
-            kinds.append(_inferred(series))
+            kinds.append(_infer_type(series))
             continue
         try:
             columns.append(pa.array(series, from_pandas=True))
             kinds.append(columns[-1].type)
         except _UNFIT:
             columns.append(_texts(series))
-            kinds.append(_inferred(series))
+            kinds.append(_infer_type(series))
     return pa.table(columns, names=names), pa.schema(list(zip(names, kinds, strict=True)))
 
 
@@ -433,7 +433,7 @@ def _number_text(cell: object) -> str | None:
     return repr(int(cell)) if isinstance(cell, int | np.integer) else repr(float(cell))
 
 
-def _inferred(series: Any) -> pa.DataType:
+def _infer_type(series: Any) -> pa.DataType:
     try:
         kind = pa.array(series, from_pandas=True).type
     except _UNFIT:
@@ -455,19 +455,19 @@ def _travelling_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if isinstance(column.type, pa.BaseExtensionType):
         column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
     if pa.types.is_dictionary(column.type):
-        column = _undictionaried(column)
+        column = _decode_dictionary(column)
     if column.type in (pa.large_binary(), pa.binary()):
         return column
     if pa.types.is_string_view(column.type):
         column = column.cast(pa.binary_view())
     if pa.types.is_duration(column.type) or pa.types.is_timestamp(column.type):
         return pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
-    return column.cast(carried(column.type).type)
+    return column.cast(transport_type(column.type).type)
 
 
-def _undictionaried(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values of a dictionary, text as bytes with 64-bit offsets: decoded text may be larger than 2 GB."""
-    kind = carried(column.type).type
-    values = [chunk.dictionary.cast(carried(chunk.dictionary.type).type).cast(kind) for chunk in column.chunks]
+def _decode_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Decode a dictionary, text as bytes with 64-bit offsets: decoded text may be larger than 2 GB."""
+    kind = transport_type(column.type).type
+    values = [chunk.dictionary.cast(transport_type(chunk.dictionary.type).type).cast(kind) for chunk in column.chunks]
     parts = [value.take(chunk.indices) for value, chunk in zip(values, column.chunks, strict=True)]
     return pa.chunked_array(parts, kind)

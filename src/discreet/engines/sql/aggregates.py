@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from discreet.engines.sql import contribution_bounding, expressions
-from discreet.engines.sql.counting import ByUnit, Tally
+from discreet.engines.sql.counting import CountByRow, CountByUnit
 from discreet.engines.sql.dialect import Dialect
 from discreet.plan.physical import (
     CountRows,
@@ -23,11 +23,11 @@ WHOLE = "discreet_whole"
 GROUP = "discreet_group"
 
 
-def aggregated(
+def aggregate_sql(
     question: Pushdown, rows: str, keys: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
 ) -> str:
     """The table of integers: one row for each public key in order, zeros where a key has no rows."""
-    tally = ByUnit() if is_told_by_unit(question, dialect) else Tally()
+    tally = CountByUnit() if is_grouped_by_unit(question, dialect) else CountByRow()
     parts = [measure(m, question.scan, dialect, stored or {}, tally) for m in question.measures]
     measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
     names = [f"m{i}" for i in range(len(measures))]
@@ -38,12 +38,17 @@ def aggregated(
         )
         return f"SELECT {', '.join(measures)} FROM ({grouped}) AS kept"
     if question.caps.max_groups is None and question.caps.max_rows_per_group is None:
-        return _grouped_then_joined(question, f"FROM {rows}{where}", keys, (measures, names), dialect, tally)
-    return _joined_then_capped(question, f"FROM {rows}", keys, key, (measures, names), dialect)
+        return _group_then_join(question, f"FROM {rows}{where}", keys, (measures, names), dialect, tally)
+    return _join_then_bound_groups(question, f"FROM {rows}", keys, key, (measures, names), dialect)
 
 
-def _grouped_then_joined(
-    question: Pushdown, source: str, keys: str, measures: tuple[list[str], list[str]], dialect: Dialect, tally: Tally
+def _group_then_join(
+    question: Pushdown,
+    source: str,
+    keys: str,
+    measures: tuple[list[str], list[str]],
+    dialect: Dialect,
+    tally: CountByRow,
 ) -> str:
     terms = {f"{GROUP}{i}": expressions.term(t, dialect) for i, t in enumerate(question.keys.columns)}
     source, groups = tally.source(source, terms, contribution_bounding.owner(question.scan, dialect))
@@ -54,18 +59,18 @@ def _grouped_then_joined(
     return f"SELECT {zeros} FROM {keys} AS keys LEFT JOIN ({grouped}) AS grouped ON {match} ORDER BY keys.{ORDINAL}"
 
 
-def _joined_then_capped(
+def _join_then_bound_groups(
     question: Pushdown, source: str, keys: str, key: int, measures: tuple[list[str], list[str]], dialect: Dialect
 ) -> str:
     groups = ", ".join(f"{expressions.term(t, dialect)} AS {GROUP}{i}" for i, t in enumerate(question.keys.columns))
     predicate = "" if question.predicate is None else f" WHERE {expressions.term(question.predicate, dialect)}"
     match = _matches(question, [f"rows.{GROUP}{i}" for i in range(len(question.keys.columns))], dialect)
     joined = (
-        f"SELECT rows.*, {', '.join(f'keys.{name}' for name in numbered(question.keys))} "
+        f"SELECT rows.*, {', '.join(f'keys.{name}' for name in ordinal_columns(question.keys))} "
         f"FROM (SELECT *, {groups} {source}{predicate}) AS rows JOIN {keys} AS keys ON {match}"
     )
     kept = contribution_bounding.within_groups(
-        question.scan, question.caps, joined, key, dialect, numbered(question.keys)[-1:]
+        question.scan, question.caps, joined, key, dialect, ordinal_columns(question.keys)[-1:]
     )
     grouped = f"SELECT {', '.join([ORDINAL, *measures[0]])} FROM ({kept}) AS kept GROUP BY {ORDINAL}"
     zeros = ", ".join(f"coalesce(grouped.{name}, 0)" for name in measures[1])
@@ -75,13 +80,13 @@ def _joined_then_capped(
     )
 
 
-def numbered(keys: Keys) -> tuple[str, ...]:
+def ordinal_columns(keys: Keys) -> tuple[str, ...]:
     """The columns of a table of keys that hold numbers: of each key, and of the group that it is a part of."""
     return (ORDINAL, WHOLE) if keys.inner else (ORDINAL,)
 
 
-def is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
-    """Whether an engine is asked by way of one row for each unit and group."""
+def is_grouped_by_unit(question: Pushdown, dialect: Dialect) -> bool:
+    """Whether the query goes through one row for each unit and group."""
     caps, measures = question.caps, question.measures
     return (
         dialect.groups_by_unit
@@ -94,17 +99,17 @@ def is_told_by_unit(question: Pushdown, dialect: Dialect) -> bool:
 
 
 def measure(
-    node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: Tally | None = None
+    node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: CountByRow | None = None
 ) -> str:
     """One aggregate that is a whole number, whatever the cells hold."""
-    tally = tally or Tally()
+    tally = tally or CountByRow()
     match node:
         case CountRows(None):
-            return tally.counted("*")
+            return tally.count("*")
         case CountRows(operand) if operand is not None:
-            return tally.counted(_present(operand, dialect, stored))
+            return tally.count(_present(operand, dialect, stored))
         case CountUnits():
-            return tally.units(_unit(scan, dialect)) if scan.unit else tally.counted("*")
+            return tally.units(_unit(scan, dialect)) if scan.unit else tally.count("*")
         case CountValues(operand, domain):
             values, among = (
                 expressions.term(operand, dialect),
@@ -112,24 +117,24 @@ def measure(
             )
             return f"count(DISTINCT CASE WHEN {values} IN ({among}) THEN {values} END)"
         case SumSteps():
-            whole = stored.get(expressions.uncentred(node)) or expressions.stored_steps(
-                expressions.uncentred(node), dialect
+            whole = stored.get(expressions.without_centre(node)) or expressions.stored_steps(
+                expressions.without_centre(node), dialect
             )
-            return _summed(node, whole, dialect, tally)
+            return _sum_of_steps(node, whole, dialect, tally)
     raise TypeError(type(node).__name__)
 
 
-def _summed(node: SumSteps, whole: str, dialect: Dialect, tally: Tally) -> str:
+def _sum_of_steps(node: SumSteps, whole: str, dialect: Dialect, tally: CountByRow) -> str:
     """The sum of steps less their centre, to their power: a sum of powers is that of a power of each."""
     total = dialect.small_sum if expressions.is_small(node) else dialect.large_sum
     if node.power > 1:
         from_centre = f"({dialect.bigint.format(whole)} - {expressions.literal(node.centre, dialect)})"
-        return f"coalesce({tally.summed(total, '(' + ' * '.join([from_centre] * node.power) + ')')}, 0)"
-    summed = f"coalesce({tally.summed(total, whole)}, 0)"
+        return f"coalesce({tally.sum(total, '(' + ' * '.join([from_centre] * node.power) + ')')}, 0)"
+    summed = f"coalesce({tally.sum(total, whole)}, 0)"
     if not node.centre:
         return summed
     centre = dialect.whole.format(node.centre)
-    return dialect.centred.format(dialect.whole.format(summed), centre, tally.counted(whole))
+    return dialect.centred.format(dialect.whole.format(summed), centre, tally.count(whole))
 
 
 def _present(operand: Term, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:

@@ -21,8 +21,8 @@ def tree(value: str, edges: Sequence[str]) -> str:
     return f"CASE WHEN {value} IS NOT NULL THEN {_branch(value, edges, 0, len(edges))} END"
 
 
-def tree_of_named(value: str, edges: Sequence[str]) -> str:
-    """The same, with the value written and computed once; a planner may put what a column stands for in its place."""
+def tree_with_alias(value: str, edges: Sequence[str]) -> str:
+    """The same, with the value computed once under an alias; a planner may expand it again."""
     return f"(SELECT {tree(VALUE, edges)} FROM (SELECT {value} AS {VALUE}) AS named)"
 
 
@@ -47,8 +47,8 @@ def stride(edge: str) -> str:
     return f"{REACHED} + CASE WHEN {edge} <= {VALUE} THEN {STRIDE} ELSE 0 END"
 
 
-def spelled(edge: Scalar) -> str:
-    """A constant as it stands in a text that an engine reads a list from."""
+def format_edge(edge: Scalar) -> str:
+    """A constant as text, for an engine that reads a list from text."""
     if isinstance(edge, dt.datetime):
         return edge.isoformat(sep=" ")
     return edge.isoformat() if isinstance(edge, dt.date) else repr(edge)

@@ -9,7 +9,7 @@ of them leaves what a double can hold: PostgreSQL raises an error there, where o
 from dataclasses import dataclass
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines.sql.dialect import LIMITED, Reads, Stored, finite
+from discreet.engines.sql.dialect import LIMITED, Reads, StorageType, finite
 
 LARGEST_REAL = 1e150
 FLUSHING = 1e-134
@@ -62,28 +62,28 @@ class Primitives:
 def standard(p: Primitives) -> Reads:
     """How each stored type is read as each declared type; what is not here has no reading."""
     reads = {
-        (Stored.INTEGER, ColumnType.INTEGER): p.bigint,
-        (Stored.INTEGER, ColumnType.REAL): p.double,
-        (Stored.INTEGER, ColumnType.TEXT): p.varchar,
-        (Stored.INTEGER, ColumnType.BOOLEAN): "CASE {0} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END",
-        (Stored.WIDE, ColumnType.INTEGER): p.wide,
-        (Stored.WIDE, ColumnType.REAL): p.decimal_real,
-        (Stored.WIDE, ColumnType.TEXT): p.varchar,
-        (Stored.DECIMAL, ColumnType.INTEGER): p.decimal,
-        (Stored.DECIMAL, ColumnType.REAL): p.decimal_real,
-        (Stored.REAL, ColumnType.INTEGER): _real_as_integer("{0}", p),
-        (Stored.REAL, ColumnType.REAL): _real(p),
-        (Stored.BOOLEAN, ColumnType.BOOLEAN): "{0}",
-        (Stored.BOOLEAN, ColumnType.INTEGER): p.bigint.format("CASE WHEN {0} THEN 1 WHEN NOT {0} THEN 0 END"),
-        (Stored.BOOLEAN, ColumnType.REAL): p.double.format("CASE WHEN {0} THEN 1 WHEN NOT {0} THEN 0 END"),
-        (Stored.BOOLEAN, ColumnType.TEXT): f"CASE WHEN {{0}} THEN {p.text.format('true')} "
+        (StorageType.INTEGER, ColumnType.INTEGER): p.bigint,
+        (StorageType.INTEGER, ColumnType.REAL): p.double,
+        (StorageType.INTEGER, ColumnType.TEXT): p.varchar,
+        (StorageType.INTEGER, ColumnType.BOOLEAN): "CASE {0} WHEN 1 THEN TRUE WHEN 0 THEN FALSE END",
+        (StorageType.WIDE, ColumnType.INTEGER): p.wide,
+        (StorageType.WIDE, ColumnType.REAL): p.decimal_real,
+        (StorageType.WIDE, ColumnType.TEXT): p.varchar,
+        (StorageType.DECIMAL, ColumnType.INTEGER): p.decimal,
+        (StorageType.DECIMAL, ColumnType.REAL): p.decimal_real,
+        (StorageType.REAL, ColumnType.INTEGER): _real_as_integer("{0}", p),
+        (StorageType.REAL, ColumnType.REAL): _real(p),
+        (StorageType.BOOLEAN, ColumnType.BOOLEAN): "{0}",
+        (StorageType.BOOLEAN, ColumnType.INTEGER): p.bigint.format("CASE WHEN {0} THEN 1 WHEN NOT {0} THEN 0 END"),
+        (StorageType.BOOLEAN, ColumnType.REAL): p.double.format("CASE WHEN {0} THEN 1 WHEN NOT {0} THEN 0 END"),
+        (StorageType.BOOLEAN, ColumnType.TEXT): f"CASE WHEN {{0}} THEN {p.text.format('true')} "
         f"WHEN NOT {{0}} THEN {p.text.format('false')} END",
         **_texts(p),
         **_times(p),
     }
-    for stored in Stored:
-        as_time = ColumnType.DATE if stored is Stored.DATE else ColumnType.TIMESTAMP
-        cell = "{0}" if stored is Stored.TEXT else reads.get((stored, as_time)) or "{0}"
+    for stored in StorageType:
+        as_time = ColumnType.DATE if stored is StorageType.DATE else ColumnType.TIMESTAMP
+        cell = "{0}" if stored is StorageType.TEXT else reads.get((stored, as_time)) or "{0}"
         present = f"CASE WHEN {cell} IS NOT NULL THEN TRUE END"
         reads[stored, ColumnType.DOCUMENT] = reads[stored, ColumnType.BINARY] = present
     return {pair: template for pair, template in reads.items() if template}
@@ -105,21 +105,21 @@ def _matches(p: Primitives, pattern: str) -> str:
     return p.matches.format("{0}", escaped)
 
 
-def _texts(p: Primitives) -> dict[tuple[Stored, ColumnType], str]:
+def _texts(p: Primitives) -> dict[tuple[StorageType, ColumnType], str]:
     number = _matches(p, NUMBER)
     true, false = (f"WHEN {_matches(p, word)} THEN {value}" for word, value in ((TRUE, "TRUE"), (FALSE, "FALSE")))
     day, time, zoned = (f"WHEN {_matches(p, form)} THEN" for form in (DATE, TIME, ZONED_TIME))
     in_utc = p.zoned_text and _within_times(p.zoned_text, p)
     zoned_date, zoned_time = (f" {zoned} {p.date.format(in_utc)}", f" {zoned} {in_utc}") if in_utc else ("", "")
     return {
-        (Stored.TEXT, ColumnType.TEXT): "{0}",
-        (Stored.TEXT, ColumnType.INTEGER): f"CASE WHEN {_matches(p, WHOLE)} THEN {p.whole_text} "
+        (StorageType.TEXT, ColumnType.TEXT): "{0}",
+        (StorageType.TEXT, ColumnType.INTEGER): f"CASE WHEN {_matches(p, WHOLE)} THEN {p.whole_text} "
         f"WHEN {number} THEN {_real_as_integer('{0}', p)} {_truths(p, '{0}')} END",
-        (Stored.TEXT, ColumnType.REAL): f"CASE WHEN {number} THEN {p.double} + {p.real.format(finite(0.0))} "
+        (StorageType.TEXT, ColumnType.REAL): f"CASE WHEN {number} THEN {p.double} + {p.real.format(finite(0.0))} "
         f"{_truths(p, p.real.format('{0}.0e0'))} END",
-        (Stored.TEXT, ColumnType.BOOLEAN): f"CASE {true} {false} END",
-        (Stored.TEXT, ColumnType.DATE): f"CASE {day} {p.date} {time} {p.date.format(p.timestamp)}{zoned_date} END",
-        (Stored.TEXT, ColumnType.TIMESTAMP): f"CASE {day} {p.timestamp} {time} {p.timestamp}{zoned_time} END",
+        (StorageType.TEXT, ColumnType.BOOLEAN): f"CASE {true} {false} END",
+        (StorageType.TEXT, ColumnType.DATE): f"CASE {day} {p.date} {time} {p.date.format(p.timestamp)}{zoned_date} END",
+        (StorageType.TEXT, ColumnType.TIMESTAMP): f"CASE {day} {p.timestamp} {time} {p.timestamp}{zoned_time} END",
     }
 
 
@@ -128,16 +128,16 @@ def _truths(p: Primitives, number: str) -> str:
     return " ".join(f"WHEN {_matches(p, word)} THEN {number.format(value)}" for word, value in TRUTHS.items())
 
 
-def _times(p: Primitives) -> dict[tuple[Stored, ColumnType], str]:
+def _times(p: Primitives) -> dict[tuple[StorageType, ColumnType], str]:
     zoned = p.zoned and _within_times(p.zoned, p)
     return {
-        (Stored.DATE, ColumnType.DATE): _within("{0}", p.day),
-        (Stored.DATE, ColumnType.TIMESTAMP): p.timestamp.format(_within("{0}", p.day)),
-        (Stored.DATE, ColumnType.TEXT): p.varchar.format(_within("{0}", p.day)),
-        (Stored.TIMESTAMP, ColumnType.TIMESTAMP): _within_times("{0}", p),
-        (Stored.TIMESTAMP, ColumnType.DATE): p.date.format(_within_times("{0}", p)),
-        (Stored.ZONED, ColumnType.TIMESTAMP): zoned,
-        (Stored.ZONED, ColumnType.DATE): zoned and p.date.format(zoned),
+        (StorageType.DATE, ColumnType.DATE): _within("{0}", p.day),
+        (StorageType.DATE, ColumnType.TIMESTAMP): p.timestamp.format(_within("{0}", p.day)),
+        (StorageType.DATE, ColumnType.TEXT): p.varchar.format(_within("{0}", p.day)),
+        (StorageType.TIMESTAMP, ColumnType.TIMESTAMP): _within_times("{0}", p),
+        (StorageType.TIMESTAMP, ColumnType.DATE): p.date.format(_within_times("{0}", p)),
+        (StorageType.ZONED, ColumnType.TIMESTAMP): zoned,
+        (StorageType.ZONED, ColumnType.DATE): zoned and p.date.format(zoned),
     }
 
 

@@ -61,8 +61,8 @@ class Split:
         return pa.schema([pa.field(name, TYPES[term.type]) for name, term in self.columns])
 
     @property
-    def streamed(self) -> pa.Schema:
-        """The columns of the engine's one pass: the chunk, then the others by their places."""
+    def stream_schema(self) -> pa.Schema:
+        """The schema of the engine's one pass: the chunk, then the other columns by position."""
         others = [pa.field(f"c{i}", field.type) for i, field in enumerate(self.schema)]
         return pa.schema([pa.field(CHUNK, pa.int32()), *others])
 
@@ -96,7 +96,7 @@ def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: 
     where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
     source = f"{rows}{where}"
     if not scan.unit:
-        same = ", ".join(dialect.quoted(read.column) for read in scan.columns)
+        same = ", ".join(dialect.identifier(read.column) for read in scan.columns)
         twin = f"row_number() OVER (PARTITION BY {same}{dialect.unordered}) AS {TWIN}"
         source = f"(SELECT *, {twin} FROM {source}) AS numbered"
     columns = ", ".join(f"{expressions.term(term, dialect)} AS c{i}" for i, (_, term) in enumerate(split.columns))
@@ -117,8 +117,8 @@ def _chunk(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
     if scan.unit:
         named = dict(zip(contribution_bounding.owner(scan, dialect), (types[name] for name in scan.unit), strict=True))
     else:
-        named = {dialect.quoted(column): kind for column, kind in types.items()} | {TWIN: ColumnType.INTEGER}
-    hashed = contribution_bounding.keyed(named, key, scan, dialect)
+        named = {dialect.identifier(column): kind for column, kind in types.items()} | {TWIN: ColumnType.INTEGER}
+    hashed = contribution_bounding.keyed_hash(named, key, scan, dialect)
     return (dialect.part_of_text if scan.portable else dialect.part).format(hashed, number)
 
 
@@ -141,8 +141,8 @@ def _array(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
     return pa.array(cells, kind)
 
 
-def settled(rows: pa.Table) -> pa.Table:
-    """The rows in an order that depends on them alone: sorted, then shuffled by a permutation of their number."""
+def sort_and_shuffle(rows: pa.Table) -> pa.Table:
+    """Sort the rows, then shuffle them by a permutation that depends on their number alone."""
     together = rows.combine_chunks()
     keys = [(name, "ascending") for name in together.column_names]
     order = pc.sort_indices(together, sort_keys=keys).to_numpy()
@@ -228,7 +228,9 @@ class Spool:
             self._too_large.add(self._now)
         else:
             rows = pa.Table.from_batches(self._waiting).drop_columns([CHUNK])
-            batches = settled(rows.rename_columns(self._split.schema.names).cast(self._split.schema)).to_batches()
+            batches = sort_and_shuffle(
+                rows.rename_columns(self._split.schema.names).cast(self._split.schema)
+            ).to_batches()
             for batch in batches:
                 self._writer.write_batch(batch)
             self._places[self._now] = range(self._written, self._written + len(batches))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
 from discreet.engines.sql import expressions
-from discreet.engines.sql.dialect import Dialect, Reads, Stored
+from discreet.engines.sql.dialect import Dialect, Reads, StorageType
 from discreet.plan.physical import MissingUnits, Read, Scan, SumSteps
 
 FIRST = "discreet_first"
@@ -24,16 +24,16 @@ _COARSE_UP_TO = 2.0**43
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where rows are read: a relation, how it stores its columns, how these are read, and the key that orders rows."""
+class TableRelation:
+    """A relation to read: its name, how it stores its columns, how these are read, and the key of the row hash."""
 
     relation: str
-    stored: Mapping[str, Stored]
+    stored: Mapping[str, StorageType]
     key: int
     reads: Reads
 
 
-def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
+def scan_sql(scan: Scan, place: TableRelation, dialect: Dialect) -> str:
     """The rows of a source that have a unit and are in the slice: only needed columns, each by a total read.
 
     The columns of a joined relation were read already, where its tables are.
@@ -41,24 +41,26 @@ def scanned(scan: Scan, place: Place, dialect: Dialect) -> str:
     columns = ", ".join(
         name if scan.base else f"{place.reads[place.stored[read.column], read.type].format(name)} AS {name}"
         for read in _laid_out(scan, dialect)
-        for name in (dialect.quoted(read.column),)
+        for name in (dialect.identifier(read.column),)
     )
     rows = f"SELECT {columns or '1 AS discreet_row'} FROM {place.relation}"
     named = scan.unit if scan.missing_units is MissingUnits.DROP else ()
-    conditions = [f"{dialect.quoted(name)} IS NOT NULL" for name in named]
+    conditions = [f"{dialect.identifier(name)} IS NOT NULL" for name in named]
     conditions += [] if scan.within is None else [expressions.term(scan.within, dialect)]
     return f"SELECT * FROM ({rows}) AS scanned WHERE {' AND '.join(conditions)}" if conditions else rows
 
 
-def capped(scan: Scan, place: Place, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None) -> str:
+def bounded_rows_sql(
+    scan: Scan, place: TableRelation, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
+) -> str:
     """At most `max_rows` rows of each unit, chosen by a keyed hash of the row's own columns with a total tie-break.
 
     What is kept of one unit depends on its own rows and the key alone; rows that tie in every column are the same.
     Steps that are to be stored stand before the columns that they are made from.
     """
-    rows = scanned(scan, place, dialect)
+    rows = scan_sql(scan, place, dialect)
     columns = [f"{expressions.stored_steps(node, dialect)} AS {name}" for node, name in (stored or {}).items()]
-    columns += [dialect.quoted(read.column) for read in _laid_out(scan, dialect)]
+    columns += [dialect.identifier(read.column) for read in _laid_out(scan, dialect)]
     if scan.max_rows is None:
         return f"SELECT {', '.join(columns)} FROM ({rows}) AS rows" if stored else rows
     if dialect.ranks_by_hash and _seldom_tie(scan):
@@ -87,7 +89,7 @@ def _capped_by_hash(scan: Scan, key: int, rows: str, columns: list[str], dialect
     ranks = f"rank() OVER own AS {ROW_RANK}, row_number() OVER own AS {ROW_NUMBER}"
     ranked = f"SELECT * FROM (SELECT *, {ranks} FROM ({rows}) AS rows {own}) AS ranked WHERE {ROW_RANK} <= {most}"
     tied = f"SELECT DISTINCT {unit} FROM {FIRST} WHERE {ROW_NUMBER} > {most}"
-    names = ", ".join(dialect.quoted(read.column) for read in scan.columns)
+    names = ", ".join(dialect.identifier(read.column) for read in scan.columns)
     again = f"row_number() OVER (PARTITION BY {unit}{_own_order(scan, key, dialect)}) AS {ROW_RANK}"
     compared = f"SELECT {names}, {again} FROM {FIRST} SEMI JOIN {TIED} USING ({unit})"
     return (
@@ -106,7 +108,7 @@ def _laid_out(scan: Scan, dialect: Dialect) -> tuple[Read, ...]:
 
 def owner(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
     """Whose a row is: the columns of the unit, all missing where one of them is, so that such rows are one unit."""
-    columns = tuple(dialect.quoted(name) for name in scan.unit)
+    columns = tuple(dialect.identifier(name) for name in scan.unit)
     if len(columns) < 2 or scan.missing_units is MissingUnits.DROP:
         return columns
     whole = " AND ".join(f"{column} IS NOT NULL" for column in columns)
@@ -115,14 +117,14 @@ def owner(scan: Scan, dialect: Dialect) -> tuple[str, ...]:
 
 def _own_order(scan: Scan, key: int, dialect: Dialect) -> str:
     """A total order of one unit's rows; where only the unit is read, its rows are all the same and need none."""
-    columns = tuple(dialect.quoted(read.column) for read in scan.columns)
+    columns = tuple(dialect.identifier(read.column) for read in scan.columns)
     others = tuple(column for column in columns if column not in owner(scan, dialect))
     order = ", ".join((_own_hash(scan, key, dialect), *_last(others)))
     return f" ORDER BY {order}" if others else dialect.unordered
 
 
 def _own_hash(scan: Scan, key: int, dialect: Dialect) -> str:
-    return keyed({dialect.quoted(read.column): read.type for read in scan.columns}, key, scan, dialect)
+    return keyed_hash({dialect.identifier(read.column): read.type for read in scan.columns}, key, scan, dialect)
 
 
 def _last(columns: Iterable[str]) -> tuple[str, ...]:
@@ -130,16 +132,16 @@ def _last(columns: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{column} NULLS LAST" for column in columns)
 
 
-def keyed(columns: Mapping[str, ColumnType], key: int, scan: Scan, dialect: Dialect) -> str:
+def keyed_hash(columns: Mapping[str, ColumnType], key: int, scan: Scan, dialect: Dialect) -> str:
     """The hash that orders the rows or the groups of a unit: the engine's own, or one that all engines share."""
     if not scan.portable:
         return dialect.keyed_hash(columns, key)
-    parts = [dialect.text(str(key)), *(spelled(column, kind, dialect) for column, kind in columns.items())]
+    parts = [dialect.text(str(key)), *(portable_text(column, kind, dialect) for column, kind in columns.items())]
     separator = dialect.text("|")
     return dialect.md5.format(f" || {separator} || ".join(parts))
 
 
-def spelled(column: str, kind: ColumnType, dialect: Dialect) -> str:
+def portable_text(column: str, kind: ColumnType, dialect: Dialect) -> str:
     """A value as text, the same on every engine; reals coarsely, because engines spell them differently.
 
     Values of one spelling tie in the hash, and ties are broken by the values themselves.
@@ -177,16 +179,16 @@ def within_groups(
     if caps.max_rows_per_group is not None:
         within = ", ".join((*unit, *group))
         rank = f"row_number() OVER (PARTITION BY {within}{_own_order(scan, key, dialect)})"
-        rows = _ranked(rows, rank, ROW_RANK, caps.max_rows_per_group)
+        rows = _first_ranks(rows, rank, ROW_RANK, caps.max_rows_per_group)
     if caps.max_groups is not None and group:
         named = types or dict.fromkeys(group, ColumnType.INTEGER)
         order = ", ".join((_group_hash(scan, unit, named, key, dialect), *(group if types is None else _last(group))))
         rank = f"dense_rank() OVER (PARTITION BY {', '.join(unit)} ORDER BY {order})"
-        rows = _ranked(rows, rank, GROUP_RANK, caps.max_groups)
+        rows = _first_ranks(rows, rank, GROUP_RANK, caps.max_groups)
     return rows
 
 
-def _ranked(rows: str, rank: str, name: str, most: int) -> str:
+def _first_ranks(rows: str, rank: str, name: str, most: int) -> str:
     """The rows of the first ranks; one rank at a time, because engines prune early only where it stands alone."""
     return f"SELECT * FROM (SELECT *, {rank} AS {name} FROM ({rows}) AS joined) AS ranked WHERE {name} <= {most}"
 
@@ -194,4 +196,4 @@ def _ranked(rows: str, rank: str, name: str, most: int) -> str:
 def _group_hash(scan: Scan, unit: tuple[str, ...], group: Mapping[str, ColumnType], key: int, dialect: Dialect) -> str:
     types = {read.column: read.type for read in scan.columns}
     columns = dict(zip(unit, (types[name] for name in scan.unit), strict=True))
-    return keyed(columns | dict(group), key, scan, dialect)
+    return keyed_hash(columns | dict(group), key, scan, dialect)

@@ -1,4 +1,4 @@
-"""How counts, sums and distinct units of groups are said: of the rows at once, or by way of one row for each unit."""
+"""SQL for counts, sums and distinct units of groups: over the rows, or over one row for each unit and group."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,46 +6,46 @@ UNIT = "discreet_unit"
 OF_UNIT = "discreet_of_unit"
 
 
-class Tally:
-    """Counts and sums of the rows of a group."""
+class CountByRow:
+    """SQL for counts and sums over the rows of a group."""
 
-    def counted(self, what: str) -> str:
-        """How many rows have it."""
+    def count(self, what: str) -> str:
+        """Number of rows that have a value."""
         return f"count({what})"
 
-    def summed(self, total: str, what: str) -> str:
-        """The sum of it, by the template of a sum."""
+    def sum(self, total: str, what: str) -> str:
+        """Sum of a value, by the template of a sum."""
         return total.format(what)
 
     def units(self, unit: str) -> str:
-        """How many different units there are."""
+        """Number of distinct units."""
         return f"count(DISTINCT {unit})"
 
     def source(self, rows: str, groups: Mapping[str, str], unit: Sequence[str]) -> tuple[str, Mapping[str, str]]:  # noqa: ARG002
-        """What the measures asked for so far are taken from, and the groups as they are called there, by name."""
+        """The rows that the measures so far are computed from, and the names of the groups there."""
         return rows, groups
 
 
-class ByUnit(Tally):
-    """The same of one row for each unit and group, made first: some engines count distinct units sooner that way."""
+class CountByUnit(CountByRow):
+    """The same over one row for each unit and group: some engines count distinct units faster that way."""
 
     def __init__(self) -> None:
         self._parts: dict[str, str] = {}
 
-    def counted(self, what: str) -> str:
-        """How many rows have it."""
-        return f"sum({self._part(super().counted(what))})"
+    def count(self, what: str) -> str:
+        """Number of rows that have a value."""
+        return f"sum({self._part(super().count(what))})"
 
-    def summed(self, total: str, what: str) -> str:
-        """The sum of it, by the template of a sum."""
-        return f"sum({self._part(super().summed(total, what))})"
+    def sum(self, total: str, what: str) -> str:
+        """Sum of a value, by the template of a sum."""
+        return f"sum({self._part(super().sum(total, what))})"
 
     def units(self, unit: str) -> str:  # noqa: ARG002 - each row is one
-        """How many different units there are."""
+        """Number of distinct units."""
         return "count(*)"
 
     def source(self, rows: str, groups: Mapping[str, str], unit: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """The rows of units: their groups, whose they are, and the parts of all measures asked for so far."""
+        """One row for each unit and group: its groups, its unit, and the parts of all measures so far."""
         owners = {f"{UNIT}{i}": column for i, column in enumerate(unit)}
         by = {**groups, **owners}
         columns = [f"{column} AS {name}" for name, column in by.items()]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from discreet.catalog.catalog import ColumnType
 
 
-class Stored(StrEnum):
+class StorageType(StrEnum):
     """How an engine holds a column: the declared types, and the forms that are read as one of them."""
 
     INTEGER = "integer"
@@ -27,17 +27,17 @@ class Stored(StrEnum):
     OTHER = "other"
 
 
-DRAFTED: Mapping[Stored, ColumnType] = {
-    Stored.INTEGER: ColumnType.INTEGER,
-    Stored.WIDE: ColumnType.INTEGER,
-    Stored.REAL: ColumnType.REAL,
-    Stored.DECIMAL: ColumnType.REAL,
-    Stored.TEXT: ColumnType.TEXT,
-    Stored.BOOLEAN: ColumnType.BOOLEAN,
-    Stored.DATE: ColumnType.DATE,
-    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
-    Stored.ZONED: ColumnType.TIMESTAMP,
-    Stored.OTHER: ColumnType.DOCUMENT,
+DRAFTED: Mapping[StorageType, ColumnType] = {
+    StorageType.INTEGER: ColumnType.INTEGER,
+    StorageType.WIDE: ColumnType.INTEGER,
+    StorageType.REAL: ColumnType.REAL,
+    StorageType.DECIMAL: ColumnType.REAL,
+    StorageType.TEXT: ColumnType.TEXT,
+    StorageType.BOOLEAN: ColumnType.BOOLEAN,
+    StorageType.DATE: ColumnType.DATE,
+    StorageType.TIMESTAMP: ColumnType.TIMESTAMP,
+    StorageType.ZONED: ColumnType.TIMESTAMP,
+    StorageType.OTHER: ColumnType.DOCUMENT,
 }
 """What an owner most likely means by a column that is stored so."""
 
@@ -49,7 +49,7 @@ ignore NULL, and that NaN is larger than every number. An engine that turns NULL
 because expressions within expressions would double with every step.
 """
 
-Reads = Mapping[tuple[Stored, ColumnType], str]
+Reads = Mapping[tuple[StorageType, ColumnType], str]
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Dialect:
     date: str = "DATE {0}"
     timestamp: str = "TIMESTAMP {0}"
 
-    def quoted(self, name: str) -> str:
-        """A name as an identifier."""
+    def identifier(self, name: str) -> str:
+        """A name as a quoted identifier."""
         return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
 
 

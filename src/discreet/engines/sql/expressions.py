@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.engines.sql import bins, casts
-from discreet.engines.sql.dialect import Dialect, Stored
+from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.errors import UnsupportedError
 from discreet.plan.logical import Scalar
 from discreet.plan.physical import (
@@ -68,10 +68,10 @@ def _factor(node: Term, dialect: Dialect) -> str:
     raw = _raw(node, dialect)
     if not isinstance(node, Apply) or node.operator == "to_real":
         return raw
-    return limited(raw, dialect)
+    return limit_real(raw, dialect)
 
 
-def limited(raw: str, dialect: Dialect) -> str:
+def limit_real(raw: str, dialect: Dialect) -> str:
     """A real within the limits of reals; what is beyond them is missing, and what is tiny is zero."""
     largest, flushing = dialect.real(casts.LARGEST_REAL), dialect.real(casts.FLUSHING)
     return dialect.limited.format(f"({raw} + {flushing} - {flushing})", largest)
@@ -81,7 +81,7 @@ def _raw(node: Term, dialect: Dialect) -> str:
     """A term whose outermost sums may still be beyond the limits: they are brought back where that matters."""
     match node:
         case Read(column, _):
-            return dialect.quoted(column)
+            return dialect.identifier(column)
         case Constant(value, ColumnType.REAL):
             return _real_constant(float(value), dialect)  # type: ignore[arg-type]
         case Constant(value, _):
@@ -90,18 +90,18 @@ def _raw(node: Term, dialect: Dialect) -> str:
             operand, *values = (term(argument, dialect) for argument in arguments)
             return f"({operand} IN ({', '.join(values)}))"
         case Apply("bin", (operand, *edges)):
-            return _binned(operand, [each.value for each in edges if isinstance(each, Constant)], dialect)
+            return _bin_number(operand, [each.value for each in edges if isinstance(each, Constant)], dialect)
         case Apply(operator, arguments) if operator in _SUMS:
             return _short(_SUMS[operator].format(*(_raw(each, dialect) for each in arguments)))
         case Apply(operator, arguments) if operator in _PRODUCTS:
             product = "({0} * {1})" if operator == "multiply" else dialect.quotient
             return _short(product.format(*(_factor(each, dialect) for each in arguments)))
         case Apply(operator, arguments):
-            return _applied(operator, node.type, arguments, dialect)
+            return _apply_operator(operator, node.type, arguments, dialect)
     raise TypeError(type(node).__name__)
 
 
-def _applied(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], dialect: Dialect) -> str:
+def _apply_operator(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], dialect: Dialect) -> str:
     parts = [term(each, dialect) for each in arguments]
     if operator in _COMPARISONS:
         return f"({parts[0]} {_COMPARISONS[operator]} {parts[1]})"
@@ -109,16 +109,16 @@ def _applied(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], 
         return _LOGIC[operator].format(*parts)
     if operator == "missing":
         return f"({parts[0]} IS NULL)"
-    return _short(dialect.reads[Stored(arguments[0].type), kind].format(parts[0]))
+    return _short(dialect.reads[StorageType(arguments[0].type), kind].format(parts[0]))
 
 
-def _binned(operand: Term, edges: Sequence[Scalar], dialect: Dialect) -> str:
+def _bin_number(operand: Term, edges: Sequence[Scalar], dialect: Dialect) -> str:
     """How many of the constants are at most the operand, which stands once in the text unless it is a column."""
     value, is_few = term(operand, dialect), isinstance(operand, Read) and len(edges) <= dialect.few_edges
     if dialect.search is not None and not is_few:
-        return dialect.search(value, [bins.spelled(edge) for edge in edges], operand.type)
+        return dialect.search(value, [bins.format_edge(edge) for edge in edges], operand.type)
     constants = [literal(edge, dialect) for edge in edges]
-    return bins.tree(value, constants) if is_few else bins.tree_of_named(value, constants)
+    return bins.tree(value, constants) if is_few else bins.tree_with_alias(value, constants)
 
 
 def _real_constant(value: float, dialect: Dialect) -> str:
@@ -142,12 +142,12 @@ def _short(sql: str) -> str:
 
 def storable(question: Pushdown) -> dict[SumSteps, str]:
     """The steps that a question sums, each with the name of the column that may hold them."""
-    nodes = dict.fromkeys(uncentred(m) for m in question.measures if isinstance(m, SumSteps))
+    nodes = dict.fromkeys(without_centre(m) for m in question.measures if isinstance(m, SumSteps))
     return {node: f"{STEPS}{i}" for i, node in enumerate(nodes)}
 
 
-def uncentred(node: SumSteps) -> SumSteps:
-    """The same steps, whatever centre and power they are summed around and by."""
+def without_centre(node: SumSteps) -> SumSteps:
+    """The same steps with the default centre and power."""
     return replace(node, centre=0, power=1)
 
 
@@ -167,14 +167,14 @@ def steps(node: SumSteps, dialect: Dialect) -> str:
     """A value in steps of its grid, rounded half up and clamped as a whole number."""
     value = term(node.operand, dialect)
     is_whole = node.operand.type is ColumnType.INTEGER and node.grid == 1
-    rounded = value if is_whole else _rounded(value, node.grid, dialect)
+    rounded = value if is_whole else _round_to_grid(value, node.grid, dialect)
     kept = value if is_whole else dialect.bigint.format(rounded)
     low, high = node.low, node.high
     whole = f"CASE WHEN {rounded} < {low} THEN {low} WHEN {rounded} > {high} THEN {high} ELSE {kept} END"
     return whole if node.missing is None else f"coalesce({whole}, {node.missing})"
 
 
-def _rounded(value: str, grid: Fraction, dialect: Dialect) -> str:
+def _round_to_grid(value: str, grid: Fraction, dialect: Dialect) -> str:
     per_step = 1 / Fraction(grid)
     if not 1 / casts.LARGEST_REAL < per_step < casts.LARGEST_REAL:
         raise UnsupportedError(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sql import expressions
-from discreet.engines.sql.dialect import Dialect, Reads, Stored
+from discreet.engines.sql.dialect import Dialect, Reads, StorageType
 from discreet.plan.physical import (
     Apply,
     Average,
@@ -30,7 +30,7 @@ from discreet.plan.physical import (
 
 EXACT = 2**53
 
-Places = Mapping[str, tuple[str, Mapping[str, Stored], Reads]]
+Places = Mapping[str, tuple[str, Mapping[str, StorageType], Reads]]
 """By table: the relation to read, how it stores its columns, and how these are read."""
 
 
@@ -40,9 +40,9 @@ def relation(base: Base, places: Places, dialect: Dialect) -> str:
         case Rows():
             return _rows(base, places, dialect)
         case Joined():
-            return _joined(base, places, dialect)
+            return _join_sql(base, places, dialect)
         case PerUnit():
-            return _gathered(base, places, dialect)
+            return _per_unit_sql(base, places, dialect)
 
 
 def columns_of(base: Base) -> dict[str, dict[str, ColumnType]]:
@@ -69,39 +69,39 @@ def _reads(term: Term) -> Iterator[Read]:
 def _rows(leaf: Rows, places: Places, dialect: Dialect) -> str:
     source, stored, reads = places[leaf.table]
     columns = ", ".join(
-        f"{reads[stored[read.column], read.type].format(dialect.quoted(read.column))} AS {dialect.quoted(name)}"
+        f"{reads[stored[read.column], read.type].format(dialect.identifier(read.column))} AS {dialect.identifier(name)}"
         for name, read in _read(leaf).items()
     )
     rows = f"SELECT {columns or '1 AS discreet_row'} FROM {source}"
     if leaf.within is None:
         return rows
-    renamed = ", ".join(f"{dialect.quoted(e.read.column)} AS {dialect.quoted(e.name)}" for e in leaf.columns)
+    renamed = ", ".join(f"{dialect.identifier(e.read.column)} AS {dialect.identifier(e.name)}" for e in leaf.columns)
     kept = f"SELECT {renamed or '1 AS discreet_row'} FROM ({rows}) AS sliced"
     return f"{kept} WHERE {expressions.term(leaf.within, dialect)}"
 
 
-def _joined(base: Joined, places: Places, dialect: Dialect) -> str:
+def _join_sql(base: Joined, places: Places, dialect: Dialect) -> str:
     left, right = (relation(side, places, dialect) for side in (base.left, base.right))
-    on = " AND ".join(f"{expressions.term(term, dialect)} = {dialect.quoted(name)}" for term, name in base.on)
+    on = " AND ".join(f"{expressions.term(term, dialect)} = {dialect.identifier(name)}" for term, name in base.on)
     join = "LEFT JOIN" if base.keeps_unmatched else "JOIN"
     return f"SELECT * FROM ({left}) AS one {join} ({right}) AS other ON {on}"
 
 
-def _gathered(base: PerUnit, places: Places, dialect: Dialect) -> str:
+def _per_unit_sql(base: PerUnit, places: Places, dialect: Dialect) -> str:
     rows = relation(base.source, places, dialect)
     conditions = [] if base.predicate is None else [expressions.term(base.predicate, dialect)]
     if base.missing_units is MissingUnits.DROP:
-        conditions += [f"{dialect.quoted(name)} IS NOT NULL" for name in base.unit]
+        conditions += [f"{dialect.identifier(name)} IS NOT NULL" for name in base.unit]
     unit = _owner(base, dialect)
-    own = [f"{sql} AS {dialect.quoted(name)}" for name, sql in zip(base.unit, unit, strict=True)]
-    made = [f"{_feature(feature, dialect)} AS {dialect.quoted(feature.name)}" for feature in base.features]
+    own = [f"{sql} AS {dialect.identifier(name)}" for name, sql in zip(base.unit, unit, strict=True)]
+    features = [f"{_feature(feature, dialect)} AS {dialect.identifier(feature.name)}" for feature in base.features]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT {', '.join([*own, *made])} FROM ({rows}) AS rows{where} GROUP BY {', '.join(unit)}"
+    return f"SELECT {', '.join([*own, *features])} FROM ({rows}) AS rows{where} GROUP BY {', '.join(unit)}"
 
 
 def _owner(base: PerUnit, dialect: Dialect) -> tuple[str, ...]:
     """Whose a row is: where one column of the unit is missing, all are, so that such rows are one unit."""
-    columns = tuple(dialect.quoted(name) for name in base.unit)
+    columns = tuple(dialect.identifier(name) for name in base.unit)
     if len(columns) < 2 or base.missing_units is MissingUnits.DROP:
         return columns
     whole = " AND ".join(f"{column} IS NOT NULL" for column in columns)
@@ -120,11 +120,11 @@ def _feature(feature: Feature, dialect: Dialect) -> str:
             total = f"coalesce({_total(steps, dialect)}, 0)"
             if feature.type is ColumnType.INTEGER:
                 return dialect.bigint.format(total)
-            return expressions.limited(_in_units(total, steps, dialect), dialect)
+            return expressions.limit_real(_in_units(total, steps, dialect), dialect)
         case Average(steps):
             present = f"NULLIF(count({expressions.stored_steps(steps, dialect)}), 0)"
             mean = f"({_in_units(_total(steps, dialect), steps, dialect)} / {_real(present, dialect)})"
-            return expressions.limited(mean, dialect)
+            return expressions.limit_real(mean, dialect)
 
 
 def _total(steps: SumSteps, dialect: Dialect) -> str:
@@ -149,4 +149,4 @@ def _in_units(total: str, steps: SumSteps, dialect: Dialect) -> str:
 
 
 def _real(whole: str, dialect: Dialect) -> str:
-    return dialect.reads[Stored.INTEGER, ColumnType.REAL].format(whole)
+    return dialect.reads[StorageType.INTEGER, ColumnType.REAL].format(whole)

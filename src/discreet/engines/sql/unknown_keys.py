@@ -12,7 +12,7 @@ import pyarrow as pa
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.engines.sql import aggregates, contribution_bounding, expressions
 from discreet.engines.sql.chunks import TYPES
-from discreet.engines.sql.counting import ByUnit, Tally
+from discreet.engines.sql.counting import CountByRow, CountByUnit
 from discreet.engines.sql.dialect import Dialect
 from discreet.plan.physical import CountUnits, Found, Pushdown, SumSteps
 
@@ -21,14 +21,17 @@ def found_sql(
     question: Pushdown, rows: str, key: int, dialect: Dialect, stored: Mapping[SumSteps, str] | None = None
 ) -> str:
     """One row for each key that enough units have: the key, then the measures as digits."""
-    tally = ByUnit() if aggregates.is_told_by_unit(question, dialect) else Tally()
+    tally = CountByUnit() if aggregates.is_grouped_by_unit(question, dialect) else CountByRow()
     parts = [aggregates.measure(each, question.scan, dialect, stored or {}, tally) for each in question.measures]
     terms = {f"{aggregates.GROUP}{i}": expressions.term(term, dialect) for i, term in enumerate(question.keys.columns)}
     where = "" if question.predicate is None else f" WHERE {expressions.term(question.predicate, dialect)}"
     if question.caps.max_groups is None and question.caps.max_rows_per_group is None:
         source, groups = tally.source(f"FROM {rows}{where}", terms, contribution_bounding.owner(question.scan, dialect))
     else:
-        source, groups = _capped(question, f"FROM {rows}{where}", terms, key, dialect), {name: name for name in terms}
+        source, groups = (
+            _bounded_rows(question, f"FROM {rows}{where}", terms, key, dialect),
+            {name: name for name in terms},
+        )
     columns = [f"{group} AS {name}" for name, group in groups.items()]
     measures = [f"{part} AS m{i}" for i, part in enumerate(parts)]
     grouped = f"SELECT {', '.join([*columns, *measures])} {source} GROUP BY {', '.join(groups)}"
@@ -37,7 +40,7 @@ def found_sql(
     return f"SELECT {', '.join([*groups, *digits])} FROM ({grouped}) AS grouped WHERE {enough}"
 
 
-def _capped(question: Pushdown, source: str, terms: Mapping[str, str], key: int, dialect: Dialect) -> str:
+def _bounded_rows(question: Pushdown, source: str, terms: Mapping[str, str], key: int, dialect: Dialect) -> str:
     named = ", ".join(f"{term} AS {name}" for name, term in terms.items())
     types = dict(zip(terms, (column.type for column in question.keys.columns), strict=True))
     rows = f"SELECT *, {named} {source}"
@@ -57,7 +60,7 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterable[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def found(question: Pushdown, rows: Iterable[tuple[Any, ...]]) -> Found:
+def parse_keys(question: Pushdown, rows: Iterable[tuple[Any, ...]]) -> Found:
     """Keys in the order of their own values, the missing one last, with their integers."""
     width = len(question.keys.columns)
     ordered = sorted(rows, key=lambda row: _order(row[:width]))

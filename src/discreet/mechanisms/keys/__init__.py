@@ -1,4 +1,4 @@
-"""Keys that are not known: which groups of a table may be named, told from how many units each of them has.
+"""Partition selection (unknown keys): which groups of a table may be named, by the number of units in each.
 
     from discreet.mechanisms.keys import Optimal
 
@@ -7,7 +7,7 @@
     float(rule.kept(18))                # how likely a key of 18 units is kept
     rule.needed(0.95)                   # 23: a key of so many units is kept 95 times in 100
 
-A rule is a frozen value that keeps this contract: it is told of how many keys one unit can be (`groups`), what
+A rule is a frozen value with this contract: it is given of how many keys one unit can be (`groups`), what
 neighbours are, how many units a key must have to be considered at all (`at_least`), and what a release may cost. A key
 without units is never kept. `kept(units)` is the probability that a key of so many units is, and `needed(probability)`
 the least number of units that is kept so often; both are public. `event()` says what was done.

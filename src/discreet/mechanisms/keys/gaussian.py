@@ -37,11 +37,11 @@ from discreet.exact import Number, positive
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.hockey_stick import tail_up
 from discreet.mechanisms.keys.rule import Relation
-from discreet.mechanisms.keys.thresholding import Thresholded, least_threshold
+from discreet.mechanisms.keys.thresholding import ThresholdRule, least_threshold
 
 
 @dataclass(frozen=True, init=False)
-class GaussianThreshold(Thresholded):
+class GaussianThreshold(ThresholdRule):
     """Keys whose number of units is above a threshold once it has Gaussian noise, with that number."""
 
     noise: Gaussian
@@ -58,7 +58,7 @@ class GaussianThreshold(Thresholded):
         at_least: int = 1,
     ) -> None:
         super().__init__(delta, groups, neighbours, at_least)
-        noise = Gaussian(squared_sensitivity=self.changed, rho=positive(rho, "rho"), dimension=self.changed)
+        noise = Gaussian(squared_sensitivity=self.changed_keys, rho=positive(rho, "rho"), dimension=self.changed_keys)
         object.__setattr__(self, "noise", noise)
         tail = partial(tail_up, noise.sigma)
         object.__setattr__(self, "threshold", 1 + least_threshold(tail, self.alone(self.groups)))

@@ -32,12 +32,12 @@ from fractions import Fraction
 from discreet.errors import short_traceback
 from discreet.exact import Number, exp_down, exp_up, positive
 from discreet.mechanisms.keys.rule import Relation
-from discreet.mechanisms.keys.thresholding import Thresholded, least_threshold
+from discreet.mechanisms.keys.thresholding import ThresholdRule, least_threshold
 from discreet.mechanisms.laplace import Laplace
 
 
 @dataclass(frozen=True, init=False)
-class LaplaceThreshold(Thresholded):
+class LaplaceThreshold(ThresholdRule):
     """Keys whose number of units is above a threshold once it has Laplace noise, with that number."""
 
     noise: Laplace
@@ -54,7 +54,7 @@ class LaplaceThreshold(Thresholded):
         at_least: int = 1,
     ) -> None:
         super().__init__(delta, groups, neighbours, at_least)
-        noise = Laplace(sensitivity=self.changed, epsilon=positive(epsilon, "epsilon"))
+        noise = Laplace(sensitivity=self.changed_keys, epsilon=positive(epsilon, "epsilon"))
         object.__setattr__(self, "noise", noise)
         step = -1 / Fraction(noise.scale)
         one_plus_q = 1 + exp_down(step)

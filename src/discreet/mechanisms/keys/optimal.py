@@ -74,7 +74,7 @@ class Optimal(Rule):
     def kept(self, units: int) -> Fraction:
         """The probability that a key of so many units is kept: exact."""
         chances = self._chances()
-        return Fraction(chances[min(self.considered(units), len(chances) - 1)], _ONE)
+        return Fraction(chances[min(self.effective_units(units), len(chances) - 1)], _ONE)
 
     @short_traceback
     def release(self, units: Units) -> list[int]:
@@ -86,11 +86,11 @@ class Optimal(Rule):
         return [
             start + place
             for start in range(0, len(steps), _BLOCK)
-            for place in _drawn(steps[start : start + _BLOCK], leading, chances)
+            for place in _draw_places(steps[start : start + _BLOCK], leading, chances)
         ]
 
     def _chances(self) -> tuple[int, ...]:
-        return _table(self.epsilon / self.changed, self.alone(self.changed))
+        return _table(self.epsilon / self.changed_keys, self.alone(self.changed_keys))
 
 
 @lru_cache(maxsize=64)
@@ -111,7 +111,7 @@ def _table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
     return tuple(chances)
 
 
-def _drawn(steps: NDArray[np.int64], leading: NDArray[np.uint64], chances: tuple[int, ...]) -> list[int]:
+def _draw_places(steps: NDArray[np.int64], leading: NDArray[np.uint64], chances: tuple[int, ...]) -> list[int]:
     """Places where a fresh number of 256 bits is below the chance; 64 bits decide, unless they are the same."""
     random = random_bytes(_BYTES * len(steps))
     words = np.frombuffer(random, dtype=">u8")[:: BITS // _LEADING]

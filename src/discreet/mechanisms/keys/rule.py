@@ -1,4 +1,4 @@
-"""What every rule for keys is told: the keys of one unit, neighbours, delta, and how many units are too few.
+"""Parameters of every rule for keys: the keys of one unit, neighbours, delta, and how many units are too few.
 
 Keys with fewer than `at_least` units are never considered, and a key of n units is taken for one of n - (at_least - 1).
 That number moves by at most one with n, and is zero exactly where the key is not considered, so whatever holds of n
@@ -24,7 +24,7 @@ Units = Sequence[int] | NDArray[np.integer[Any]]
 LARGEST_COUNT = 2**62
 
 
-class Kept(NamedTuple):
+class SelectedKey(NamedTuple):
     """The place of a key that is kept, and its number of units with noise."""
 
     place: int
@@ -70,12 +70,12 @@ class Rule(ABC):
         return enough
 
     @property
-    def changed(self) -> int:
-        """How many keys one unit can change the number of units of."""
+    def changed_keys(self) -> int:
+        """The number of keys whose counts of units one unit can change."""
         return self.groups * (2 if self.neighbours == "replace_one" else 1)
 
-    def considered(self, units: int) -> int:
-        """The number that stands for so many units: zero where a key is not considered."""
+    def effective_units(self, units: int) -> int:
+        """Units counted from `at_least` on: one at `at_least`, and zero below."""
         return max(0, units - self.at_least + 1)
 
     def alone(self, keys: int) -> Fraction:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet.errors import short_traceback
 from discreet.events import ApproximateEvent, ComposedEvent
 from discreet.mechanisms.additive import AdditiveNoise
-from discreet.mechanisms.keys.rule import Kept, Rule, Units, counts_of
+from discreet.mechanisms.keys.rule import Rule, SelectedKey, Units, counts_of
 
 
 def least_threshold(tail: Callable[[int], Fraction], allowed: Fraction) -> int:
@@ -21,13 +21,13 @@ def least_threshold(tail: Callable[[int], Fraction], allowed: Fraction) -> int:
     return enough
 
 
-def above(units: Units, noise: AdditiveNoise, at_least: int, threshold: int) -> list[Kept]:
+def above(units: Units, noise: AdditiveNoise, at_least: int, threshold: int) -> list[SelectedKey]:
     """Keys of at least so many units whose number, less at_least - 1, is above the threshold with its noise."""
     counts = counts_of(units)
     places = [place for place, count in enumerate(counts) if count >= at_least]
     noisy = noise.release([counts[place] for place in places])
     return [
-        Kept(place, int(value))
+        SelectedKey(place, int(value))
         for place, value in zip(places, noisy, strict=True)
         if value - (at_least - 1) > threshold
     ]
@@ -42,7 +42,7 @@ def passing(noise: AdditiveNoise, considered: int, threshold: int) -> float:
 
 
 @dataclass(frozen=True, init=False)
-class Thresholded(Rule):
+class ThresholdRule(Rule):
     """Keys whose number of units is above a threshold once it has noise, with that number."""
 
     noise: AdditiveNoise
@@ -54,9 +54,9 @@ class Thresholded(Rule):
 
     def kept(self, units: int) -> float:
         """The probability that a key of so many units is kept, as a float for display."""
-        return passing(self.noise, self.considered(units), self.threshold)
+        return passing(self.noise, self.effective_units(units), self.threshold)
 
     @short_traceback
-    def release(self, units: Units) -> list[Kept]:
+    def release(self, units: Units) -> list[SelectedKey]:
         """The keys that are kept, by their places, with noisy numbers of units; one number for each key."""
         return above(units, self.noise, self.at_least, self.threshold)

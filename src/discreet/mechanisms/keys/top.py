@@ -84,21 +84,21 @@ class TopKeys:
             )
 
     @property
-    def moved(self) -> int:
-        """How far one unit can move the difference of two scores, or a score and the bar."""
+    def score_sensitivity(self) -> int:
+        """Sensitivity of the difference of two scores, or of a score and the bar."""
         return self.sensitivity * self._sides
 
     @property
     def rate(self) -> Fraction:
         """By how much a weight falls, in its logarithm, for each unit of score."""
-        return self.epsilon / self.k / self.moved
+        return self.epsilon / self.k / self.score_sensitivity
 
     @property
     def bar(self) -> int:
         """How far above the best score that is no candidate's the bar is."""
         rare = min(self.groups * self._sides, self.limit)
         odds = rare * (1 - self.delta) / self.delta
-        return self.moved + (math.ceil(log_up(odds) / self.rate) if odds > 1 else 0)
+        return self.score_sensitivity + (math.ceil(log_up(odds) / self.rate) if odds > 1 else 0)
 
     def event(self) -> ComposedEvent:
         """What a release does: k choices of bounded range, and delta for keys that only one neighbour can name."""
@@ -110,8 +110,8 @@ class TopKeys:
         """The places of the chosen keys, in the order in which they were chosen; scores in the order of the keys."""
         places, candidates = self.candidates(scores)
         best = max(candidates)
-        chosen = categorical.peeled([best - score for score in candidates], self.rate, self.k)
-        return self._named(chosen, places)
+        chosen = categorical.choose_without_replacement([best - score for score in candidates], self.rate, self.k)
+        return self._keys_before_bar(chosen, places)
 
     def candidates(self, scores: Sequence[int]) -> tuple[list[int], list[int]]:
         """The places of the keys among the candidates, and the scores of all: keys, then blanks, then the bar."""
@@ -131,7 +131,7 @@ class TopKeys:
     def _sides(self) -> int:
         return 2 if self.neighbours == "replace_one" else 1
 
-    def _named(self, chosen: list[int], places: list[int]) -> list[int]:
+    def _keys_before_bar(self, chosen: list[int], places: list[int]) -> list[int]:
         """The keys that were chosen before the bar or a blank was."""
         named: list[int] = []
         for candidate in chosen:

@@ -16,6 +16,6 @@ What is proved is in docs/proofs/mechanisms/quantile/.
 """
 
 from discreet.mechanisms.quantile.exponential import RankSelection, share_below
-from discreet.mechanisms.quantile.tree import NoisyTree, bisected
+from discreet.mechanisms.quantile.tree import NoisyTree, bisect_steps
 
-__all__ = ["NoisyTree", "RankSelection", "bisected", "share_below"]
+__all__ = ["NoisyTree", "RankSelection", "bisect_steps", "share_below"]

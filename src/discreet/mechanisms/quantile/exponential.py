@@ -15,8 +15,8 @@ Guarantee
 
 Exactness
     Scores are integers and each step is drawn with exactly its probability (see choice.py). The rate of a rho is
-    rounded down. `pmf` and `expected` are floats, for display and for choosing among strategies; `margin` is rounded
-    up.
+    rounded down. `pmf` and `expected_error` are floats, for display and for choosing among strategies; `margin` is
+    rounded up.
 
 Not covered
     Whether `l1` and `l2_squared` are true of the counts. What a rank is worth in the values: that depends on the rows,
@@ -134,7 +134,7 @@ class RankSelection:
         outside = 1 - lattice.confidence_of(confidence)
         return math.ceil(self.selection.utility(steps, outside) / self.probability.denominator)
 
-    def expected(self, steps: int, rows: int | None = None) -> float:
+    def expected_error(self, steps: int, rows: int | None = None) -> float:
         """The mean distance in ranks, at most: for any rows at all, or for so many in equal parts at all steps."""
         rate = float(self.rank_rate)
         if rows is None:

@@ -73,7 +73,7 @@ class NoisyTree:
 
 
 @short_traceback
-def bisected(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
+def bisect_steps(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
     """The step that a quantile is at, from estimates of how many rows are below each step, and at last of all rows."""
     target = float(share) * below[-1]
     slack = 1e-9 * (1 + abs(target))

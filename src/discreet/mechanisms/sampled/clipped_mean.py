@@ -54,7 +54,7 @@ class ClippedMean:
         neighbours: Relation = "add_remove",
     ) -> None:
         steps = Steps(bounds, chunks, grid, neighbours, _PARTS)
-        sensitivity = steps.moved * steps.width * steps.grid
+        sensitivity = steps.changed_answers * steps.width * steps.grid
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "noise", Laplace(sensitivity=sensitivity, epsilon=epsilon, grid=steps.grid))
 

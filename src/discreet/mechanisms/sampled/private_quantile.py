@@ -80,8 +80,8 @@ class PrivateQuantile:
 
     @property
     def rate(self) -> Fraction:
-        """What a gap of one costs in the exponent; a unit moves a gap by `moved * denominator`."""
-        return self.epsilon / (2 * self.steps.moved * self.fraction.denominator)
+        """What a gap of one costs in the exponent; a unit moves a gap by `changed_answers * denominator`."""
+        return self.epsilon / (2 * self.steps.changed_answers * self.fraction.denominator)
 
     def event(self) -> BoundedRangeEvent:
         """What a release does: a choice by exponential weights."""
@@ -109,7 +109,7 @@ class PrivateQuantile:
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
         """A point of the grid for one answer of each chunk."""
-        return lattice.value_of(self.steps.low + categorical.chosen(self.gaps(answers), self.rate), self.steps.grid)
+        return lattice.value_of(self.steps.low + categorical.choose(self.gaps(answers), self.rate), self.steps.grid)
 
 
 @dataclass(frozen=True, init=False)

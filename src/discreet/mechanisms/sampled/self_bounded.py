@@ -93,7 +93,7 @@ class SelfBoundedMean:
         edges = buckets(self.steps.low, self.steps.high)
         places = [bisect.bisect_right(edges, step) - 1 for step in self.steps.read(answers)]
         chosen = sorted(self._quartile(fraction, edges).release(places) for fraction in _QUARTILES)
-        bounds = self._widened(edges[int(chosen[0])], edges[int(chosen[1]) + 1])
+        bounds = self._widen_bounds(edges[int(chosen[0])], edges[int(chosen[1]) + 1])
         return Found(self._mean(bounds).release(answers), bounds)
 
     def margin(self, found: Found, confidence: Number = 0.95) -> Fraction:
@@ -144,7 +144,7 @@ class SelfBoundedMean:
             neighbours=self.steps.neighbours,
         )
 
-    def _widened(self, low: int, high: int) -> tuple[Scalar, Scalar]:
+    def _widen_bounds(self, low: int, high: int) -> tuple[Scalar, Scalar]:
         more = int(self.widening * (high - low))
         widened = max(self.steps.low, low - more), min(self.steps.high, high + more)
         return lattice.value_of(widened[0], self.steps.grid), lattice.value_of(widened[1], self.steps.grid)

@@ -84,7 +84,7 @@ class Steps:
         return self.high - self.low
 
     @property
-    def moved(self) -> int:
+    def changed_answers(self) -> int:
         """How many answers one unit can change."""
         return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
 

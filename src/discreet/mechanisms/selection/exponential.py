@@ -49,7 +49,7 @@ class Exponential(Selection):
     def release(self, scores: Scores) -> int:
         """The place of a candidate in the list, chosen afresh."""
         where = standing(scores, self.grid)
-        return categorical.chosen(where.gaps, self.rate * where.step)
+        return categorical.choose(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:

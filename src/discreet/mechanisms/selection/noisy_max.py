@@ -91,7 +91,7 @@ class NoisyMax(Selection):
         noise: Noise = "exponential",
     ) -> None:
         super().__init__(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone, grid=grid)
-        object.__setattr__(self, "noise", _known(noise))
+        object.__setattr__(self, "noise", _require_noise(noise))
         if noise == "laplace":
             steps = 1 / (self.rate * self.grid)
             check_scale(steps, "scale", 'NoisyMax(sensitivity=1, epsilon=0.1, noise="laplace")')
@@ -234,10 +234,10 @@ def _contenders(gaps: Gaps, scale: float, wanted: int) -> dict[int, int]:
     noise t + Y given Y >= 0.
     """
     if len(gaps) <= 2 * _LEADERS:
-        return _noised(gaps, range(len(gaps)), scale)
-    values = _noised(gaps, _leaders(gaps), scale)
+        return _add_noise(gaps, range(len(gaps)), scale)
+    values = _add_noise(gaps, _leaders(gaps), scale)
     level = sorted(values.values())[-wanted]
-    needed = _needed(gaps, level)
+    needed = _required_noise(gaps, level)
     arrived = [int(place) for place in np.flatnonzero(categorical.flips(needed, 1 / Fraction(scale)))]
     arrived = [place for place in arrived if place not in values]
     for place, drawn in zip(arrived, discrete_laplace(scale, len(arrived)), strict=True):
@@ -248,7 +248,7 @@ def _contenders(gaps: Gaps, scale: float, wanted: int) -> dict[int, int]:
     return values
 
 
-def _noised(gaps: Gaps, places: range | list[int], scale: float) -> dict[int, int]:
+def _add_noise(gaps: Gaps, places: range | list[int], scale: float) -> dict[int, int]:
     drawn = discrete_laplace(scale, len(places))
     return {place: noise - int(gaps[place]) for place, noise in zip(places, drawn, strict=True)}
 
@@ -260,7 +260,7 @@ def _leaders(gaps: Gaps) -> list[int]:
     return [int(place) for place in np.argpartition(gaps, _LEADERS)[:_LEADERS]]
 
 
-def _needed(gaps: Gaps, level: int) -> Gaps:
+def _required_noise(gaps: Gaps, level: int) -> Gaps:
     """The noise that lifts each candidate to a level, or zero where none is needed."""
     if isinstance(gaps, np.ndarray) and int(gaps.max()) + abs(level) < _WORD:
         return np.maximum(gaps.astype(np.int64) + level, 0)
@@ -278,7 +278,7 @@ def _below(bound: int) -> int:
     return int(categorical.uniform(bound, 1)[0])
 
 
-def _known(noise: object) -> Noise:
+def _require_noise(noise: object) -> Noise:
     if noise not in get_args(Noise):
         raise ParameterError(
             f"noise={noise!r}",

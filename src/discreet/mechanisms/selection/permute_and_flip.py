@@ -57,7 +57,7 @@ class PermuteAndFlip(Selection):
     def release(self, scores: Scores) -> int:
         """The place of a candidate in the list, chosen afresh."""
         where = standing(scores, self.grid)
-        return categorical.first_kept(where.gaps, self.rate * where.step)
+        return categorical.permute_and_flip(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:

@@ -49,7 +49,7 @@ class Bracket(NamedTuple):
     high: Fraction
 
 
-class Standing(NamedTuple):
+class ScoreGaps(NamedTuple):
     """How far each candidate is below the best, in steps, and what one step is in the scores' own terms."""
 
     gaps: Gaps
@@ -65,7 +65,7 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, init=False)
 class Selection:
-    """What every selection is told: how far one unit moves a score, and what a release may cost."""
+    """Parameters of every selection: the sensitivity of a score, and the privacy cost of a release."""
 
     sensitivity: Fraction
     epsilon: Fraction
@@ -90,21 +90,21 @@ class Selection:
         return loss(self.rate, whole(candidates, "candidates"), failing(beta))
 
 
-def standing(scores: Scores, grid: Fraction) -> Standing:
+def standing(scores: Scores, grid: Fraction) -> ScoreGaps:
     """The gaps of scores: in whole units where all scores are integers, else in steps of the grid."""
     if isinstance(scores, np.ndarray):
-        return Standing(_array_gaps(scores, grid), Fraction(1))
+        return ScoreGaps(_array_gaps(scores, grid), Fraction(1))
     if isinstance(scores, str | bytes | bytearray) or not isinstance(scores, Sequence):
         raise _not_scores(type(scores).__name__)
     _refuse_none(len(scores))
     if set(map(type, scores)) <= {int}:
-        return Standing(_integer_gaps(list(scores), grid), Fraction(1))  # type: ignore[arg-type]
+        return ScoreGaps(_integer_gaps(list(scores), grid), Fraction(1))  # type: ignore[arg-type]
     numbers = [_number(score) for score in scores]
     steps = [number.numerator * grid.denominator for number in numbers]
-    return Standing(_grid_gaps(steps, [number.denominator * grid.numerator for number in numbers], grid), grid)
+    return ScoreGaps(_grid_gaps(steps, [number.denominator * grid.numerator for number in numbers], grid), grid)
 
 
-def distances(where: Standing, rate: Fraction) -> NDArray[np.float64]:
+def distances(where: ScoreGaps, rate: Fraction) -> NDArray[np.float64]:
     """The logarithms of the weights, with the sign turned, as floats for display."""
     slope = float(rate * where.step)
     return np.array([float(min(int(gap), _BEYOND_DOUBLES)) for gap in where.gaps]) * slope

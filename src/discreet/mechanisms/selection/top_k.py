@@ -71,7 +71,7 @@ class TopK(Selection):
         """The places of k candidates in the list, chosen afresh, in the order in which they were chosen."""
         where = standing(scores, self.grid)
         self._refuse_few(len(where.gaps))
-        return categorical.peeled(where.gaps, self.rate * where.step, self.k)
+        return categorical.choose_without_replacement(where.gaps, self.rate * where.step, self.k)
 
     @short_traceback
     def pmf(self, scores: Scores) -> dict[Places, float]:

@@ -32,7 +32,7 @@ from discreet.mechanisms import lattice
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.smooth import laplace, laplace_log_normal, pareto, student_t
 from discreet.mechanisms.smooth.local import Local
-from discreet.mechanisms.smooth.smoothing import Calibration, checked, smooth_sensitivity
+from discreet.mechanisms.smooth.smoothing import Calibration, require_rounding_room, smooth_sensitivity
 from discreet.samplers import continuous
 
 _EXAMPLES = {
@@ -68,16 +68,16 @@ class Smooth:
         sigma: Number = Fraction(1, 2),
         grid: Number = 1,
     ) -> None:
-        part, made = _share(_SHARES.get(noise, Fraction(1, 2)) if share is None else share), None
+        part, calibration = _share(_SHARES.get(noise, Fraction(1, 2)) if share is None else share), None
         if noise == "laplace" and epsilon is not None and delta is not None and rho is None:
-            made = laplace.calibrated(positive(epsilon, "epsilon"), _above_zero(delta), part)
+            calibration = laplace.calibrate(positive(epsilon, "epsilon"), _above_zero(delta), part)
         elif noise == "student_t" and epsilon is not None and delta is None and rho is None:
-            made = student_t.calibrated(positive(epsilon, "epsilon"), part, degrees)
+            calibration = student_t.calibrate(positive(epsilon, "epsilon"), part, degrees)
         elif noise == "pareto" and epsilon is not None and delta is None and rho is None:
-            made = pareto.calibrated(positive(epsilon, "epsilon"), part)
+            calibration = pareto.calibrate(positive(epsilon, "epsilon"), part)
         elif noise == "laplace_log_normal" and rho is not None and epsilon is None and delta is None:
-            made = laplace_log_normal.calibrated(positive(rho, "rho"), part, sigma)
-        self._keep(made or _refuse(noise), positive(grid, "grid"))
+            calibration = laplace_log_normal.calibrate(positive(rho, "rho"), part, sigma)
+        self._keep(calibration or _refuse(noise), positive(grid, "grid"))
 
     def event(self) -> Event:
         """What a release does."""
@@ -87,14 +87,14 @@ class Smooth:
     def release(self, local: Local) -> Scalar:
         """The answer with fresh noise, on the grid: nothing else about the data leaves."""
         scale = smooth_sensitivity(local, self.beta) / self.shift
-        return lattice.value_of(continuous.rounded(local.value(), scale, self.law, self.grid), self.grid)
+        return lattice.value_of(continuous.round_with_noise(local.value(), scale, self.law, self.grid), self.grid)
 
-    def _keep(self, made: Calibration, grid: Fraction) -> None:
-        object.__setattr__(self, "law", made.noise)
-        object.__setattr__(self, "beta", checked(made.beta))
-        object.__setattr__(self, "shift", checked(made.shift))
+    def _keep(self, calibration: Calibration, grid: Fraction) -> None:
+        object.__setattr__(self, "law", calibration.noise)
+        object.__setattr__(self, "beta", require_rounding_room(calibration.beta))
+        object.__setattr__(self, "shift", require_rounding_room(calibration.shift))
         object.__setattr__(self, "grid", grid)
-        object.__setattr__(self, "_event", made.event)
+        object.__setattr__(self, "_event", calibration.event)
 
 
 def _share(share: Number) -> Fraction:

@@ -35,11 +35,11 @@ _PARTS = 2**40
 _LARGEST = Fraction(64)
 
 
-def calibrated(epsilon: Fraction, delta: Fraction, share: Fraction) -> Calibration:
+def calibrate(epsilon: Fraction, delta: Fraction, share: Fraction) -> Calibration:
     """How smooth S must be, and how many shifts of S fit into the noise's width, for (epsilon, delta)."""
     shift = (1 - share) * epsilon
     beta = largest_beta(epsilon, delta, shift)
-    return Calibration(continuous.Laplace(), beta, shift, ApproximateEvent(epsilon, delta))
+    return Calibration(continuous.StandardLaplace(), beta, shift, ApproximateEvent(epsilon, delta))
 
 
 @lru_cache(maxsize=256)

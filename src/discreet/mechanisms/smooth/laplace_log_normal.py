@@ -30,7 +30,7 @@ from discreet.mechanisms.smooth.smoothing import Calibration
 from discreet.samplers import continuous
 
 
-def calibrated(rho: Fraction, share: Fraction, sigma: Number) -> Calibration:
+def calibrate(rho: Fraction, share: Fraction, sigma: Number) -> Calibration:
     """How smooth S must be, and how many shifts of S fit into the noise's width, for rho."""
     noise = continuous.LaplaceLogNormal(sigma)
     root = 2 * rho / sqrt_up(2 * rho)

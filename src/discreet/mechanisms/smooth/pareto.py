@@ -33,15 +33,15 @@ _LARGEST_EXPONENT = Fraction(700)
 _LARGEST_SHIFT = Fraction(2**100)
 
 
-def calibrated(epsilon: Fraction, share: Fraction) -> Calibration:
+def calibrate(epsilon: Fraction, share: Fraction) -> Calibration:
     """How smooth S must be, and how many shifts of S fit into the noise's width, for a pure epsilon."""
     beta, steepness = share * epsilon, 1 + 1 / share
-    still = _grown(epsilon / steepness)
-    wider = exp_down(min(beta, _LARGEST_EXPONENT)) * _grown((epsilon - beta) / steepness)
+    still = _growth(epsilon / steepness)
+    wider = exp_down(min(beta, _LARGEST_EXPONENT)) * _growth((epsilon - beta) / steepness)
     shift = Fraction(double_down(min(still, wider, _LARGEST_SHIFT)))
     return Calibration(continuous.Pareto(1 / share), beta, shift, PureEvent(epsilon))
 
 
-def _grown(exponent: Fraction) -> Fraction:
+def _growth(exponent: Fraction) -> Fraction:
     """At most e^exponent - 1."""
     return max(exponent, exp_down(min(exponent, _LARGEST_EXPONENT)) - 1)

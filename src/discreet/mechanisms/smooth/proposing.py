@@ -102,7 +102,7 @@ class ProposeTestRelease:
         far = distance(local, self.bound)
         passes = far is None or far + discrete.discrete_laplace(self.scale, 1)[0] > self.threshold
         scale = self.bound / self.epsilon
-        steps = continuous.rounded(local.value(), scale, continuous.Laplace(), self.grid)
+        steps = continuous.round_with_noise(local.value(), scale, continuous.StandardLaplace(), self.grid)
         return lattice.value_of(steps, self.grid) if passes else None
 
 

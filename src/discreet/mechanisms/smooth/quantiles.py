@@ -57,14 +57,14 @@ class Steps:
     def of_rows(cls, rows: Whole, bounds: tuple[int, int]) -> Self:
         """Whole numbers, one of each row; those beyond the bounds are put onto them."""
         low, high = _whole_bounds(bounds)
-        values, counts = np.unique(_clamped(rows, low, high), return_counts=True)
+        values, counts = np.unique(_clip(rows, low, high), return_counts=True)
         return cls(values, counts.astype(np.int64), low, high)
 
     @classmethod
     def of_counts(cls, counts: Whole, low: int) -> Self:
         """How many rows are at `low`, `low` + 1 and so on; counts beyond 2^62 in all, or below zero, are cut."""
         first, high = _whole_bounds((low, low + max(1, len(counts) - 1)))
-        rows = _clamped(counts, 0, _FARTHEST // max(1, len(counts)))
+        rows = _clip(counts, 0, _FARTHEST // max(1, len(counts)))
         filled = np.flatnonzero(rows)
         return cls(filled.astype(np.int64) + first, rows[filled], first, high)
 
@@ -234,7 +234,7 @@ def _whole_bounds(bounds: tuple[int, int]) -> tuple[int, int]:
     return low, high
 
 
-def _clamped(numbers: Whole, low: int, high: int) -> NDArray[np.int64]:
+def _clip(numbers: Whole, low: int, high: int) -> NDArray[np.int64]:
     if isinstance(numbers, np.ndarray):
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
             raise _not_whole(f"{numbers.ndim}-dimensional array of {numbers.dtype}")

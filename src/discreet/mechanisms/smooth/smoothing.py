@@ -47,7 +47,7 @@ class Calibration(NamedTuple):
 
 def smooth_sensitivity(local: Local, beta: Fraction) -> Fraction:
     """S(x), for a public beta: private."""
-    search = _Search(local, checked(beta) * (1 - _SLACK))
+    search = _Search(local, require_rounding_room(beta) * (1 - _SLACK))
     first, width = 0, 1
     while first <= local.reach and search.weight(first) * local.largest > search.best:
         search.consider(first, min(first + width, local.reach + 1) - 1)
@@ -55,7 +55,7 @@ def smooth_sensitivity(local: Local, beta: Fraction) -> Fraction:
     return search.run()
 
 
-def checked(part: Fraction) -> Fraction:
+def require_rounding_room(part: Fraction) -> Fraction:
     """A beta, or a shift, that is large enough for the rounding of weights to be paid for."""
     if part < LEAST_BETA:
         raise ParameterError(

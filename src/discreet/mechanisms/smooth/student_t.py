@@ -29,7 +29,7 @@ from discreet.mechanisms.smooth.smoothing import Calibration
 from discreet.samplers import continuous
 
 
-def calibrated(epsilon: Fraction, share: Fraction, degrees: int) -> Calibration:
+def calibrate(epsilon: Fraction, share: Fraction, degrees: int) -> Calibration:
     """How smooth S must be, and how many shifts of S fit into the noise's width, for a pure epsilon."""
     noise = continuous.StudentT(degrees)
     d = noise.degrees

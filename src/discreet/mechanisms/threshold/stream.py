@@ -94,15 +94,15 @@ class Stream:
     def ask(self, value: Scalar) -> Above | Below:
         """Whether the exact answer to one question, an int or a Fraction on the grid, is above, with noise."""
         self._refuse_another_process()
-        self._refuse_closed()
-        return self._told([lattice.steps(value, self._grid)])[0]
+        self._require_open()
+        return self._answer([lattice.steps(value, self._grid)])[0]
 
     @short_traceback
     def ask_many(self, values: Sequence[Scalar] | NDArray[np.integer[Any]]) -> list[Above | Below]:
         """The same for several questions in turn; it ends at the last answer above, and the rest is unanswered."""
         self._refuse_another_process()
-        self._refuse_closed()
-        return self._told(_all_steps(values, self._grid))
+        self._require_open()
+        return self._answer(_all_steps(values, self._grid))
 
     def close(self) -> None:
         """End the stream and forget its noise; what it cost stays spent."""
@@ -110,23 +110,23 @@ class Stream:
         with self._lock:
             self._forget()
 
-    def _told(self, steps: list[int]) -> list[Above | Below]:
+    def _answer(self, steps: list[int]) -> list[Above | Below]:
         """Whatever reads the answers goes before the lock; who waited for it may find the stream closed."""
         with self._lock:
-            self._refuse_closed()
-            return self._compared(steps)
+            self._require_open()
+            return self._compare(steps)
 
-    def _compared(self, steps: list[int]) -> list[Above | Below]:
-        told: list[Above | Below] = []
-        while self._left and len(told) < len(steps):
-            noises = self._noises.taken(len(steps) - len(told))
-            for exact, noise_of_it in zip(steps[len(told) : len(told) + len(noises)], noises, strict=True):
+    def _compare(self, steps: list[int]) -> list[Above | Below]:
+        answers: list[Above | Below] = []
+        while self._left and len(answers) < len(steps):
+            noises = self._noises.take(len(steps) - len(answers))
+            for exact, noise_of_it in zip(steps[len(answers) : len(answers) + len(noises)], noises, strict=True):
                 gap = exact + noise_of_it - self._limit
-                told.append(_BELOW if gap < 0 else self._above(exact, gap))
+                answers.append(_BELOW if gap < 0 else self._above(exact, gap))
                 if not self._left:
                     self._forget()
                     break
-        return told
+        return answers
 
     def _above(self, exact: int, gap: int) -> Above:
         self._left -= 1
@@ -140,7 +140,7 @@ class Stream:
         self._limit = 0
         self._noises = _Noises(self._scales.comparison)
 
-    def _refuse_closed(self) -> None:
+    def _require_open(self) -> None:
         if not self._left:
             raise BudgetError(
                 "a question to a stream that is closed",
@@ -183,7 +183,7 @@ class _Noises:
         self._size = _FIRST_BLOCK
         self._drawn: list[int] = []
 
-    def taken(self, most: int) -> list[int]:
+    def take(self, most: int) -> list[int]:
         """At least one draw, and at most so many; whoever needs more comes again."""
         if not self._drawn:
             self._drawn = discrete.discrete_laplace(self._scale, self._size)
@@ -197,7 +197,7 @@ _BELOW = Below()
 
 
 def _all_steps(values: object, grid: Fraction) -> list[int]:
-    listed = lattice.listed(values)
+    listed = lattice.list_of_values(values)
     if grid == 1 and all(type(value) is int for value in listed):
         return listed
     return [lattice.steps(value, grid) for value in listed]

@@ -17,9 +17,9 @@ from discreet.planner.resolve.measures import Recipe
 from discreet.planner.resolve.variance import KINDS, Box, Width
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS, Drawn, Sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Figure, Measured, Output
+from discreet.release.release import Figure, MeasuredColumn, OutputColumn
 from discreet.release.values import error_bounds
-from discreet.release.values.columns import Factors, measured
+from discreet.release.values.columns import Factors, measured_column
 
 Steps = Sequence[Sequence[int]]
 
@@ -104,14 +104,14 @@ class AggregatePlan(PublicKeys, TablePlan):
         combined = zip(self.noised, self.combined(exact), strict=True)
         return [list(map(int, noised.mechanism.release(column))) for noised, column in combined]
 
-    def measured(self, noisy: Steps) -> tuple[Measured, ...]:
+    def measured(self, noisy: Steps) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
         return tuple(
-            measured(canonical(n.measure, DRAWN_FORMS), n.mechanism, n.sensitivity, column, n.grid)
+            measured_column(canonical(n.measure, DRAWN_FORMS), n.mechanism, n.sensitivity, column, n.grid)
             for n, column in zip(self.noised, noisy, strict=True)
         )
 
-    def outputs(self, noisy: Steps, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Steps, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from the noisy integers alone."""
         columns = {noised.measure: column for noised, column in zip(self.noised, noisy, strict=True)}
         made = (_output(recipe, self.read(recipe), columns, confidence) for recipe in self.recipes)
@@ -143,7 +143,7 @@ class AggregatePlan(PublicKeys, TablePlan):
         """Each output in words, with its margin where it is public in advance."""
         return tuple(_told(made, self, confidence) for made in self.recipes)
 
-    def _traced(self, output: Output, made: Recipe) -> Output:
+    def _traced(self, output: OutputColumn, made: Recipe) -> OutputColumn:
         """The output with how it is read off the measured columns, where it is a sum or a mean of them."""
         factors = [self.readings[part.measure] for part in made.parts]
         if made.kind != "mean":
@@ -181,18 +181,20 @@ def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[i
 
 def _output(
     made: Recipe, readings: list[Reading], columns: Mapping[Drawn, Sequence[int]], confidence: Fraction
-) -> Output:
+) -> OutputColumn:
     if len(readings) == 1:
         (reading,) = readings
         values = tuple(_figure(step, made.grid) for step in reading.steps(columns))
-        return Output(made.name, made.kind, values, (_figure(reading.margin(confidence), made.grid),) * len(values))
+        return OutputColumn(
+            made.name, made.kind, values, (_figure(reading.margin(confidence), made.grid),) * len(values)
+        )
     noisy, margins = [reading.steps(columns) for reading in readings], _joint_margins(readings, confidence)
     if made.kind in KINDS:
         boxes = (Box(total, squares, count, margins) for total, squares, count in zip(*noisy, strict=True))
         pairs = [_width(made).answer(made.kind, box) for box in boxes]
     else:
         pairs = _around(made, *noisy, margins=margins)
-    return Output(made.name, made.kind, tuple(value for value, _ in pairs), tuple(margin for _, margin in pairs))
+    return OutputColumn(made.name, made.kind, tuple(value for value, _ in pairs), tuple(margin for _, margin in pairs))
 
 
 def _figure(steps: int, grid: Fraction) -> Figure:

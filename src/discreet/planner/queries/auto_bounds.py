@@ -62,8 +62,8 @@ from discreet.planner.resolve.measures import SHARE_OF_A_MEANS_SUM, sought
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Measured, Output, Release
-from discreet.release.values.columns import nothing_found
+from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
+from discreet.release.values.columns import empty_output
 
 Steps = Sequence[Sequence[int]]
 LOW, HIGH = "low", "high"
@@ -153,7 +153,7 @@ class ScoutPlan(TablePlan):
         """The public keys."""
         return self.within(self.scale.narrowest).keys(noisy.rest) if self.rest else ()
 
-    def measured(self, noisy: Scouting) -> tuple[Measured, ...]:
+    def measured(self, noisy: Scouting) -> tuple[MeasuredColumn, ...]:
         """The noisy integers of the answers, and then those of the search."""
         answers = self.within(noisy.found.bounds).measured(noisy.rest) if self._is_asked(noisy.found) else ()
         return *answers, *self.seeker.measured(noisy.found, self.grid)
@@ -165,7 +165,7 @@ class ScoutPlan(TablePlan):
         bounds = (last.steps[0], last.steps[1]) if last.steps else None
         return Scouting(Found(bounds, *counts[:1]), [measured.steps for measured in answers])
 
-    def outputs(self, noisy: Scouting, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Scouting, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Answers with their margins, and the bounds that they are for."""
         bounds = noisy.found.bounds
         asked = self.within(bounds).outputs(noisy.rest, confidence) if self._is_asked(noisy.found) else ()
@@ -199,16 +199,16 @@ class ScoutPlan(TablePlan):
     def _names(self) -> tuple[str, str]:
         return _names_of_bounds(self.query)
 
-    def _nothing(self, output: logical.Output) -> Output:
+    def _nothing(self, output: logical.Output) -> OutputColumn:
         is_mean = isinstance(output.measure, logical.Scouted) and _is_mean(output.measure)
-        return nothing_found(output.name, "mean" if is_mean else "sum", self.groups)
+        return empty_output(output.name, "mean" if is_mean else "sum", self.groups)
 
-    def _bound(self, name: str, kind: str, bound: int | None) -> Output:
+    def _bound(self, name: str, kind: str, bound: int | None) -> OutputColumn:
         if bound is None:
-            return nothing_found(name, kind, self.groups)
+            return empty_output(name, kind, self.groups)
         value = bound * self.grid
         number = int(value) if self.grid.denominator == 1 else float(value)
-        return Output(name, kind, (number,) * self.groups, (0,) * self.groups)
+        return OutputColumn(name, kind, (number,) * self.groups, (0,) * self.groups)
 
     def _parts(self, exact: Steps) -> list[tuple[Sequence[int], Sequence[int]]]:
         """The counts and the sums of each group: of its bins, and last of its rows without a value."""

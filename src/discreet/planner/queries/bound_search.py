@@ -25,8 +25,8 @@ from discreet.planner.budget.allocation import Spending, mechanisms
 from discreet.planner.queries.log_scale import Bounds, Scale
 from discreet.planner.sensitivity.contribution_bounds import spread
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
-from discreet.release.release import Measured
-from discreet.release.values.columns import measured
+from discreet.release.release import MeasuredColumn
+from discreet.release.values.columns import measured_column
 
 OVERLOOKED = Fraction(1, 5_000)
 """How often some noise on empty bins is so far from zero, on either side, that it is taken for rows."""
@@ -77,12 +77,12 @@ class ByCounts:
             return Found(self.scale.spanned(self.scale.filled(noisy, self.thresholds)), tuple(noisy))
         return Found(self.scale.chosen(noisy, self.thresholds, cost), tuple(noisy))
 
-    def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
+    def measured(self, found: Found, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """What was noisy on the way, and the bounds that came of it."""
         norms = self.mechanism.width, self.moved.l1, self.moved.l2_squared
         return (
-            measured("rows by size", self.mechanism, self.moved, found.counts, Fraction(1), "bins of sizes"),
-            Measured("bounds", "chosen from the noisy counts", *norms, grid, found.bounds or (), BOUNDS),
+            measured_column("rows by size", self.mechanism, self.moved, found.counts, Fraction(1), "bins of sizes"),
+            MeasuredColumn("bounds", "chosen from the noisy counts", *norms, grid, found.bounds or (), BOUNDS),
         )
 
     @property
@@ -142,12 +142,14 @@ class ByGrowth:
         below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
         return _growths(self.scale.above, above), _growths(self.scale.below, below)
 
-    def measured(self, found: Found, grid: Fraction) -> tuple[Measured, ...]:
+    def measured(self, found: Found, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """The bounds, with the noise of the comparisons, and the rows on both sides of zero."""
         size, moved = self.mechanism.scales.comparison, int(self.mechanism.sensitivity)
         return (
-            measured("rows by sign", self.presence, self.moved, found.counts, Fraction(1), "above and below zero"),
-            Measured("bounds", "above threshold", size, moved, moved**2, grid, found.bounds or (), BOUNDS),
+            measured_column(
+                "rows by sign", self.presence, self.moved, found.counts, Fraction(1), "above and below zero"
+            ),
+            MeasuredColumn("bounds", "above threshold", size, moved, moved**2, grid, found.bounds or (), BOUNDS),
         )
 
     @property

@@ -32,9 +32,9 @@ from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Output
+from discreet.release.release import Key, OutputColumn
 from discreet.workloads.hierarchy import Hierarchy, Partition
-from discreet.workloads.sharing import divided
+from discreet.workloads.sharing import divide_budget
 
 LEVEL, AREA, ALL = "level", "area", "all"
 
@@ -75,10 +75,12 @@ class NestedPlan(WorkloadPlan):
         """What the integers of each level stand for."""
         return tuple(f"areas of {part.name!r}" for part in self.hierarchy.parts)
 
-    def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Whole numbers of rows with their margins: how far they are from the fit, and how far the fit may be off."""
-        fitted = self.hierarchy.fitted(noisy, self.squares)
-        cells = np.array(self.hierarchy.rounded(self.hierarchy.clamped(noisy, self.squares)), dtype=np.int64)
+        fitted = self.hierarchy.fit(noisy, self.squares)
+        cells = np.array(
+            self.hierarchy.round_cells(self.hierarchy.fit_nonnegative(noisy, self.squares)), dtype=np.int64
+        )
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         values: list[int] = []
         wide: list[int] = []
@@ -86,7 +88,7 @@ class NestedPlan(WorkloadPlan):
             shown = part.sums(cells)
             values += map(int, shown)
             wide += (math.ceil(far) for far in np.abs(shown - part.sums(fitted)) + margins[part.name])
-        return (Output(self.name, "count", tuple(values), tuple(wide)),)
+        return (OutputColumn(self.name, "count", tuple(values), tuple(wide)),)
 
     def margins(self, confidence: Fraction) -> tuple[np.ndarray, ...]:
         """What the fit of each area is off by at most, with this probability, level by level.
@@ -177,7 +179,7 @@ def analyze_nested(
 @lru_cache(maxsize=64)
 def _shares(hierarchy: Hierarchy, moved: tuple[Sensitivity, ...], noise: type[AdditiveNoise]) -> tuple[Fraction, ...]:
     units = np.array([float(noise.unit_variance(each)) for each in moved])
-    return divided(hierarchy, units / units.max(), noise.power)
+    return divide_budget(hierarchy, units / units.max(), noise.power)
 
 
 def arranged(measure: logical.Nested, rows: tuple[tuple[Value, ...], ...]) -> Hierarchy:

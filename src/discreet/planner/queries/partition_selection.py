@@ -32,7 +32,7 @@ from discreet.planner.resolve.lowering import pushed
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Measured, Output, Release
+from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
 
 MANY = 10**15
 """More groups than any table has: what one unit can do is then what its caps allow."""
@@ -114,7 +114,7 @@ class DiscoveryPlan(TablePlan):
             Key(name, term.type, tuple(row[i] for row in noisy.keys)) for i, (name, term) in enumerate(columns)
         )
 
-    def measured(self, noisy: Found) -> tuple[Measured, ...]:
+    def measured(self, noisy: Found) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
         made = zip(self.answers.noised, self.answers.measured(noisy.columns), strict=True)
         return tuple(
@@ -122,7 +122,7 @@ class DiscoveryPlan(TablePlan):
             for noised, each in made
         )
 
-    def outputs(self, noisy: Found, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Found, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from the noisy integers alone."""
         outputs = self.answers.outputs(noisy.columns, confidence)
         if isinstance(self.rule, Optimal):
@@ -332,7 +332,7 @@ def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending) -> DiscoveryPla
     )
 
 
-def _passed(output: Output, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> Output:
+def _passed(output: OutputColumn, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> OutputColumn:
     """Numbers that passed a threshold with the noise that they are shown with, and margins that hold for those.
 
     Farther above the threshold than the margin, few units are ruled out; nearer to it, any number of them from the

@@ -22,8 +22,8 @@ from discreet.planner.budget.allocation import Spending
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.guarantee import Guarantee
-from discreet.release.release import Key, Measured, Output, Release
-from discreet.release.values.columns import measured
+from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
+from discreet.release.values.columns import measured_column
 
 Labels = tuple[tuple[str, ...] | None, ...]
 
@@ -141,11 +141,11 @@ class TablePlan(AnswerPlan):
         """The grouping columns with their keys."""
 
     @abstractmethod
-    def measured(self, noisy: Any) -> tuple[Measured, ...]:
+    def measured(self, noisy: Any) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
 
     @abstractmethod
-    def outputs(self, noisy: Any, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Any, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from what is noisy alone."""
 
     def stored(self, release: Release) -> Any:
@@ -171,12 +171,13 @@ class WorkloadPlan(TablePlan):
         pairs = zip(self.noises, self.combined(exact), strict=True)
         return [list(map(int, noise.release(column))) for noise, column in pairs]
 
-    def measured(self, noisy: Sequence[Sequence[int]]) -> tuple[Measured, ...]:
+    def measured(self, noisy: Sequence[Sequence[int]]) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers of each part."""
         parts = zip(self.noises, self.sensitivities, noisy, self.places, strict=True)
         measure = canonical(CountRows())
         return tuple(
-            measured(measure, noise, moved, column, Fraction(1), places) for noise, moved, column, places in parts
+            measured_column(measure, noise, moved, column, Fraction(1), places)
+            for noise, moved, column, places in parts
         )
 
     @property

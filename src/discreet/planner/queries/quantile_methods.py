@@ -18,13 +18,13 @@ from discreet import events
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms import AdditiveNoise
-from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisected
+from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisect_steps
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Read, SumSteps
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
-from discreet.release.release import Measured
-from discreet.release.values.columns import measured
+from discreet.release.release import MeasuredColumn
+from discreet.release.values.columns import measured_column
 from discreet.workloads.tree import Tree
 
 BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 32)
@@ -96,17 +96,17 @@ class ByChoice:
 
     def expected(self, rows: int | None) -> float:
         """The mean distance in ranks, at most, over all quantiles."""
-        found = [selection.expected(self.layout.steps, rows) for selection in self.selections]
+        found = [selection.expected_error(self.layout.steps, rows) for selection in self.selections]
         return sum(found) / len(found)
 
     def told(self, place: int) -> str:
         """The noise of a quantile in words."""
         return f"{self.name}, a weight of e^(-{float(self.selections[place].rank_rate):.4g}) for each rank"
 
-    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[Measured, ...]:
+    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """The steps as they were chosen."""
         return tuple(
-            Measured(
+            MeasuredColumn(
                 measure=canonical(("quantile", each.probability)),
                 mechanism=self.name,
                 scale=float(1 / each.rank_rate),
@@ -118,7 +118,7 @@ class ByChoice:
             for each, places in zip(self.selections, noisy, strict=True)
         )
 
-    def stored(self, measured: Sequence[Measured], low: int) -> list[list[int]]:
+    def stored(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:
         """What is noisy, from a release."""
         return [[step - low for step in each.steps] for each in measured]
 
@@ -158,9 +158,9 @@ class ByTree:
             np.array(given.get(level, [0] * self.layout.groups * width), dtype=np.float64).reshape(-1, width)
             for level, width in enumerate(self.tree.widths)
         ]
-        leaves = self.tree.solved(levels, self.noise.variances)
+        leaves = self.tree.solve(levels, self.noise.variances)
         below = np.cumsum(np.pad(leaves, ((0, 0), (1, 0))), axis=1)
-        return [[bisected(group, share) for group in below] for share in self.probabilities]
+        return [[bisect_steps(group, share) for group in below] for share in self.probabilities]
 
     def margin(self, place: int, confidence: Fraction) -> int:
         """The ranks that a quantile is off by, at most, with this probability."""
@@ -177,11 +177,11 @@ class ByTree:
         widest = math.sqrt(self._variances(place).max())
         return f"{self.name}, a deviation of at most {widest:,.4g} ranks"
 
-    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[Measured, ...]:  # noqa: ARG002 - counts have none
+    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:  # noqa: ARG002 - counts have none
         """The noisy counts of every level that is measured."""
         return tuple(self._level(level, nodes) for level, nodes in zip(self._measured, noisy, strict=True))
 
-    def stored(self, measured: Sequence[Measured], low: int) -> list[list[int]]:  # noqa: ARG002 - counts have none
+    def stored(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:  # noqa: ARG002 - counts have none
         """What is noisy, from a release."""
         return [list(each.steps) for each in measured]
 
@@ -189,11 +189,11 @@ class ByTree:
     def _measured(self) -> list[int]:
         return [level for level, noise in enumerate(self.noise.levels) if noise is not None]
 
-    def _level(self, level: int, nodes: Sequence[int]) -> Measured:
+    def _level(self, level: int, nodes: Sequence[int]) -> MeasuredColumn:
         width = self.tree.widths[level]
         measure = canonical(("rows", width, self.tree.branching))
         places = f"nodes of level {level}, {width:,} for each group"
-        return measured(measure, self._noise(level), self.layout.level(width), nodes, Fraction(1), places)
+        return measured_column(measure, self._noise(level), self.layout.level(width), nodes, Fraction(1), places)
 
     def _noise(self, level: int) -> AdditiveNoise:
         """The noise of a level that is measured, as the leaves are."""

@@ -27,7 +27,7 @@ from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Figure, Key, Measured, Output, Release
+from discreet.release.release import Figure, Key, MeasuredColumn, OutputColumn, Release
 
 RANKS = "ranks"
 MEDIAN = Fraction(1, 2)
@@ -99,15 +99,15 @@ class RankPlan(TablePlan):
             for i, (name, column) in enumerate(zip(self.group_columns, self.pushdown.keys.columns, strict=False))
         )
 
-    def measured(self, noisy: quantile_methods.Noisy) -> tuple[Measured, ...]:
+    def measured(self, noisy: quantile_methods.Noisy) -> tuple[MeasuredColumn, ...]:
         """Steps as they were chosen, or noisy counts."""
         return self.way.measured(noisy, self.low, self.grid)
 
-    def outputs(self, noisy: quantile_methods.Noisy, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: quantile_methods.Noisy, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """The quantiles of each group with their margins in ranks."""
         places = self.way.places(noisy)
         return tuple(
-            Output(
+            OutputColumn(
                 one.name,
                 one.kind,
                 tuple(_figure(self.low + step, self.grid) for step in steps),

@@ -31,8 +31,8 @@ from discreet.planner.resolve.lowering import pushed
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
-from discreet.release.release import Key, Output
-from discreet.workloads.ranges import Levels, Ranges, Strategy, best
+from discreet.release.release import Key, OutputColumn
+from discreet.workloads.ranges import Levels, RangeWorkload, Strategy, best
 
 Noisy = Sequence[Sequence[int]]
 _AT_ONCE = 4_000_000
@@ -44,7 +44,7 @@ class RangePlan(WorkloadPlan):
 
     column: str
     shown: tuple[str, ...]
-    workload: Ranges
+    workload: RangeWorkload
     strategy: Strategy
 
     @property
@@ -70,13 +70,13 @@ class RangePlan(WorkloadPlan):
         """What the integers of each part of the strategy stand for."""
         return self.strategy.places
 
-    def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[Output, ...]:
+    def outputs(self, noisy: Noisy, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """The ranges as whole numbers of rows, with their margins."""
         bins = self.strategy.estimates(noisy, self.squares)
         running = np.concatenate([[0.0], np.cumsum(bins)])
         lo, hi = self.workload.ends
         values = tuple(round(float(value)) for value in running[hi] - running[lo])
-        return (Output(self.name, "count", values, self.margins(confidence)),)
+        return (OutputColumn(self.name, "count", values, self.margins(confidence)),)
 
     def margins(self, confidence: Fraction) -> tuple[int, ...]:
         """What each range is off by at most, with this probability; the count is whole, and so is what is shown."""
@@ -98,11 +98,13 @@ class RangePlan(WorkloadPlan):
         """Of the weights that noise has in each range, times its scale: the sum of squares, and the largest."""
         rows = max(1, _AT_ONCE // sum(map(len, self.strategy.exact([0] * self.workload.bins))))
         pairs = self.workload.pairs
-        parts = [self._spread_of(Ranges(self.workload.bins, pairs[i : i + rows])) for i in range(0, len(pairs), rows)]
+        parts = [
+            self._spread_of(RangeWorkload(self.workload.bins, pairs[i : i + rows])) for i in range(0, len(pairs), rows)
+        ]
         squares, largest = zip(*parts, strict=True)
         return np.concatenate(squares), np.concatenate(largest)
 
-    def _spread_of(self, some: Ranges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _spread_of(self, some: RangeWorkload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         weights = self.strategy.weights(some.indicators(), self.squares)
         sizes = [np.abs(part) * noise.width for part, noise in zip(weights, self.noises, strict=True)]
         together = np.concatenate(sizes, axis=1)
@@ -156,15 +158,15 @@ def analyze_ranges(
     )
 
 
-def reduced(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], Ranges]:
+def reduced(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], RangeWorkload]:
     """The edges where some range ends, and the ranges over the bins between those."""
     used = sorted({place for pair in measure.pairs for place in pair})
     number = {place: bin_ for bin_, place in enumerate(used)}
     pairs = tuple((number[lo], number[hi]) for lo, hi in measure.pairs)
-    return tuple(measure.edges[place] for place in used), Ranges(len(used) - 1, pairs)
+    return tuple(measure.edges[place] for place in used), RangeWorkload(len(used) - 1, pairs)
 
 
-def narrowest(spendings: Sequence[Spending], workload: Ranges, unit: Unit) -> tuple[Spending, Strategy]:
+def narrowest(spendings: Sequence[Spending], workload: RangeWorkload, unit: Unit) -> tuple[Spending, Strategy]:
     """The first spending, or a later one whose expected error is no larger for any range; with its strategy."""
     first, *others = (_priced(spent, workload, unit) for spent in spendings)
     for other in others:
@@ -173,14 +175,14 @@ def narrowest(spendings: Sequence[Spending], workload: Ranges, unit: Unit) -> tu
     return first[0], first[1]
 
 
-def _priced(spent: Spending, workload: Ranges, unit: Unit) -> tuple[Spending, Strategy, NDArray[np.float64]]:
+def _priced(spent: Spending, workload: RangeWorkload, unit: Unit) -> tuple[Spending, Strategy, NDArray[np.float64]]:
     strategy = best(workload, spent.noise.power, unit.neighbours)
-    moved = strategy.moved(1, unit.neighbours)
+    moved = strategy.sensitivity(1, unit.neighbours)
     noises = allocation.mechanisms(spent, strategy.shares, [Sensitivity(*each) for each in moved])
     return spent, strategy, _errors(noises, strategy, workload)
 
 
-def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: Ranges) -> NDArray[np.float64]:
+def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: RangeWorkload) -> NDArray[np.float64]:
     """The variance of each range, or a little more than it."""
     errors: NDArray[np.float64] = strategy.error(workload, [noise.width**2 for noise in noises])
     return errors * noises[0].variance_bound / noises[0].width ** 2
@@ -189,7 +191,7 @@ def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: Range
 def sensitivities(strategy: Strategy, caps: Caps, unit: Unit) -> tuple[Sensitivity, ...]:
     """How far one unit moves each part of a strategy over bins, under caps on all of its rows."""
     rows = contribution_bounds.spread(caps, 1).l1
-    return tuple(Sensitivity(*each) for each in strategy.moved(rows, unit.neighbours))
+    return tuple(Sensitivity(*each) for each in strategy.sensitivity(rows, unit.neighbours))
 
 
 def told(strategy: Strategy) -> str:

@@ -14,8 +14,8 @@ from fractions import Fraction
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import double_up
 from discreet.mechanisms.additive import AdditiveNoise
-from discreet.release.postprocessing.quantities import Linear, margin_of, summed
-from discreet.release.values.columns import Figure, Output
+from discreet.release.postprocessing.quantities import Linear, margin_of, sum_linear
+from discreet.release.values.columns import Figure, OutputColumn
 
 Crowd = tuple[Fraction, AdditiveNoise]
 
@@ -24,28 +24,28 @@ _SURELY = 1 - Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)
-class Reconciled:
-    """A group of rows that adds up: which rows, what each is, and the total that they are moved to."""
+class Reconciliation:
+    """Rows that add up to a total: their places, their quantities, and the total."""
 
     rows: Sequence[int]
     parts: Sequence[Linear]
     total: Linear
 
 
-def rounded(output: Output, to: Fraction) -> Output:
-    """Each value as the nearest multiple of `to`, halves to the even one; each margin wider by half of it."""
+def round_output(output: OutputColumn, to: Fraction) -> OutputColumn:
+    """Round each value to a multiple of `to`, halves to even; widen each margin by half of `to`."""
     values = tuple(None if value is None else _nearest(value, to) for value in output.values)
-    margins = tuple(None if margin is None else _widened(margin, to) for margin in output.margins)
+    margins = tuple(None if margin is None else _widen_margin(margin, to) for margin in output.margins)
     return replace(output, values=values, margins=margins)
 
 
-def clamped(output: Output, low: Fraction | None, high: Fraction | None) -> Output:
-    """Each value moved to what is possible. The truth lies there, so nothing comes to lie farther from it."""
-    values = tuple(None if value is None else _moved(value, low, high) for value in output.values)
+def clip_output(output: OutputColumn, low: Fraction | None, high: Fraction | None) -> OutputColumn:
+    """Clip each value to its possible range. The exact value lies there, so no error grows."""
+    values = tuple(None if value is None else _clip_value(value, low, high) for value in output.values)
     return replace(output, values=values)
 
 
-def consistent(output: Output, groups: Sequence[Reconciled], confidence: Fraction) -> Output:
+def consistent(output: OutputColumn, groups: Sequence[Reconciliation], confidence: Fraction) -> OutputColumn:
     """The values nearest to the noisy ones, by their variances, that add up to each total.
 
     Whole answers stay whole: they are rounded down, and the largest remainders up, which moves each by less than one.
@@ -53,30 +53,30 @@ def consistent(output: Output, groups: Sequence[Reconciled], confidence: Fractio
     values, margins = list(output.values), list(output.margins)
     is_whole = all(isinstance(value, int) for value in output.values)
     for group in groups:
-        moved, reaches = _reconciled(group, confidence)
-        shown_values = _whole(moved, group.total) if is_whole and group.total.value.denominator == 1 else None
+        adjusted, reaches = _reconcile(group, confidence)
+        shown_values = _whole(adjusted, group.total) if is_whole and group.total.value.denominator == 1 else None
         for place, row in enumerate(group.rows):
             margin = reaches[place]
-            values[row] = float(moved[place]) if shown_values is None else shown_values[place]
+            values[row] = float(adjusted[place]) if shown_values is None else shown_values[place]
             margins[row] = double_up(margin) if shown_values is None else math.floor(margin + 1)
     return replace(output, values=tuple(values), margins=tuple(margins), parts=(), over=(), bounds=None)
 
 
-def _reconciled(group: Reconciled, confidence: Fraction) -> tuple[list[Fraction], list[Fraction]]:
+def _reconcile(group: Reconciliation, confidence: Fraction) -> tuple[list[Fraction], list[Fraction]]:
     """x_i + v_i / (v_1 + ... + v_n) (T - x_1 - ... - x_n): least squares, each weighed by its variance; and margins."""
     weights = _weights([part.variance for part in group.parts])
-    gap = summed([(Fraction(1), group.total), *((Fraction(-1), part) for part in group.parts)])
+    gap = sum_linear([(Fraction(1), group.total), *((Fraction(-1), part) for part in group.parts)])
     _refuse_other_totals(gap)
     if _share_noise(group):
         _refuse_many(len(group.parts))
-        moved = [part.plus(gap, weight) for part, weight in zip(group.parts, weights, strict=True)]
-        return [one.value for one in moved], [one.margin(confidence) for one in moved]
+        adjusted = [part.plus(gap, weight) for part, weight in zip(group.parts, weights, strict=True)]
+        return [one.value for one in adjusted], [one.margin(confidence) for one in adjusted]
     missing = gap.value
     values = [part.value + weight * missing for part, weight in zip(group.parts, weights, strict=True)]
     return values, _margins_apart(group.parts, weights, gap.crowds, confidence)
 
 
-def _share_noise(group: Reconciled) -> bool:
+def _share_noise(group: Reconciliation) -> bool:
     """Whether a noise is in two parts, or in a part and in the total."""
     every = [atom for linear in (group.total, *group.parts) for atom in linear.factors]
     return len(set(every)) < len(every)
@@ -95,12 +95,12 @@ def _margins_apart(
         own = part.crowds
         alike = weight, frozenset(own.items())
         if alike not in known:
-            known[alike] = margin_of(_mixed(own, gap, weight), confidence)
+            known[alike] = margin_of(_mix_noise(own, gap, weight), confidence)
         found.append(known[alike])
     return found
 
 
-def _mixed(own: Counter[Crowd], gap: Counter[Crowd], weight: Fraction) -> Counter[Crowd]:
+def _mix_noise(own: Counter[Crowd], gap: Counter[Crowd], weight: Fraction) -> Counter[Crowd]:
     """How often each noise counts in a part that takes this share of the gap; the gap has the part's own noise too."""
     mixed: Counter[Crowd] = Counter()
     for (times, noise), size in own.items():
@@ -119,7 +119,7 @@ def _refuse_many(rows: int) -> None:
         )
 
 
-def refuse_ranks(outputs: Sequence[Output], step: str) -> None:
+def refuse_ranks(outputs: Sequence[OutputColumn], step: str) -> None:
     """Refuse to change values whose margins are not in their own numbers: nothing could be said of what is shown."""
     for output in outputs:
         if output.margin_of:
@@ -168,7 +168,7 @@ def _nearest(value: Figure, to: Fraction) -> Figure:
     return int(multiple) if isinstance(value, int) and to.denominator == 1 else float(multiple)
 
 
-def _widened(margin: Figure, to: Fraction) -> Figure:
+def _widen_margin(margin: Figure, to: Fraction) -> Figure:
     if isinstance(margin, int) and to.denominator == 1:
         return margin + to.numerator // 2
     if not math.isfinite(margin):
@@ -176,7 +176,7 @@ def _widened(margin: Figure, to: Fraction) -> Figure:
     return double_up(Fraction(margin) + to / 2)
 
 
-def _moved(value: Figure, low: Fraction | None, high: Fraction | None) -> Figure:
+def _clip_value(value: Figure, low: Fraction | None, high: Fraction | None) -> Figure:
     for bound, is_beyond in ((low, low is not None and value < low), (high, high is not None and value > high)):
         if bound is not None and is_beyond:
             return int(bound) if isinstance(value, int) and bound.denominator == 1 else float(bound)

@@ -42,18 +42,18 @@ class Clipping:
     private: bool = True
 
     def __str__(self) -> str:
-        return "\n".join([*self._stamp(), *self._said()])
+        return "\n".join([*self._stamp(), *self._summary()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<div>{html.escape(line)}</div>" for line in self._said())
-        return rendering.card(self._stamp(), said, ())
+        lines = "".join(f"<div>{html.escape(line)}</div>" for line in self._summary())
+        return rendering.card(self._stamp(), lines, ())
 
     def _stamp(self) -> list[str]:
         return rendering.stamp("from exact answers", private=self.private)
 
-    def _said(self) -> list[str]:
+    def _summary(self) -> list[str]:
         low, high = (shown(bound) for bound in self.bounds)
         level = shown(100 * self.confidence)
         return [
@@ -73,17 +73,17 @@ class Bins:
     lowest: Fraction | None
     highest: Fraction | None
 
-    def taken(self, low: Fraction, high: Fraction, *, typical: bool) -> tuple[Linear, Linear]:
-        """At most how much is cut off above and below (or about, for values in the middle of their bins)."""
+    def clipped_amounts(self, low: Fraction, high: Fraction, *, typical: bool) -> tuple[Linear, Linear]:
+        """Upper bounds on the amounts clipped above and below (or estimates, for values in the middle of bins)."""
         above = below = Linear({})
         for (start, end), count in zip(self.ranges, self.counts, strict=True):
             if start is None or start < low:
-                farthest = _known(self.lowest if start is None else start, "lowest")
+                farthest = _require_end(self.lowest if start is None else start, "lowest")
                 nearest = low if end is None else min(low, end)
                 reach = (farthest + nearest) / 2 if typical else farthest
                 below = below.plus(count, max(Fraction(0), low - reach))
             if end is None or end > high:
-                farthest = _known(self.highest if end is None else end, "highest")
+                farthest = _require_end(self.highest if end is None else end, "highest")
                 nearest = high if start is None else max(high, start)
                 reach = (farthest + nearest) / 2 if typical else farthest
                 above = above.plus(count, max(Fraction(0), reach - high))
@@ -92,7 +92,7 @@ class Bins:
 
 def clipping(bins: Bins, bounds: tuple[Fraction, Fraction], confidence: Fraction, *, private: bool) -> Clipping:
     """What clamping to the bounds takes off the total and the mean of the rows that the histogram counts."""
-    above, below = bins.taken(*bounds, typical=False)
+    above, below = bins.clipped_amounts(*bounds, typical=False)
     rows = Linear({})
     for count in bins.counts:
         rows = rows.plus(count)
@@ -100,7 +100,7 @@ def clipping(bins: Bins, bounds: tuple[Fraction, Fraction], confidence: Fraction
     each = 1 - (1 - confidence) / max(1, len(sides))
     up, down = (max(Fraction(0), side.interval(each).high or Fraction(0)) for side in (above, below))
     per_row = [_most(side, rows, each) for side in (above, below)]
-    middle = [side.value for side in bins.taken(*bounds, typical=True)]
+    middle = [side.value for side in bins.clipped_amounts(*bounds, typical=True)]
     return Clipping(
         bounds=bounds,
         low=double_down(-down) + 0.0,
@@ -113,8 +113,8 @@ def clipping(bins: Bins, bounds: tuple[Fraction, Fraction], confidence: Fraction
     )
 
 
-def ordered(bounds: object) -> tuple[Fraction, Fraction]:
-    """The two ends that values are clamped to, the lower first; anything else is refused."""
+def require_ordered_bounds(bounds: object) -> tuple[Fraction, Fraction]:
+    """The two bounds that values are clipped to, the lower first; refuse anything else."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
             f"bounds={bounds!r}", because="they are a lower and an upper end", instead="bounds=(0, 5_000)"
@@ -162,7 +162,7 @@ def _most(side: Linear, rows: Linear, confidence: Fraction) -> float:
     return float("inf") if high is None else max(0.0, double_up(high))
 
 
-def _known(end: Fraction | None, word: str) -> Fraction:
+def _require_end(end: Fraction | None, word: str) -> Fraction:
     if end is None:
         raise ParameterError(
             f"clipping without {word}=...",

@@ -16,7 +16,7 @@ import pyarrow as pa
 from discreet import plots
 from discreet.errors import ParameterError
 from discreet.exact import Number, double_down, double_up, probability, rational, shown
-from discreet.release.postprocessing.quantities import Linear, Quantity, Quotient, added, at_once
+from discreet.release.postprocessing.quantities import Linear, Quantity, Quotient, add, at_once
 from discreet.release.values import rendering
 from discreet.release.values.columns import Key, key_arrays
 
@@ -30,7 +30,7 @@ _HUNDRED = Fraction(100)
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedValues:
     """Numbers computed from noisy ones, by row, each with an interval that holds as often as `confidence` says.
 
     They add, subtract and divide row by row, also with derived values of other releases: noise that both sides share
@@ -94,12 +94,12 @@ class Derived:
         """The upper end of the one interval."""
         return self._only(self.highs)
 
-    def at(self, confidence: Number) -> "Derived":
+    def at(self, confidence: Number) -> "DerivedValues":
         """The same with intervals that hold this often."""
         level = probability(confidence, "confidence", example="0.95")
         return replace(self, confidence=level, notes=_each_alone(self.notes))
 
-    def simultaneous(self) -> "Derived":
+    def simultaneous(self) -> "DerivedValues":
         """The same with intervals that hold all at once as often as one did: wider, by a union over the rows."""
         if not self.quantities:
             return self
@@ -109,19 +109,19 @@ class Derived:
         together = f"all {len(self):,} {_TOGETHER} {shown(100 * self.confidence)}% of the time"
         return replace(self, confidence=each, notes=(*_each_alone(self.notes), together))
 
-    def __add__(self, other: "Derived | Number") -> "Derived":
-        return self._with(other, "+", lambda a, b: added(a, b, Fraction(1)))
+    def __add__(self, other: "DerivedValues | Number") -> "DerivedValues":
+        return self._with(other, "+", lambda a, b: add(a, b, Fraction(1)))
 
-    def __sub__(self, other: "Derived | Number") -> "Derived":
-        return self._with(other, "-", lambda a, b: added(a, b, Fraction(-1)))
+    def __sub__(self, other: "DerivedValues | Number") -> "DerivedValues":
+        return self._with(other, "-", lambda a, b: add(a, b, Fraction(-1)))
 
-    def __radd__(self, other: Number) -> "Derived":
+    def __radd__(self, other: Number) -> "DerivedValues":
         return self if other == 0 else _constant(other, self) + self
 
-    def __rsub__(self, other: Number) -> "Derived":
+    def __rsub__(self, other: Number) -> "DerivedValues":
         return _constant(other, self) - self
 
-    def __neg__(self) -> "Derived":
+    def __neg__(self) -> "DerivedValues":
         return replace(self * -1, name=f"-{self.name}")
 
     def __float__(self) -> float:
@@ -136,23 +136,23 @@ class Derived:
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    def __mul__(self, times: Number) -> "Derived":
+    def __mul__(self, times: Number) -> "DerivedValues":
         factor = rational(times, "a factor")
         return replace(
-            self, name=f"{shown(factor)} x {self.name}", quantities=tuple(q.scaled(factor) for q in self.quantities)
+            self, name=f"{shown(factor)} x {self.name}", quantities=tuple(q.scale(factor) for q in self.quantities)
         )
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: "Derived | Number") -> "Derived":
-        if not isinstance(other, Derived) and rational(other, "a divisor"):
+    def __truediv__(self, other: "DerivedValues | Number") -> "DerivedValues":
+        if not isinstance(other, DerivedValues) and rational(other, "a divisor"):
             return replace(self * (1 / rational(other, "a divisor")), name=f"{self.name} / {other}")
         return self._with(other, "/", _over)
 
-    def __rtruediv__(self, other: Number) -> "Derived":
+    def __rtruediv__(self, other: Number) -> "DerivedValues":
         return _constant(other, self) / self
 
-    def percent(self) -> "Derived":
+    def percent(self) -> "DerivedValues":
         """A hundred times this."""
         return replace(self * _HUNDRED, name=f"{self.name}, %")
 
@@ -196,7 +196,7 @@ class Derived:
         head = [*(rendering.cell(key.name) for key in self.keys), rendering.cell(self.name), "from", "to"]
         sides = list(zip(self.values, self.margins, self.lows, self.highs, strict=True))[:_SHOWN_ROWS]
         rows = [
-            [*(rendering.cell(key.values[row]) for key in self.keys), *_shown(*numbers)]
+            [*(rendering.cell(key.values[row]) for key in self.keys), *_format_cells(*numbers)]
             for row, numbers in enumerate(sides)
         ]
         return head, rows
@@ -219,10 +219,12 @@ class Derived:
             f"the one value of {len(values):,} rows", because="each row has its own", instead=".values, or .to_pandas()"
         )
 
-    def _with(self, other: "Derived | Number", sign: str, make: Callable[[Quantity, Quantity], Quantity]) -> "Derived":
-        second = other if isinstance(other, Derived) else _constant(other, self)
-        keys, pairs = _aligned(self, second)
-        return Derived(
+    def _with(
+        self, other: "DerivedValues | Number", sign: str, make: Callable[[Quantity, Quantity], Quantity]
+    ) -> "DerivedValues":
+        second = other if isinstance(other, DerivedValues) else _constant(other, self)
+        keys, pairs = _align_rows(self, second)
+        return DerivedValues(
             name=f"{self.name} {sign} {second.name}",
             keys=keys,
             quantities=tuple(make(a, b) for a, b in pairs),
@@ -237,12 +239,12 @@ def _each_alone(notes: Sequence[str]) -> tuple[str, ...]:
     return tuple(note for note in notes if _TOGETHER not in note)
 
 
-def _constant(value: object, beside: Derived) -> Derived:
+def _constant(value: object, beside: DerivedValues) -> DerivedValues:
     number = rational(value, "a number")
-    return Derived(str(value), (), (Linear({}, number),), beside.confidence)
+    return DerivedValues(str(value), (), (Linear({}, number),), beside.confidence)
 
 
-def _aligned(first: Derived, second: Derived) -> tuple[tuple[Key, ...], list[tuple[Quantity, Quantity]]]:
+def _align_rows(first: DerivedValues, second: DerivedValues) -> tuple[tuple[Key, ...], list[tuple[Quantity, Quantity]]]:
     """The rows of both side by side; one value without keys stands beside every row."""
     if first.keys == second.keys and len(first) == len(second):
         return first.keys, list(zip(first.quantities, second.quantities, strict=True))
@@ -289,7 +291,7 @@ def _atoms(quantity: Quantity) -> Iterator[object]:
                 yield from _atoms(part)
 
 
-def _shown(value: float, margin: float, low: float, high: float) -> tuple[str, str, str]:
+def _format_cells(value: float, margin: float, low: float, high: float) -> tuple[str, str, str]:
     if math.isnan(value):
         return "not told apart from zero below", "", ""
     ends = (rendering.figure(end, margin) if math.isfinite(end) else "no end" for end in (low, high))

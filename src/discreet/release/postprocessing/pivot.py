@@ -54,7 +54,7 @@ class Pivot:
         return [[rendering.cell(value), *texts] for value, texts in pairs]
 
 
-def pivoted(rows: Key, columns: Key, values: Sequence[Answer], texts: Sequence[str]) -> Pivot:
+def make_pivot(rows: Key, columns: Key, values: Sequence[Answer], texts: Sequence[str]) -> Pivot:
     """Values and their texts, one for each row of both keys, set out in two directions."""
     places: dict[tuple[Value, Value], int] = {}
     for place, cell in enumerate(zip(rows.values, columns.values, strict=True)):

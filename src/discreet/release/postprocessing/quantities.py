@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import allowed_tail
-from discreet.release.values.error_bounds import crowded
+from discreet.release.values.error_bounds import margin_of_crowds
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,14 @@ class Atom:
     noise: AdditiveNoise = field(compare=False)
 
 
-class Interval(NamedTuple):
-    """From where to where; None where it does not end."""
+class ValueRange(NamedTuple):
+    """Lower and upper bound; None where there is none."""
 
     low: Fraction | None
     high: Fraction | None
 
 
-ANYWHERE = Interval(None, None)
+ANYWHERE = ValueRange(None, None)
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class Linear:
         """How many noises count that many times each."""
         return Counter((abs(factor), atom.noise) for atom, factor in self.factors.items())
 
-    def interval(self, confidence: Fraction) -> Interval:
+    def interval(self, confidence: Fraction) -> ValueRange:
         """Where the true value is, with at least this probability."""
         margin = self.margin(confidence)
-        return Interval(self.value - margin, self.value + margin)
+        return ValueRange(self.value - margin, self.value + margin)
 
     def plus(self, other: "Linear", times: Fraction = Fraction(1)) -> "Linear":
         """This and so many times the other, noise that both have counted together."""
@@ -98,8 +98,8 @@ class Linear:
         kept = {atom: factor for atom, factor in factors.items() if factor}
         return Linear(kept, self.constant + times * other.constant)
 
-    def scaled(self, times: Fraction) -> "Linear":
-        """So many times this."""
+    def scale(self, times: Fraction) -> "Linear":
+        """This quantity times a constant."""
         return Linear({}).plus(self, times)
 
 
@@ -117,7 +117,7 @@ class Quotient:
         below = self.bottom.value
         return None if below <= 0 else self._within(self.top.value / below)
 
-    def interval(self, confidence: Fraction) -> Interval:
+    def interval(self, confidence: Fraction) -> ValueRange:
         """The ends of the ratio over the box of its independent parts; without ends where that reaches zero."""
         parts = _directions(self.top, self.bottom)
         each = at_once(max(1, len(parts)), confidence)
@@ -125,15 +125,15 @@ class Quotient:
         above, below = self.top.value, self.bottom.value
         flat = sides.pop(None, Fraction(0))
         if below - sum(sides.values()) <= 0:
-            return Interval(*self.bounds) if self.bounds else ANYWHERE
+            return ValueRange(*self.bounds) if self.bounds else ANYWHERE
         high = max(_corners(above + flat, below, sides, reverse=True))
         low = min(_corners(above - flat, below, sides, reverse=False))
-        return Interval(self._within(low), self._within(high))
+        return ValueRange(self._within(low), self._within(high))
 
-    def scaled(self, times: Fraction) -> "Quotient":
-        """So many times this."""
+    def scale(self, times: Fraction) -> "Quotient":
+        """This quantity times a constant."""
         bounds = self.bounds and sorted(times * bound for bound in self.bounds)
-        return Quotient(self.top.scaled(times), self.bottom, (bounds[0], bounds[1]) if bounds else None)
+        return Quotient(self.top.scale(times), self.bottom, (bounds[0], bounds[1]) if bounds else None)
 
     def _within(self, value: Fraction) -> Fraction:
         return value if self.bounds is None else min(self.bounds[1], max(self.bounds[0], value))
@@ -152,7 +152,7 @@ class Blend:
         known = [times * value for times, value in values if value is not None]
         return sum(known, Fraction(0)) if len(known) == len(values) else None
 
-    def interval(self, confidence: Fraction) -> Interval:
+    def interval(self, confidence: Fraction) -> ValueRange:
         """The sums of the ends, each noisy interval missing with an equal part of what may be missed."""
         each = 1 - (1 - confidence) / max(1, sum(not _is_constant(part) for _, part in self.parts))
         lows, highs = [], []
@@ -161,10 +161,10 @@ class Blend:
             low, high = ends if times > 0 else ends[::-1]
             lows.append(None if low is None else times * low)
             highs.append(None if high is None else times * high)
-        return Interval(_added(lows), _added(highs))
+        return ValueRange(_sum_ends(lows), _sum_ends(highs))
 
-    def scaled(self, times: Fraction) -> "Blend":
-        """So many times this."""
+    def scale(self, times: Fraction) -> "Blend":
+        """This quantity times a constant."""
         return Blend(tuple((times * factor, part) for factor, part in self.parts))
 
 
@@ -181,11 +181,11 @@ def margin_of(crowds: Mapping[tuple[Fraction, AdditiveNoise], int], confidence: 
     """What so many independent noises, each counted that many times, stay within together."""
     shared = math.lcm(*(times.denominator for times, _ in crowds))
     sizes = {(int(times * shared), noise): size for (times, noise), size in crowds.items()}
-    return Fraction(crowded(sizes, confidence), shared)
+    return Fraction(margin_of_crowds(sizes, confidence), shared)
 
 
-def summed(terms: Iterable[tuple[Fraction, Linear]]) -> Linear:
-    """So many times each of several combinations, added up in one pass."""
+def sum_linear(terms: Iterable[tuple[Fraction, Linear]]) -> Linear:
+    """Weighted sum of linear combinations, in one pass."""
     factors: dict[Atom, Fraction] = {}
     constant = Fraction(0)
     for times, linear in terms:
@@ -195,8 +195,8 @@ def summed(terms: Iterable[tuple[Fraction, Linear]]) -> Linear:
     return Linear({atom: factor for atom, factor in factors.items() if factor}, constant)
 
 
-def added(first: Quantity, second: Quantity, times: Fraction) -> Quantity:
-    """The first and so many times the second, shared noise counted once where both are linear."""
+def add(first: Quantity, second: Quantity, times: Fraction) -> Quantity:
+    """The first plus `times` the second; shared noise counts once where both are linear."""
     if isinstance(first, Linear) and isinstance(second, Linear):
         return first.plus(second, times)
     return Blend((*_terms(first), *((times * factor, part) for factor, part in _terms(second))))
@@ -237,6 +237,6 @@ def _corners(
     return found
 
 
-def _added(ends: Sequence[Fraction | None]) -> Fraction | None:
+def _sum_ends(ends: Sequence[Fraction | None]) -> Fraction | None:
     known = [end for end in ends if end is not None]
     return sum(known, Fraction(0)) if len(known) == len(ends) else None

@@ -11,7 +11,7 @@ from discreet.catalog.catalog import Value
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.quantities import Atom, Linear, Quotient
-from discreet.release.values.columns import Factors, Key, Measured, Output
+from discreet.release.values.columns import Factors, Key, MeasuredColumn, OutputColumn
 
 NOTHING_FOUND = "automatic bounds found nothing, so there is no number"
 BOUNDS_INSTEAD = "bounds=(low, high) from public knowledge, or a larger epsilon"
@@ -20,11 +20,11 @@ Where = Mapping[str, Value | Sequence[Value]]
 
 
 @dataclass(frozen=True)
-class Source:
-    """The noisy integers of one release, with what tells them apart from those of every other release."""
+class NoiseSource:
+    """The noisy integers of one release, with a name that no other release has."""
 
     name: str
-    measured: tuple[Measured, ...]
+    measured: tuple[MeasuredColumn, ...]
     noises: tuple[AdditiveNoise | None, ...]
 
     def linear(self, factors: Factors, rows: Sequence[int]) -> Linear:
@@ -42,19 +42,19 @@ class Source:
         return Atom(self.name, place, row, self.measured[place].steps[row], noise)
 
 
-def source_of(receipt: Mapping[str, Any], keys: tuple[Key, ...], measured: tuple[Measured, ...]) -> Source:
+def source_of(receipt: Mapping[str, Any], keys: tuple[Key, ...], measured: tuple[MeasuredColumn, ...]) -> NoiseSource:
     """The same release read twice is the same source: its noise cancels where it is subtracted from itself."""
-    told = [json.dumps(receipt, sort_keys=True, default=str), repr(keys), repr(measured)]
-    name = hashlib.sha256("\n".join(told).encode()).hexdigest()
-    return Source(name, measured, tuple(noise_of(one) for one in measured))
+    parts = [json.dumps(receipt, sort_keys=True, default=str), repr(keys), repr(measured)]
+    name = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return NoiseSource(name, measured, tuple(noise_of(one) for one in measured))
 
 
-def noise_of(measured: Measured) -> AdditiveNoise | None:
+def noise_of(measured: MeasuredColumn) -> AdditiveNoise | None:
     """The noise on measured integers that stand one in each row; None where they have another kind of noise."""
     return None if measured.places else measured.noise
 
 
-def total_of(output: Output, source: Source, rows: Sequence[int]) -> Linear:
+def total_of(output: OutputColumn, source: NoiseSource, rows: Sequence[int]) -> Linear:
     """The total of an output over rows; refused where it does not add up."""
     if output.over:
         raise UnsupportedError(
@@ -66,7 +66,7 @@ def total_of(output: Output, source: Source, rows: Sequence[int]) -> Linear:
     return source.linear(output.parts, rows)
 
 
-def mean_of(output: Output, source: Source, rows: Sequence[int]) -> Quotient:
+def mean_of(output: OutputColumn, source: NoiseSource, rows: Sequence[int]) -> Quotient:
     """The mean over rows: all sums over all counts; refused where the output is no mean."""
     if not output.over:
         require_parts(output)
@@ -78,17 +78,17 @@ def mean_of(output: Output, source: Source, rows: Sequence[int]) -> Quotient:
     return Quotient(source.linear(output.parts, rows), source.linear(output.over, rows), output.bounds)
 
 
-def is_certain(output: Output) -> bool:
+def is_certain(output: OutputColumn) -> bool:
     """Whether an output has no noise of its own, like bounds that were found first and are then known."""
     return output.is_found and not output.parts and not output.margin_of and not any(output.margins)
 
 
-def is_traced(output: Output) -> bool:
+def is_traced(output: OutputColumn) -> bool:
     """Whether the release says how an output is read off noisy integers of its row, or that it has no noise."""
     return bool(output.parts) or is_certain(output)
 
 
-def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
+def answer_of(output: OutputColumn, source: NoiseSource, row: int) -> Linear | Quotient:
     """What an output is in one row."""
     if is_certain(output):
         return Linear({}, Fraction(output.values[row] or 0))
@@ -98,17 +98,17 @@ def answer_of(output: Output, source: Source, row: int) -> Linear | Quotient:
 def chosen_rows(keys: tuple[Key, ...], count: int, where: Where | None) -> list[int]:
     """The rows whose keys are the ones asked for; a key or a value that is not there is refused."""
     _refuse_other_than_keys(keys, where)
-    wanted = {name: _values(key_named(keys, name), asked) for name, asked in (where or {}).items()}
+    wanted = {name: _values(find_key(keys, name), values) for name, values in (where or {}).items()}
     columns = {key.name: key.values for key in keys}
     return [row for row in range(count) if all(columns[name][row] in values for name, values in wanted.items())]
 
 
-def grouped(
+def group_rows(
     keys: tuple[Key, ...], rows: Sequence[int], by: str | Sequence[str] | None
 ) -> tuple[tuple[Key, ...], list[list[int]]]:
     """The coarser keys, each once and in the order of the release, and the rows that belong to each."""
     names = _names(keys, by)
-    chosen = [key_named(keys, name) for name in names]
+    chosen = [find_key(keys, name) for name in names]
     members: dict[tuple[Value, ...], list[int]] = {} if names else {(): []}
     for row in rows:
         members.setdefault(tuple(key.values[row] for key in chosen), []).append(row)
@@ -153,8 +153,8 @@ def require_rows(rows: Sequence[int], count: int, what: str) -> None:
     )
 
 
-def key_named(keys: tuple[Key, ...], name: str) -> Key:
-    """The key column of that name."""
+def find_key(keys: tuple[Key, ...], name: str) -> Key:
+    """Find a key column by its name."""
     for key in keys:
         if key.name == name:
             return key
@@ -166,8 +166,8 @@ def key_named(keys: tuple[Key, ...], name: str) -> Key:
     )
 
 
-def _values(key: Key, asked: Value | Sequence[Value]) -> set[Value]:
-    values: list[Any] = list(asked) if isinstance(asked, list | tuple | set | frozenset) else [asked]
+def _values(key: Key, given: Value | Sequence[Value]) -> set[Value]:
+    values: list[Any] = list(given) if isinstance(given, list | tuple | set | frozenset) else [given]
     present = set(key.values)
     for value in values:
         if not isinstance(value, Hashable) or value not in present:
@@ -182,7 +182,7 @@ def _values(key: Key, asked: Value | Sequence[Value]) -> set[Value]:
     return set(values)
 
 
-def require_parts(output: Output) -> None:
+def require_parts(output: OutputColumn) -> None:
     """Refuse an output that is not read off what was measured by adding."""
     if not output.parts:
         raise UnsupportedError(
@@ -194,7 +194,7 @@ def require_parts(output: Output) -> None:
         )
 
 
-def _why_not(output: Output) -> str:
+def _why_not(output: OutputColumn) -> str:
     """Ranges and levels of a hierarchy are counts too, but their noise is spread over the nodes of a tree."""
     if not output.is_found:
         return NOTHING_FOUND

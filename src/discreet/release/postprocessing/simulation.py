@@ -17,7 +17,7 @@ from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError
 from discreet.exact import shown
 from discreet.release.postprocessing.rows import noise_of
 from discreet.release.values import rendering
-from discreet.release.values.columns import Measured
+from discreet.release.values.columns import MeasuredColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,8 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """What a function says of a release, and how it moves when the noise is drawn again."""
+class Simulation:
+    """The value of a function of a release, and its variation when the noise is drawn again."""
 
     value: float
     low: float
@@ -42,17 +42,17 @@ class Simulated:
         return self.value
 
     def __str__(self) -> str:
-        return "\n".join([*self._stamp(), self._said(), *self._notes()])
+        return "\n".join([*self._stamp(), self._summary(), *self._notes()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return rendering.card(self._stamp(), f"<div>{self._said()}</div>", self._notes())
+        return rendering.card(self._stamp(), f"<div>{self._summary()}</div>", self._notes())
 
     def _stamp(self) -> list[str]:
         return rendering.stamp("from exact answers", private=self.private)
 
-    def _said(self) -> str:
+    def _summary(self) -> str:
         return f"{self.value:,.6g}, from {self.low:,.6g} to {self.high:,.6g}"
 
     def _notes(self) -> list[str]:
@@ -63,7 +63,7 @@ class Simulated:
         ]
 
 
-def redrawn(measured: Sequence[Measured], needed: Collection[int], draws: int) -> "Iterator[list[list[int]]]":
+def redrawn(measured: Sequence[MeasuredColumn], needed: Collection[int], draws: int) -> "Iterator[list[list[int]]]":
     """The noisy integers with the same noise once more on top, so many times; those that are not needed as they are."""
     columns = [_again(one, draws) if place in needed else None for place, one in enumerate(measured)]
     for draw in range(draws):
@@ -71,7 +71,7 @@ def redrawn(measured: Sequence[Measured], needed: Collection[int], draws: int) -
         yield [list(one.steps) if column is None else column[draw] for one, column in pairs]
 
 
-def _again(measured: Measured, draws: int) -> list[list[int]]:
+def _again(measured: MeasuredColumn, draws: int) -> list[list[int]]:
     noise, size = noise_of(measured), len(measured.steps)
     if noise is None:
         raise UnsupportedError(
@@ -84,8 +84,8 @@ def _again(measured: Measured, draws: int) -> list[list[int]]:
     return [[step + y for step, y in zip(measured.steps, part, strict=True)] for part in parts]
 
 
-def asked(function: Callable[[R], object]) -> Callable[[R], float]:
-    """The function as one that gives finite numbers; another is refused, and so is any other answer."""
+def numeric_function(function: Callable[[R], object]) -> Callable[[R], float]:
+    """Wrap a function so that it returns a finite number; refuse any other result."""
     if not callable(function):
         raise TypeMismatchError(
             f"simulate({function!r})",
@@ -114,12 +114,12 @@ def _no_number(answer: str, because: str) -> ParameterError:
     )
 
 
-def summed_up(value: float, drawn: Sequence[float], confidence: Fraction, *, private: bool) -> Simulated:
+def summed_up(value: float, drawn: Sequence[float], confidence: Fraction, *, private: bool) -> Simulation:
     """The interval that the moves from the value give: a move up is an error up, so it is taken off."""
     moves = np.asarray(drawn, dtype=float) - value
     outside = float(1 - confidence) / 2
     down, up = np.quantile(moves, [outside, 1 - outside])
-    return Simulated(
+    return Simulation(
         value=value,
         low=float(value - up),
         high=float(value - down),

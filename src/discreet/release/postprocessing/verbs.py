@@ -14,63 +14,63 @@ from discreet.errors import ParameterError, UnsupportedError, public_class, shor
 from discreet.exact import Number, double_up, positive, rational, shown, whole
 from discreet.release.postprocessing import adjust, simulation
 from discreet.release.postprocessing import rows as release_rows
-from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ordered, ranges_of
-from discreet.release.postprocessing.derived import Derived
-from discreet.release.postprocessing.pivot import Pivot, pivoted
+from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ranges_of, require_ordered_bounds
+from discreet.release.postprocessing.derived import DerivedValues
+from discreet.release.postprocessing.pivot import Pivot, make_pivot
 from discreet.release.postprocessing.quantities import Linear, Quantity
-from discreet.release.postprocessing.rows import Source, Where
-from discreet.release.postprocessing.simulation import Simulated
+from discreet.release.postprocessing.rows import NoiseSource, Where
+from discreet.release.postprocessing.simulation import Simulation
 from discreet.release.values import rendering
-from discreet.release.values.columns import Answer, Factors, Figure, Key, Measured, Output, Untouched
+from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn, RawAnswers
 
 
 @public_class
-class Reckoning(ABC):
+class PostProcessing(ABC):
     """The verbs of a release that look at nothing but the release."""
 
     keys: tuple[Key, ...]
-    outputs: tuple[Output, ...]
-    measured: tuple[Measured, ...]
+    outputs: tuple[OutputColumn, ...]
+    measured: tuple[MeasuredColumn, ...]
     confidence: Fraction
     post_processing: tuple[str, ...]
     receipt: dict[str, Any]
     private: bool
-    untouched: Untouched | None
+    untouched: RawAnswers | None
     place: int
 
     @short_traceback
-    def total(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+    def total(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
         """The total of an output over groups, all or some (`where={"ward": ["A", "B"]}`), or by a coarser key.
 
         Totals add, subtract and divide: `release.total("n", where={"ward": "A"}) / release.total("n")`.
         """
         output = self._raw_output(name)
         notes = (f"{name}: whoever is in two groups counts in both",) if output.kind not in ("count", "sum") else ()
-        return self._derived(name, by, where, lambda source, rows: release_rows.total_of(output, source, rows), notes)
+        return self._derive(name, by, where, lambda source, rows: release_rows.total_of(output, source, rows), notes)
 
     @short_traceback
-    def mean(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+    def mean(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
         """The mean over groups, from the noisy sums and counts behind an output that is a mean."""
         output = self._raw_output(name)
         release_rows.require_rows(release_rows.chosen_rows(self.keys, self._rows, where), self._rows, f"mean {name!r}")
-        return self._derived(name, by, where, lambda source, rows: release_rows.mean_of(output, source, rows))
+        return self._derive(name, by, where, lambda source, rows: release_rows.mean_of(output, source, rows))
 
     @short_traceback
     def ratio(
         self, top: str, bottom: str, *, by: str | Sequence[str] | None = None, where: Where | None = None
-    ) -> Derived:
+    ) -> DerivedValues:
         """The total of one output over that of another."""
         return self.total(top, by=by, where=where) / self.total(bottom, by=by, where=where)
 
     @short_traceback
-    def share(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> Derived:
+    def share(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
         """What percentage of the total each group is (or each coarser one, `by=`), of all groups or of some."""
         wanted = tuple(key.name for key in self.keys) if by is None else by
         whole_of = self.total(name, where=where)
         return replace((self.total(name, by=wanted, where=where) / whole_of).percent(), name=f"% of {name}")
 
     @short_traceback
-    def difference(self, name: str, first: Where, second: Where) -> Derived:
+    def difference(self, name: str, first: Where, second: Where) -> DerivedValues:
         """An output in some groups less the same in others: its totals, or its means if it is one."""
         ask = self.mean if self._raw_output(name).over else self.total
         return ask(name, where=first) - ask(name, where=second)
@@ -89,8 +89,8 @@ class Reckoning(ABC):
             )
         if not self._rows:
             return self
-        chosen = self._chosen(outputs, "simultaneous(")
-        rows = Derived("", (), tuple(self._quantities(chosen)), self.confidence).simultaneous()
+        chosen = self._select_outputs(outputs, "simultaneous(")
+        rows = DerivedValues("", (), tuple(self._quantities(chosen)), self.confidence).simultaneous()
         widened = {}
         for place, output in enumerate(chosen):
             mine = rows.quantities[place * self._rows : (place + 1) * self._rows]
@@ -99,13 +99,13 @@ class Reckoning(ABC):
             widened[output.name] = replace(output, margins=margins)
         together = f"margins widened so that all {len(chosen) * self._rows:,} hold at once"
         every = tuple(widened.get(output.name, output) for output in self.outputs)
-        return self._adjusted(every, f"{', '.join(widened)}: {together}")
+        return self._adjust(every, f"{', '.join(widened)}: {together}")
 
     @short_traceback
     def rounded(self, *, to: Number, output: str | None = None) -> Self:
         """Values as multiples of `to`; each margin grows by half of it. The raw ones stay in `.raw`."""
         step = positive(to, "to")
-        return self._each(output, lambda o: adjust.rounded(o, step), f"rounded to multiples of {shown(step)}")
+        return self._each(output, lambda o: adjust.round_output(o, step), f"rounded to multiples of {shown(step)}")
 
     @short_traceback
     def clamped(self, *, at_least: Number | None = 0, at_most: Number | None = None, output: str | None = None) -> Self:
@@ -118,10 +118,10 @@ class Reckoning(ABC):
         words = " and ".join(side for side in sides if side)
         if not words or (low is not None and high is not None and low > high):
             raise ParameterError("clamped without a range", because="nothing lies in it", instead="clamped(at_least=0)")
-        return self._each(output, lambda o: adjust.clamped(o, low, high), f"clamped to {words}")
+        return self._each(output, lambda o: adjust.clip_output(o, low, high), f"clamped to {words}")
 
     @short_traceback
-    def consistent(self, *, total: "Reckoning | Derived | int", output: str | None = None) -> Self:
+    def consistent(self, *, total: "PostProcessing | DerivedValues | int", output: str | None = None) -> Self:
         """Groups moved, as little as their variances ask for, so that they add up to totals that were released apart.
 
         total  a release without groups, one by some of the keys of this one, a derived value, or a public number
@@ -130,19 +130,19 @@ class Reckoning(ABC):
         chosen = self._raw_output(name)
         release_rows.require_rows(range(self._rows), self._rows, "groups that add up")
         sought = self._totals(name, total)
-        coarse, members = release_rows.grouped(self.keys, range(self._rows), [key.name for key in sought.keys])
-        order = _matched(coarse, sought)
+        coarse, members = release_rows.group_rows(self.keys, range(self._rows), [key.name for key in sought.keys])
+        order = _match_groups(coarse, sought)
         source = self._source
         groups = [
-            adjust.Reconciled(
+            adjust.Reconciliation(
                 rows, [release_rows.total_of(chosen, source, [row]) for row in rows], _linear(sought.quantities[place])
             )
             for rows, place in zip(members, order, strict=True)
         ]
-        moved = adjust.consistent(chosen, groups, self.confidence)
+        adjusted = adjust.consistent(chosen, groups, self.confidence)
         words = "made to add up to the totals given, by least squares"
-        outputs = tuple(moved if o.name == name else o for o in self.outputs)
-        return self._adjusted(outputs, f"{name}: {words}")
+        outputs = tuple(adjusted if o.name == name else o for o in self.outputs)
+        return self._adjust(outputs, f"{name}: {words}")
 
     @property
     def raw(self) -> Self:
@@ -150,7 +150,7 @@ class Reckoning(ABC):
         if self.untouched is None:
             return self
         kept = self.untouched
-        return self._changed(
+        return self._replace_fields(
             outputs=kept.outputs,
             post_processing=kept.post_processing,
             untouched=None,
@@ -159,14 +159,14 @@ class Reckoning(ABC):
     @short_traceback
     def pivot(self, rows: str, columns: str, output: str | None = None, *, where: Where | None = None) -> Pivot:
         """One output in two directions, for reading: a key down, a key across."""
-        chosen = self.outputs[0] if output is None else named(self.outputs, output)
+        chosen = self.outputs[0] if output is None else find_output(self.outputs, output)
         picked = release_rows.chosen_rows(self.keys, self._rows, where)
         release_rows.require_rows(picked, self._rows, "a pivot")
         down, across = (
             Key(key.name, key.type, tuple(key.values[row] for row in picked))
-            for key in (release_rows.key_named(self.keys, name) for name in (rows, columns))
+            for key in (release_rows.find_key(self.keys, name) for name in (rows, columns))
         )
-        view = pivoted(down, across, [chosen.values[r] for r in picked], [answered(chosen, r) for r in picked])
+        view = make_pivot(down, across, [chosen.values[r] for r in picked], [answer_text(chosen, r) for r in picked])
         return replace(view, stamp=tuple(self._stamp()), notes=tuple(self._notes()))
 
     @short_traceback
@@ -185,8 +185,8 @@ class Reckoning(ABC):
         lowest, highest  how far values go in all, where the bins at the ends are open; from public knowledge
         """
         counts = self._raw_output(self.outputs[0].name if output is None else output)
-        ends = ordered(bounds)
-        key = release_rows.key_named(self.keys, self.keys[-1].name if self.keys else "bins")
+        ends = require_ordered_bounds(bounds)
+        key = release_rows.find_key(self.keys, self.keys[-1].name if self.keys else "bins")
         source, ranges = self._source, ranges_of(key)
         rows = [row for row in release_rows.chosen_rows(self.keys, self._rows, where) if key.values[row] is not None]
         release_rows.require_rows(rows, self._rows, "clipping")
@@ -198,7 +198,7 @@ class Reckoning(ABC):
     @short_traceback
     def simulate(
         self, function: Callable[[Self], Number], *, draws: int = 1000, outputs: str | Sequence[str] | None = None
-    ) -> Simulated:
+    ) -> Simulation:
         """An interval for any function of the release, by drawing its public noise again around the noisy answers.
 
         It takes the noisy answers for the truth, so it is approximate: where `total`, `ratio` and their like do, take
@@ -208,15 +208,15 @@ class Reckoning(ABC):
         """
         count = whole(draws, "draws", least=2)
         release_rows.require_rows(range(self._rows), self._rows, "a simulation")
-        raw = self._changed(outputs=self._chosen(outputs, "simulate(function, "), untouched=None)
-        ask = simulation.asked(function)
+        raw = self._replace_fields(outputs=self._select_outputs(outputs, "simulate(function, "), untouched=None)
+        ask = simulation.numeric_function(function)
         value = ask(raw)
         needed = {place for output in raw.outputs for place, _ in (*output.parts, *output.over)}
         again = simulation.redrawn(self.measured, needed, count)
         drawn = [ask(raw.with_steps(steps)) for steps in again]
         return simulation.summed_up(value, drawn, self.confidence, private=self.private)
 
-    def _changed(self, **fields: Any) -> Self:
+    def _replace_fields(self, **fields: Any) -> Self:
         return replace(self, **fields)  # type: ignore[type-var]
 
     @property
@@ -231,19 +231,19 @@ class Reckoning(ABC):
     def _notes(self) -> list[str]:
         """What stands below answers."""
 
-    def _raw_output(self, name: str) -> Output:
-        return named(self.raw.outputs, name)
+    def _raw_output(self, name: str) -> OutputColumn:
+        return find_output(self.raw.outputs, name)
 
     @property
-    def _source(self) -> Source:
+    def _source(self) -> NoiseSource:
         return release_rows.source_of({**self.receipt, "place": self.place}, self.keys, self.measured)
 
-    def _chosen(self, names: str | Sequence[str] | None, call: str) -> tuple[Output, ...]:
+    def _select_outputs(self, names: str | Sequence[str] | None, call: str) -> tuple[OutputColumn, ...]:
         """The raw outputs of those names, or all; refused where one of them does not say what noise is on it."""
         known = self.raw.outputs
-        asked: Sequence[Any] = [o.name for o in known] if names is None else names
-        asked = asked if isinstance(asked, list | tuple) else [asked]
-        wanted = {named(known, name).name for name in asked}
+        requested: Sequence[Any] = [o.name for o in known] if names is None else names
+        requested = requested if isinstance(requested, list | tuple) else [requested]
+        wanted = {find_output(known, name).name for name in requested}
         chosen = tuple(output for output in known if output.name in wanted)
         lacking = [f"{o.kind} {o.name!r}" for o in chosen if not release_rows.is_traced(o)]
         if chosen and not lacking:
@@ -255,53 +255,53 @@ class Reckoning(ABC):
             instead=f"{call}outputs={others})" if others else "the margins as they are, each for its own number",
         )
 
-    def _quantities(self, outputs: tuple[Output, ...]) -> Iterator[Quantity]:
+    def _quantities(self, outputs: tuple[OutputColumn, ...]) -> Iterator[Quantity]:
         source = self._source
         for output in outputs:
             yield from (release_rows.answer_of(output, source, row) for row in range(self._rows))
 
-    def _derived(
+    def _derive(
         self,
         name: str,
         by: str | Sequence[str] | None,
         where: Where | None,
-        make: Callable[[Source, Sequence[int]], Quantity],
+        make: Callable[[NoiseSource, Sequence[int]], Quantity],
         notes: tuple[str, ...] = (),
-    ) -> Derived:
+    ) -> DerivedValues:
         rows = release_rows.chosen_rows(self.keys, self._rows, where)
-        keys, members = release_rows.grouped(self.keys, rows, by)
+        keys, members = release_rows.group_rows(self.keys, rows, by)
         source = self._source
         quantities = tuple(make(source, group) for group in members)
         notes = notes if rows else (*notes, _no_rows(self._rows))
-        return Derived(_titled(name, where), keys, quantities, self.confidence, self.private, notes)
+        return DerivedValues(_title(name, where), keys, quantities, self.confidence, self.private, notes)
 
-    def _totals(self, name: str, total: "Reckoning | Derived | int") -> Derived:
-        if isinstance(total, Reckoning):
+    def _totals(self, name: str, total: "PostProcessing | DerivedValues | int") -> DerivedValues:
+        if isinstance(total, PostProcessing):
             own = name if any(o.name == name for o in total.outputs) else total.outputs[0].name
             return total.total(own, by=[key.name for key in total.keys])
-        if isinstance(total, Derived):
+        if isinstance(total, DerivedValues):
             return total
         return self.total(name) * 0 + whole(total, "total", least=0)
 
-    def _each(self, name: str | None, make: Callable[[Output], Output], words: str) -> Self:
-        changed = self.outputs if name is None else (named(self.outputs, name),)
+    def _each(self, name: str | None, make: Callable[[OutputColumn], OutputColumn], words: str) -> Self:
+        changed = self.outputs if name is None else (find_output(self.outputs, name),)
         adjust.refuse_ranks(changed, words.partition(" ")[0])
         outputs = tuple(make(output) if output in changed else output for output in self.outputs)
-        return self._adjusted(outputs, f"{', '.join(o.name for o in changed)}: {words}")
+        return self._adjust(outputs, f"{', '.join(o.name for o in changed)}: {words}")
 
-    def _adjusted(self, outputs: tuple[Output, ...], step: str) -> Self:
-        kept = self.untouched or Untouched(self.outputs, self.post_processing)
-        return self._changed(outputs=outputs, post_processing=(*self.post_processing, step), untouched=kept)
+    def _adjust(self, outputs: tuple[OutputColumn, ...], step: str) -> Self:
+        kept = self.untouched or RawAnswers(self.outputs, self.post_processing)
+        return self._replace_fields(outputs=outputs, post_processing=(*self.post_processing, step), untouched=kept)
 
     def with_steps(self, steps: list[list[int]]) -> Self:
         """The release with other noisy integers, and the values that they give; margins are left as they were."""
         measured = tuple(replace(m, steps=tuple(s)) for m, s in zip(self.measured, steps, strict=True))
         outputs = tuple(replace(output, values=_values_of(output, steps)) for output in self.outputs)
-        return self._changed(measured=measured, outputs=outputs)
+        return self._replace_fields(measured=measured, outputs=outputs)
 
 
-def named(outputs: tuple[Output, ...], name: str) -> Output:
-    """The output of that name; another is refused."""
+def find_output(outputs: tuple[OutputColumn, ...], name: str) -> OutputColumn:
+    """Find an output by its name; refuse other names."""
     for output in outputs:
         if output.name == name:
             return output
@@ -312,7 +312,7 @@ def named(outputs: tuple[Output, ...], name: str) -> Output:
     )
 
 
-def answered(output: Output, row: int) -> str:
+def answer_text(output: OutputColumn, row: int) -> str:
     """An answer with its margin, in as many digits as that makes meaningful."""
     value, margin = output.values[row], output.margins[row]
     if value is None or margin is None:
@@ -322,7 +322,7 @@ def answered(output: Output, row: int) -> str:
     return f"{rendering.figure(value, margin)} ± {rendering.figure(margin, margin)}"
 
 
-def _why_lacking(outputs: tuple[Output, ...]) -> str:
+def _why_lacking(outputs: tuple[OutputColumn, ...]) -> str:
     if all(output.is_found for output in outputs):
         return "the release does not say what noise is on it"
     return release_rows.NOTHING_FOUND
@@ -332,7 +332,7 @@ def _no_rows(released: int) -> str:
     return "no group has all of the keys asked for" if released else "no key was kept: this is over no group at all"
 
 
-def _titled(name: str, where: Where | None) -> str:
+def _title(name: str, where: Where | None) -> str:
     picked = ", ".join(f"{key} {value}" for key, value in (where or {}).items())
     return f"{name} ({picked})" if picked else name
 
@@ -345,8 +345,8 @@ def _linear(quantity: Quantity) -> Linear:
     )
 
 
-def _matched(coarse: tuple[Key, ...], sought: Derived) -> list[int]:
-    """Where the total of each coarser group stands; both must have the same groups."""
+def _match_groups(coarse: tuple[Key, ...], sought: DerivedValues) -> list[int]:
+    """The row of the total of each coarser group; both must have the same groups."""
     mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
     theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
     if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
@@ -367,21 +367,21 @@ def _margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> F
     return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
 
 
-def _values_of(output: Output, steps: list[list[int]]) -> tuple[Answer, ...]:
+def _values_of(output: OutputColumn, steps: list[list[int]]) -> tuple[Answer, ...]:
     """The values of an output that other noisy integers give."""
     if release_rows.is_certain(output):
         return output.values
     release_rows.require_parts(output)
-    tops = _combined(output.parts, steps)
+    tops = _combine(output.parts, steps)
     if not output.over:
         is_whole = isinstance(output.values[0], int) if output.values else True
         return tuple(round(top) if is_whole else float(top) for top in tops)
     low, high = output.bounds or (-math.inf, math.inf)
-    pairs = zip(tops, _combined(output.over, steps), strict=True)
+    pairs = zip(tops, _combine(output.over, steps), strict=True)
     return tuple(float(min(high, max(low, top / bottom))) if bottom > 0 else math.nan for top, bottom in pairs)
 
 
-def _combined(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
+def _combine(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
     shared = math.lcm(*(factor.denominator for _, factor in factors))
     columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
     return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]

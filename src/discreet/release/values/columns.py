@@ -26,7 +26,7 @@ KEY_TYPES: dict[ColumnType, pa.DataType] = {
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputColumn:
     """A named column of answers, each with its margin at the release's confidence: whole numbers where they are.
 
     Margins are in the numbers of the values, or of what `margin_of` names, such as ranks. `parts` says how a value is
@@ -50,13 +50,13 @@ class Output:
         return None not in self.values
 
 
-def nothing_found(name: str, kind: str, rows: int) -> Output:
-    """The output of so many rows whose automatic bounds found nothing."""
-    return Output(name, kind, (None,) * rows, (None,) * rows)
+def empty_output(name: str, kind: str, rows: int) -> OutputColumn:
+    """An output without values: its automatic bounds found nothing."""
+    return OutputColumn(name, kind, (None,) * rows, (None,) * rows)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredColumn:
     """Noisy integers as they were drawn, in steps of a public grid, with the noise that is on them.
 
     There is one for each row of the release, unless `places` says what else they stand for, such as nodes of a tree.
@@ -80,16 +80,16 @@ class Measured:
         return None if kind is None else kind.published(self.scale, self.shape, self.l1, self.l2_squared)
 
 
-def measured(
-    measure: str, noise: AdditiveNoise, moved: Norms, steps: Sequence[int], grid: Fraction, places: str = ""
-) -> Measured:
-    """Integers that have additive noise, as a release publishes them."""
-    return Measured(
+def measured_column(
+    measure: str, noise: AdditiveNoise, sensitivity: Norms, steps: Sequence[int], grid: Fraction, places: str = ""
+) -> MeasuredColumn:
+    """Integers with additive noise, as a release publishes them."""
+    return MeasuredColumn(
         measure=measure,
         mechanism=noise.name,
         scale=noise.width,
-        l1=moved.l1,
-        l2_squared=moved.l2_squared,
+        l1=sensitivity.l1,
+        l2_squared=sensitivity.l2_squared,
         grid=grid,
         steps=tuple(steps),
         places=places,
@@ -107,10 +107,10 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Untouched:
-    """The answers as they were before anybody rounded, clamped or reconciled them, and what had been done by then."""
+class RawAnswers:
+    """The answers before they were rounded, clipped or reconciled, and the post-processing up to then."""
 
-    outputs: tuple[Output, ...]
+    outputs: tuple[OutputColumn, ...]
     post_processing: tuple[str, ...]
 
 
@@ -119,7 +119,7 @@ def key_arrays(keys: tuple[Key, ...]) -> dict[str, pa.Array]:
     return {key.name: pa.array(key.values, KEY_TYPES[key.type]) for key in keys}
 
 
-def output_arrays(output: Output) -> dict[str, pa.Array]:
+def output_arrays(output: OutputColumn) -> dict[str, pa.Array]:
     """Values and margins of an output; without rows in the types that they would have."""
     sides = {output.name: output.values, output.name + MARGIN: output.margins}
     if output.values:
@@ -127,7 +127,7 @@ def output_arrays(output: Output) -> dict[str, pa.Array]:
     return {name: pa.array([], pa.int64() if _is_whole(output) else pa.float64()) for name in sides}
 
 
-def _is_whole(output: Output) -> bool:
+def _is_whole(output: OutputColumn) -> bool:
     """Whether answers are whole numbers, as counts are and sums on a grid of whole numbers."""
     if not output.parts:
         return output.kind.startswith("count")

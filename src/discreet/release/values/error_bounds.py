@@ -5,9 +5,9 @@ Definition
     margin at confidence c is a public m with P[|S| <= m] >= c. Noises that are alike and count alike are a `Crowd`.
 
 Guarantee
-    `margin` and `crowded` return such an m, for every mixture and every confidence below 1. Where S has few possible
-    values, m is the least; elsewhere it is above the least by a few parts in a thousand; for confidences next to
-    certainty it is Chernoff's. Proof: docs/proofs/release/values/error_bounds.md.
+    `margin` and `margin_of_crowds` return such an m, for every mixture and every confidence below 1. Where S has few
+    possible values, m is the least; elsewhere it is above the least by a few parts in a thousand; for confidences next
+    to certainty it is Chernoff's. Proof: docs/proofs/release/values/error_bounds.md.
 
 Exactness
     Values that are too many to be written out are put into cells, and what that may have moved them is added. Sums of
@@ -58,11 +58,11 @@ class Crowd(NamedTuple):
 
 def margin(mixture: Mixture, confidence: Fraction) -> int:
     """What the sum of so many times each noise, in steps of grid 1, stays within with at least this probability."""
-    return crowded(Counter((abs(times), noise) for times, noise in mixture), confidence)
+    return margin_of_crowds(Counter((abs(times), noise) for times, noise in mixture), confidence)
 
 
-def crowded(sizes: Mapping[tuple[int, AdditiveNoise], int], confidence: Fraction) -> int:
-    """The same, where so many noises count that many times each: sizes[times, noise] = how many."""
+def margin_of_crowds(sizes: Mapping[tuple[int, AdditiveNoise], int], confidence: Fraction) -> int:
+    """The margin of a mixture in which sizes[times, noise] noises count `times` times each."""
     crowds = tuple(Crowd(size, times, noise) for (times, noise), size in sizes.items() if times and size)
     shared = math.gcd(*(crowd.times for crowd in crowds))
     alone = tuple(crowd._replace(times=crowd.times // shared) for crowd in crowds)
@@ -109,11 +109,11 @@ def _from_cells(crowds: tuple[Crowd, ...], outside: Fraction) -> int:
     is_whole = cell == 1 and size > 2 * farthest
     allowed = float(outside) - (_FLOATS if is_whole else float(outside) * _SLACK)
     cells = int(np.argmax(within >= 1 - allowed))
-    return cells if cell == 1 else ceil(cell * cells + _moved(cell, count, outside))
+    return cells if cell == 1 else ceil(cell * cells + _rounding_bound(cell, count, outside))
 
 
-def _moved(cell: int, count: int, outside: Fraction) -> Fraction:
-    """How far the sum is from that of the cells: at most half a cell each, and by Hoeffding far less if they are many.
+def _rounding_bound(cell: int, count: int, outside: Fraction) -> Fraction:
+    """How far rounding to cells changes the sum: at most half a cell each, and by Hoeffding far less if they are many.
 
     The rest of each noise in its cell is symmetric, so of mean zero, and it is at most half a cell.
     """

@@ -37,8 +37,8 @@ def stamp(what: str, *, private: bool) -> list[str]:
     return [] if private else [f"NOT PRIVATE: {what} from dp.testing, for tests only"]
 
 
-def spent(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:
-    """The notes that every answer ends with: what was spent, whether it was stored, its receipt."""
+def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:
+    """The last notes of every answer: its privacy cost, whether it was stored, its receipt."""
     known = str(receipt.get("hash", ""))[:12]
     return [
         f"spent    {guarantee}",

@@ -4,39 +4,39 @@ import pytest
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends.postgres.engine import DIALECT, draft, source
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
 from postgres_questions import N, T, answer, as_superuser
 
 TYPES = {
-    "smallint": (Stored.INTEGER, "integer"),
-    "oid": (Stored.INTEGER, "integer"),
-    "real": (Stored.REAL, "real"),
-    "numeric": (Stored.DECIMAL, "real"),
-    "numeric(10,2)": (Stored.DECIMAL, "real"),
-    "numeric(10,0)": (Stored.WIDE, "integer"),
-    "numeric(3,-2)": (Stored.WIDE, "integer"),
-    "boolean": (Stored.BOOLEAN, "boolean"),
-    "date": (Stored.DATE, "date"),
-    "timestamp(0)": (Stored.TIMESTAMP, "timestamp"),
-    "timestamptz": (Stored.ZONED, "timestamp"),
-    "varchar(3)": (Stored.TEXT, "text"),
-    "char(3)": (Stored.TEXT, "text"),
-    '"char"': (Stored.TEXT, "text"),
-    "name": (Stored.TEXT, "text"),
-    "uuid": (Stored.TEXT, "text"),
-    "inet": (Stored.TEXT, "text"),
-    "mood": (Stored.TEXT, "text"),
-    "positive": (Stored.INTEGER, "integer"),
-    "narrow": (Stored.WIDE, "integer"),
-    "bytea": (Stored.OTHER, "binary"),
-    "jsonb": (Stored.OTHER, "document"),
-    "integer[]": (Stored.OTHER, "document"),
-    "int4range": (Stored.OTHER, "document"),
-    "interval": (Stored.OTHER, "document"),
-    "time": (Stored.OTHER, "document"),
-    "pair": (Stored.OTHER, "document"),
-    "money": (Stored.OTHER, "document"),
+    "smallint": (StorageType.INTEGER, "integer"),
+    "oid": (StorageType.INTEGER, "integer"),
+    "real": (StorageType.REAL, "real"),
+    "numeric": (StorageType.DECIMAL, "real"),
+    "numeric(10,2)": (StorageType.DECIMAL, "real"),
+    "numeric(10,0)": (StorageType.WIDE, "integer"),
+    "numeric(3,-2)": (StorageType.WIDE, "integer"),
+    "boolean": (StorageType.BOOLEAN, "boolean"),
+    "date": (StorageType.DATE, "date"),
+    "timestamp(0)": (StorageType.TIMESTAMP, "timestamp"),
+    "timestamptz": (StorageType.ZONED, "timestamp"),
+    "varchar(3)": (StorageType.TEXT, "text"),
+    "char(3)": (StorageType.TEXT, "text"),
+    '"char"': (StorageType.TEXT, "text"),
+    "name": (StorageType.TEXT, "text"),
+    "uuid": (StorageType.TEXT, "text"),
+    "inet": (StorageType.TEXT, "text"),
+    "mood": (StorageType.TEXT, "text"),
+    "positive": (StorageType.INTEGER, "integer"),
+    "narrow": (StorageType.WIDE, "integer"),
+    "bytea": (StorageType.OTHER, "binary"),
+    "jsonb": (StorageType.OTHER, "document"),
+    "integer[]": (StorageType.OTHER, "document"),
+    "int4range": (StorageType.OTHER, "document"),
+    "interval": (StorageType.OTHER, "document"),
+    "time": (StorageType.OTHER, "document"),
+    "pair": (StorageType.OTHER, "document"),
+    "money": (StorageType.OTHER, "document"),
 }
 
 

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines import Registered, Workspace
+from discreet.engines import RegisteredSource, Workspace
 from discreet.engines.backends.postgres.engine import DIALECT, PostgreSQL, source
 from discreet.engines.sources.source import Statements
 from discreet.engines.sql import expressions
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
 from discreet.plan.physical import Apply, Constant
 from discreet.query import frame
@@ -49,7 +49,7 @@ AS $$ BEGIN PERFORM pg_catalog.pg_sleep(seconds); RETURN 'awake'; END $$;
 )
 def test_limits_become_settings_of_the_connection(visits, open_postgres, limits, settings):
     engine = open_postgres("visits", **limits)
-    with engine._connected("t") as connection:
+    with engine._use_connection("t") as connection:
         shown = [
             connection.execute(f"SHOW {name}").fetchone()[0] for name in ("work_mem", "max_parallel_workers_per_gather")
         ]
@@ -59,7 +59,7 @@ def test_limits_become_settings_of_the_connection(visits, open_postgres, limits,
 @pytest.mark.parametrize("limits", [{"memory_limit": "a lot"}, {"memory_limit": "4GB'; SELECT 1; --"}, {"threads": -1}])
 def test_limits_that_the_engine_does_not_take_are_refused_and_leave_nothing(visits, limits, tmp_path):
     with pytest.raises(SourceError, match="cannot be set up"):
-        PostgreSQL({"t": Registered(source(visits.engine_url, "visits"), 7)}, Workspace(tmp_path), **limits)
+        PostgreSQL({"t": RegisteredSource(source(visits.engine_url, "visits"), 7)}, Workspace(tmp_path), **limits)
     assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]
 
 
@@ -90,8 +90,10 @@ def test_numerics_that_no_double_and_no_64_bits_hold_are_read_without_error(post
     postgres.execute("DROP TABLE IF EXISTS numerics; CREATE TABLE numerics (row serial, v numeric)")
     postgres.execute(f"INSERT INTO numerics (v) VALUES {', '.join(f'({each!r})' for each in NUMERICS)}")
     engine = open_postgres("numerics")
-    reads = [engine.dialect.reads[Stored.DECIMAL, kind].format("v") for kind in (ColumnType.REAL, ColumnType.INTEGER)]
-    with engine._connected("t") as connection:
+    reads = [
+        engine.dialect.reads[StorageType.DECIMAL, kind].format("v") for kind in (ColumnType.REAL, ColumnType.INTEGER)
+    ]
+    with engine._use_connection("t") as connection:
         rows = connection.execute(f"SELECT {', '.join(reads)} FROM public.numerics ORDER BY row").fetchall()
     assert [real for real, _ in rows[:11]] == [None] * 5 + [0.0, 0.0, 1e149, None, 0.1, -0.5]
     assert [math.copysign(1, real) for real, _ in rows[5:7]] == [1, 1]
@@ -206,7 +208,7 @@ def test_keys_and_constants_of_any_text_are_taken_as_they_are(open_postgres):
 @pytest.mark.parametrize("kind", ["integer", "real", "date", "timestamp"])
 def test_a_cast_of_a_constant_fails_neither_when_it_is_planned_nor_when_it_runs(visits, open_postgres, text, kind):
     term = Apply(f"to_{kind}", (Constant(text, ColumnType.TEXT),), ColumnType(kind))
-    with open_postgres("visits")._connected("t") as connection:
+    with open_postgres("visits")._use_connection("t") as connection:
         assert connection.execute(f"SELECT {expressions.term(term, DIALECT)}").fetchone() is not None
 
 
@@ -219,7 +221,7 @@ def test_keys_where_one_is_missing_are_joined_by_a_hash(open_postgres):
     query = T.group_by("g", keys={"g": [*map(str, range(5_000)), None]}, max_groups=1).agg(n=N)
     prepared = engine.prepare(question(query))
     assert sum(engine.run(prepared)[0]) == 20_000
-    with engine._connected("t") as connection:
+    with engine._use_connection("t") as connection:
         plan = connection.execute(f"EXPLAIN {engine.answer_sql(prepared, prepared.stored)}").fetchall()
     assert "Nested Loop" not in str(plan)
 
@@ -236,7 +238,7 @@ def test_what_a_unit_keeps_depends_on_its_own_rows_and_the_key(open_postgres, ke
         engine = open_postgres(table, key=key)
         query = T.agg(s=frame.sum("x", bounds=(0, 9)), m=frame.count_distinct("g", domain=["a"]))
         prepared = engine.prepare(question(query, max_rows=2))
-        with engine._connected("t") as connection:
+        with engine._use_connection("t") as connection:
             return sorted(connection.execute(f"SELECT id, g, x FROM ({prepared.rows_sql}) AS kept").fetchall(), key=str)
 
     all_of_them = kept(rows)

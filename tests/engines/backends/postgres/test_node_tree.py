@@ -2,11 +2,13 @@
 
 import pytest
 
-from discreet.engines.backends.postgres.node_tree import Node, parsed
+from discreet.engines.backends.postgres.node_tree import Node, parse_node_tree
 
 
 def test_a_node_has_its_fields_lists_and_constants():
-    tree = parsed("({OPEXPR :opno 96 :args ({VAR :varno 1} {CONST :constvalue 4 [ -119 28 0 0 ]}) :location <>})")
+    tree = parse_node_tree(
+        "({OPEXPR :opno 96 :args ({VAR :varno 1} {CONST :constvalue 4 [ -119 28 0 0 ]}) :location <>})"
+    )
     assert isinstance(tree, list)
     (node,) = tree
     assert isinstance(node, Node)
@@ -17,7 +19,7 @@ def test_a_node_has_its_fields_lists_and_constants():
 
 
 def test_names_that_a_user_chose_are_no_syntax():
-    node = parsed(r"{TARGETENTRY :resname :hasAggs :other a\ \{\(b\)\} :names (\"x\ y\" \<>) :resjunk false}")
+    node = parse_node_tree(r"{TARGETENTRY :resname :hasAggs :other a\ \{\(b\)\} :names (\"x\ y\" \<>) :resjunk false}")
     assert node["resname"] == ":hasAggs"
     assert node["other"] == r"a\ \{\(b\)\}"
     assert node["names"] == [r"\"x\ y\"", r"\<>"]
@@ -29,4 +31,4 @@ def test_names_that_a_user_chose_are_no_syntax():
 )
 def test_text_of_another_form_is_an_error(text):
     with pytest.raises(ValueError, match=r"."):
-        parsed(text)
+        parse_node_tree(text)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog.catalog import ColumnType
-from discreet.engines import DuckDB, Registered, Workspace
+from discreet.engines import DuckDB, RegisteredSource, Workspace
 from discreet.engines.backends.postgres.engine import DIALECT, PostgreSQL, source
 from discreet.engines.sources import source as sources
 from discreet.engines.sql import expressions as sql_expressions
@@ -100,8 +100,8 @@ def engines(postgres, tmp_path):
     def both(table: pa.Table, name: str) -> tuple[DuckDB, PostgreSQL]:
         postgres.load(f"reads_{name}", table)
         there = source(postgres.engine_url, f"reads_{name}")
-        opened.append(DuckDB({"t": Registered(sources.source_of(table), KEY)}, Workspace(tmp_path)))
-        opened.append(PostgreSQL({"t": Registered(there, KEY)}, Workspace(tmp_path)))
+        opened.append(DuckDB({"t": RegisteredSource(sources.source_of(table), KEY)}, Workspace(tmp_path)))
+        opened.append(PostgreSQL({"t": RegisteredSource(there, KEY)}, Workspace(tmp_path)))
         return opened[-2], opened[-1]
 
     yield both
@@ -112,14 +112,14 @@ def engines(postgres, tmp_path):
 def _fetched(engine, expressions, relation=None):
     """What expressions give for each row, as Python values that tell minus zero and NaN apart."""
     listed = ", ".join(f"{sql} AS e{i}" for i, sql in enumerate(expressions))
-    with engine._connected("t") as connection:
+    with engine._use_connection("t") as connection:
         rows = connection.execute(f"SELECT row, {listed} FROM {relation or engine._place('t').relation}").fetchall()
     return [tuple(map(repr, row[1:])) for row in sorted(rows)]
 
 
 def _read(engine, column, declared):
     template = engine.dialect.reads.get((engine._place("t").stored[column], declared))
-    return None if template is None else template.format(engine.dialect.quoted(column))
+    return None if template is None else template.format(engine.dialect.identifier(column))
 
 
 def _differences(found, expected, cells):

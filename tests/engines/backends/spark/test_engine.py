@@ -21,9 +21,9 @@ from discreet.engines.backends.spark import engine as module
 from discreet.engines.backends.spark.engine import Spark
 from discreet.engines.sources.source import Source, Statements, source_of
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.sql.dialect import StorageType
 from discreet.engines.sql.expressions import term
-from discreet.engines.sql_engine import Registered
+from discreet.engines.sql_engine import RegisteredSource
 from discreet.errors import ParameterError, SourceError
 from discreet.plan.physical import Apply, Constant, Read
 from discreet.planner.queries.tables import analyze
@@ -54,7 +54,7 @@ def opened(tmp_path):
     def open_engine(data, kind=Spark):
         if not isinstance(data, Source):
             data = module.source(data, None, FIXED) if kind is Spark else source_of(data)
-        engines.append(kind({"t": Registered(data, KEY)}, Workspace(tmp_path)))
+        engines.append(kind({"t": RegisteredSource(data, KEY)}, Workspace(tmp_path)))
         return engines[-1]
 
     yield open_engine
@@ -158,7 +158,7 @@ def shown(value):
 
 
 def on_duckdb(engine, sql):
-    with engine._connected("t") as cursor:
+    with engine._use_connection("t") as cursor:
         return [[shown(cell) for cell in row] for row in cursor.execute(sql).fetchall()]
 
 
@@ -167,11 +167,12 @@ def on_spark(engine, sql):
 
 
 def read_sql(engine, pairs):
+    stored, identifier = engine._place("t").stored, engine.dialect.identifier
     reads = [
-        f"{engine.dialect.reads[engine._place('t').stored[column], kind].format(engine.dialect.quoted(column))} AS c{i}"
+        f"{engine.dialect.reads[stored[column], kind].format(identifier(column))} AS c{i}"
         for i, (column, kind) in enumerate(pairs)
     ]
-    return f"SELECT {', '.join(reads)} FROM {engine._place('t').relation} ORDER BY {engine.dialect.quoted('row')}"
+    return f"SELECT {', '.join(reads)} FROM {engine._place('t').relation} ORDER BY {engine.dialect.identifier('row')}"
 
 
 @pytest.mark.guarantee("engines.backends.spark.engine")
@@ -226,8 +227,8 @@ def test_every_operator_on_every_pair_of_reals_is_that_of_duckdb(spark, opened):
     table = pa.table({"row": range(len(pairs)), **{n: pa.array([p[i] for p in pairs]) for i, n in enumerate("ab")}})
     found = []
     for engine, ask in ((opened(spark.createDataFrame(table)), on_spark), (opened(table, DuckDB), on_duckdb)):
-        quoted, place = engine.dialect.quoted, engine._place("t")
-        read = engine.dialect.reads[Stored.REAL, ColumnType.REAL]
+        quoted, place = engine.dialect.identifier, engine._place("t")
+        read = engine.dialect.reads[StorageType.REAL, ColumnType.REAL]
         columns = ", ".join(f"{read.format(quoted(name))} AS {quoted(name)}" for name in "ab")
         terms = ", ".join(f"{term(node, engine.dialect)} AS c{i}" for i, node in enumerate(TERMS))
         scanned = f"(SELECT {quoted('row')}, {columns} FROM {place.relation}) AS scanned"
@@ -484,7 +485,7 @@ def test_what_cannot_be_opened_is_refused_without_the_drivers_words(spark, opene
     with pytest.raises(SourceError, match="datetimeRebaseModeInRead=EXCEPTION"):
         module.source(strict.range(1), None)
     with pytest.raises(ParameterError, match="memory_limit='1GB'"):
-        Spark({"t": Registered(module.source(spark.range(1), None), 1)}, Workspace(tmp_path), memory_limit="1GB")
+        Spark({"t": RegisteredSource(module.source(spark.range(1), None), 1)}, Workspace(tmp_path), memory_limit="1GB")
 
 
 def test_all_columns_that_are_no_value_are_present_or_missing_and_nothing_more(spark, opened):

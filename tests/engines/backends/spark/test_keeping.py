@@ -9,7 +9,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.engines.backends.spark import engine as module
 from discreet.engines.backends.spark.engine import Spark
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql_engine import Registered
+from discreet.engines.sql_engine import RegisteredSource
 from discreet.planner.queries.tables import analyze
 from discreet.query import frame
 
@@ -28,7 +28,7 @@ def engine(spark, tmp_path):
     theirs = spark.newSession()
     theirs.conf.set("spark.sql.shuffle.partitions", "64")
     rows = theirs.range(10_000).selectExpr("id % 1000 AS id", "CAST(id DIV 5000 AS STRING) AS g", "1D AS x")
-    opened = Spark({"t": Registered(module.source(rows, None), 7)}, Workspace(tmp_path))
+    opened = Spark({"t": RegisteredSource(module.source(rows, None), 7)}, Workspace(tmp_path))
     yield opened
     opened.close()
 

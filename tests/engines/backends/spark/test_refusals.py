@@ -8,7 +8,7 @@ from discreet.engines import source_of
 from discreet.engines.backends.spark import engine as module
 from discreet.engines.backends.spark.engine import Spark
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql_engine import Registered
+from discreet.engines.sql_engine import RegisteredSource
 from discreet.errors import ParameterError, SourceError
 
 
@@ -40,7 +40,7 @@ def test_a_table_of_a_data_frame_is_refused(spark):
 )
 def test_only_the_limits_that_were_given_are_refused(spark, tmp_path, limits, what):
     with pytest.raises(ParameterError) as refusal:
-        Spark({"t": Registered(module.source(spark.range(1), None), 1)}, Workspace(tmp_path), **limits)
+        Spark({"t": RegisteredSource(module.source(spark.range(1), None), 1)}, Workspace(tmp_path), **limits)
     assert refusal.value.what == what
     assert refusal.value.instead.startswith("leave it out; ")
 

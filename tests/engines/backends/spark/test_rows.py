@@ -39,7 +39,7 @@ def test_batches_are_packed_into_cells_of_bytes_and_come_back():
 def test_rows_of_a_local_spark_pass_through_files_that_are_deleted(spark, tmp_path):
     assert rows.is_here(spark)
     query = "SELECT CAST(id AS BIGINT) AS id FROM range(0, 1000, 1, 3) DISTRIBUTE BY id % 7 SORT BY id"
-    batches = rows.streamed(spark, query, SCHEMA, tmp_path)
+    batches = rows.stream_rows(spark, query, SCHEMA, tmp_path)
     first = next(batches)
     assert len(list(tmp_path.iterdir())) == 1
     rest = [number for batch in batches for number in batch.column(0).to_pylist()]

@@ -7,8 +7,8 @@ not by a cast to text, of which an owner can define another.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.engines.backends.postgres.server import Relation, fetched
-from discreet.engines.sql.dialect import Stored
+from discreet.engines.backends.postgres.server import Relation, fetch_catalog_rows
+from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 _SYSTEM_COLUMNS = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 
 _NUMBERS = {
-    "int2": Stored.INTEGER,
-    "int4": Stored.INTEGER,
-    "int8": Stored.INTEGER,
-    "oid": Stored.INTEGER,
-    "float4": Stored.REAL,
-    "float8": Stored.REAL,
-    "numeric": Stored.DECIMAL,
-    "bool": Stored.BOOLEAN,
-    "date": Stored.DATE,
-    "timestamp": Stored.TIMESTAMP,
-    "timestamptz": Stored.ZONED,
+    "int2": StorageType.INTEGER,
+    "int4": StorageType.INTEGER,
+    "int8": StorageType.INTEGER,
+    "oid": StorageType.INTEGER,
+    "float4": StorageType.REAL,
+    "float8": StorageType.REAL,
+    "numeric": StorageType.DECIMAL,
+    "bool": StorageType.BOOLEAN,
+    "date": StorageType.DATE,
+    "timestamp": StorageType.TIMESTAMP,
+    "timestamptz": StorageType.ZONED,
 }
 _TEXTS = ("text", "varchar", "bpchar", "char", "name", "uuid", "inet", "cidr", "macaddr", "macaddr8")
 _LONGEST_PADDED = 100_000_000
 _PLAIN = {
-    Stored.INTEGER: "bigint",
-    Stored.REAL: "double precision",
-    Stored.DECIMAL: "numeric",
-    Stored.WIDE: "numeric",
-    Stored.BOOLEAN: "boolean",
-    Stored.DATE: "date",
-    Stored.TIMESTAMP: "timestamp",
-    Stored.ZONED: "timestamptz",
+    StorageType.INTEGER: "bigint",
+    StorageType.REAL: "double precision",
+    StorageType.DECIMAL: "numeric",
+    StorageType.WIDE: "numeric",
+    StorageType.BOOLEAN: "boolean",
+    StorageType.DATE: "date",
+    StorageType.TIMESTAMP: "timestamp",
+    StorageType.ZONED: "timestamptz",
 }
 _COLUMNS = """
 WITH RECURSIVE typed AS (
@@ -60,12 +60,12 @@ WHERE t.typtype <> 'd' ORDER BY attnum
 
 
 @dataclass(frozen=True)
-class Column:
+class ServerColumn:
     """A column by the catalog: its type under all domains, and whether the role may read it."""
 
     name: str
     type: str
-    stored: Stored
+    stored: StorageType
     is_domain: bool
     is_granted: bool
     is_enum: bool = False
@@ -78,9 +78,9 @@ class Column:
             return f'CASE WHEN {name} IS NOT NULL THEN concat({name}) END COLLATE "C"'
         if self.type == "bpchar":  # its cast needs eight times the memory of the cell, which has a limit of 1 GB
             return f'CASE WHEN octet_length({name}) <= {_LONGEST_PADDED} THEN CAST({name} AS text) END COLLATE "C"'
-        if self.stored is Stored.TEXT:
+        if self.stored is StorageType.TEXT:
             return f'CAST({name} AS text) COLLATE "C"'
-        if self.stored is Stored.OTHER:
+        if self.stored is StorageType.OTHER:
             return f"CASE WHEN {name} IS DISTINCT FROM NULL THEN TRUE END"
         return f"CAST({name} AS {_PLAIN[self.stored]})" if self.is_domain or self.type == "oid" else name
 
@@ -96,9 +96,9 @@ class Column:
         return None
 
 
-def columns_of(connection: "psycopg.Connection[Any]", table: Relation) -> list[Column]:
+def columns_of(connection: "psycopg.Connection[Any]", table: Relation) -> list[ServerColumn]:
     """The columns of a table by the catalog; one of which the role may read nothing is refused."""
-    found = [_column(*row) for row in fetched(connection, _COLUMNS, table.oid)]
+    found = [_column(*row) for row in fetch_catalog_rows(connection, _COLUMNS, table.oid)]
     if not any(column.is_granted for column in found):
         raise SourceError(
             f"a table that the role may not read: {table.name}",
@@ -118,17 +118,17 @@ def _column(
     is_granted: bool,
     is_virtual: bool,
     is_text: bool,
-) -> Column:
-    stored = _stored(kind, is_ours, sort, modifier, is_text)
-    return Column(name, kind if is_ours else "", stored, is_domain, is_granted, sort == "e", is_virtual)
+) -> ServerColumn:
+    stored = _storage_type(kind, is_ours, sort, modifier, is_text)
+    return ServerColumn(name, kind if is_ours else "", stored, is_domain, is_granted, sort == "e", is_virtual)
 
 
-def _stored(kind: str, is_ours: bool, sort: str, modifier: int, is_text: bool) -> Stored:
+def _storage_type(kind: str, is_ours: bool, sort: str, modifier: int, is_text: bool) -> StorageType:
     """How a type is stored; of types that users made only enumerations and other spellings of text are text."""
     if sort == "e" or (is_text and sort == "b") or (is_ours and kind in _TEXTS):
-        return Stored.TEXT
+        return StorageType.TEXT
     if not is_ours:
-        return Stored.OTHER
+        return StorageType.OTHER
     if kind == "numeric" and modifier >= 0 and (((modifier - 4) & 0x7FF) ^ 1024) - 1024 <= 0:
-        return Stored.WIDE
-    return _NUMBERS.get(kind, Stored.OTHER)
+        return StorageType.WIDE
+    return _NUMBERS.get(kind, StorageType.OTHER)

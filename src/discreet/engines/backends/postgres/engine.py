@@ -23,8 +23,8 @@ from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements
 from discreet.engines.sql import casts, expressions
 from discreet.engines.sql.chunks import batches_of
-from discreet.engines.sql.dialect import DRAFTED, Dialect, Reads, Stored, finite
-from discreet.engines.sql_engine import Prepared, Registered, Shelf, SQLEngine
+from discreet.engines.sql.dialect import DRAFTED, Dialect, Reads, StorageType, finite
+from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, Shelf, SQLEngine
 from discreet.errors import SourceError, UnsupportedError
 from discreet.plan.physical import Pushdown, SumSteps
 
@@ -99,15 +99,15 @@ def _reads() -> Reads:
             real="float8 '{0}'",
         )
     )
-    read = {pair: _adapted(*pair, template) for pair, template in reads.items()}
+    read = {pair: _adapt_template(*pair, template) for pair, template in reads.items()}
     finite_text = "CASE WHEN {0} > '-Infinity' AND {0} < 'Infinity' THEN CAST({0} AS text) END"
-    return read | {(Stored.WIDE, ColumnType.TEXT): f'({finite_text}) COLLATE "C"'}
+    return read | {(StorageType.WIDE, ColumnType.TEXT): f'({finite_text}) COLLATE "C"'}
 
 
-def _adapted(stored: Stored, declared: ColumnType, template: str) -> str:
+def _adapt_template(stored: StorageType, declared: ColumnType, template: str) -> str:
     if declared is ColumnType.TEXT:
-        return template if stored is Stored.TEXT else f'({template}) COLLATE "C"'
-    return template.replace("{0}", "CAST({0} AS text)") if stored is Stored.TEXT else template
+        return template if stored is StorageType.TEXT else f'({template}) COLLATE "C"'
+    return template.replace("{0}", "CAST({0} AS text)") if stored is StorageType.TEXT else template
 
 
 def _numeric_as_integer(value: str) -> str:
@@ -240,7 +240,7 @@ class PostgreSQL(SQLEngine):
         self._address = _one_address(self._sources)
         undo.callback(self.close)
 
-    def prepare(self, question: Pushdown) -> Prepared:
+    def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a question without reading a row; a connection that was lost is made anew before anything is charged."""
         if self._lock.acquire(blocking=False):
             try:
@@ -271,17 +271,17 @@ class PostgreSQL(SQLEngine):
         self._workspace.close()
 
     @contextmanager
-    def _connected(self, *tables: str) -> Iterator["psycopg.Connection[Any]"]:  # noqa: ARG002 - all tables share one
+    def _use_connection(self, *tables: str) -> Iterator["psycopg.Connection[Any]"]:  # noqa: ARG002 - all tables share one
         """The one connection, for one question at a time; one that is not fit for another is forgotten."""
         with self._lock:
-            connection = self._opened()
+            connection = self._open_connection()
             try:
                 yield connection
             finally:
                 if connection.closed or connection.info.transaction_status != server.IDLE:
                     self._forget()
 
-    def _opened(self) -> "psycopg.Connection[Any]":
+    def _open_connection(self) -> "psycopg.Connection[Any]":
         if self._is_closed:
             raise RuntimeError("the engine is closed")
         if self._connection is None:
@@ -303,24 +303,24 @@ class PostgreSQL(SQLEngine):
     def _revive(self) -> None:
         psycopg = server.driver()
         try:
-            self._opened().execute("SELECT 1")
+            self._open_connection().execute("SELECT 1")
         except psycopg.Error:
             self._forget()
-            self._opened()
+            self._open_connection()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
-        with self._connected(table) as connection:
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
+        with self._use_connection(table) as connection:
             relation = server.relation(connection, source.table or "", self._settings)
             columns = [each for each in columns_of(connection, relation) if each.unreadable is None]
         reads = ", ".join(
-            f"{column.read(name)} AS {name}" for column in columns for name in (DIALECT.quoted(column.name),)
+            f"{column.read(name)} AS {name}" for column in columns for name in (DIALECT.identifier(column.name),)
         )
         # OFFSET 0 keeps our conditions out of a view: its own WHERE may keep cells from expressions that fail on them
         fence = " OFFSET 0" if relation.is_view else ""
         return f"(SELECT {reads} FROM {relation.name}{fence}) AS source", {each.name: each.stored for each in columns}
 
-    def _named(self, kind: str, thing: object) -> str:
-        return f"pg_temp.{super()._named(kind, thing)}"
+    def _relation_name(self, kind: str, thing: object) -> str:
+        return f"pg_temp.{super()._relation_name(kind, thing)}"
 
     def _create_rows(self, connected: "psycopg.Connection[Any]", name: str, sql: str) -> None:
         self._drop(connected, name)
@@ -349,7 +349,7 @@ class PostgreSQL(SQLEngine):
 ENGINE = PostgreSQL
 
 
-def _one_address(sources: Mapping[str, Registered]) -> str:
+def _one_address(sources: Mapping[str, RegisteredSource]) -> str:
     addresses = {registered.source.address or "" for registered in sources.values()}
     if len(addresses) != 1:
         raise SourceError(

@@ -42,7 +42,7 @@ def identity(connection: "psycopg.Connection[Any]", relation: server.Relation) -
     """The identity of a relation; a role that may not see the cluster's identifier sees its address in its place."""
     place = _public_address(connection, relation.database)
     spelled = f"{place}#{relation.name}"
-    database, read = _first(connection, _DATABASE), server.fetched(connection, _READ, relation.oid)
+    database, read = _first(connection, _DATABASE), server.fetch_catalog_rows(connection, _READ, relation.oid)
     if database is None:
         return spelled
     cluster = _first(connection, _CLUSTER) or place.removeprefix("postgresql://").split("/")[0]
@@ -51,7 +51,7 @@ def identity(connection: "psycopg.Connection[Any]", relation: server.Relation) -
 
 
 def _first(connection: "psycopg.Connection[Any]", query: str) -> int | None:
-    rows = server.fetched(connection, query)
+    rows = server.fetch_catalog_rows(connection, query)
     return int(rows[0][0]) if rows else None
 
 

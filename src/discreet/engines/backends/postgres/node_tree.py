@@ -36,7 +36,7 @@ class Node:
         return int(str(self[name]))
 
 
-def parsed(text: str) -> Value:
+def parse_node_tree(text: str) -> Value:
     """The tree that a text describes.
 
     >>> parsed("{CONST :consttype 23 :constisnull false}")["consttype"]

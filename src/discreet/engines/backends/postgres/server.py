@@ -175,7 +175,7 @@ def connect(address: str) -> "psycopg.Connection[Any]":
     except (library.Error, ValueError) as error:
         cause = _cause(error)
     if connection is None:
-        raise _unreached(given, cause)
+        raise _connection_error(given, cause)
     return connection
 
 
@@ -202,13 +202,13 @@ def _cause(error: Exception) -> str:
     """Which of our sentences fits; what the driver says is looked at, and dropped."""
     if state := _STATES.get(getattr(error, "sqlstate", None) or ""):
         return state
-    said = str(error).lower()
-    if missing := _MISSING_NAME.search(said):
+    message = str(error).lower()
+    if missing := _MISSING_NAME.search(message):
         return missing["kind"]
-    return next((cause for text, cause in _CAUSES.items() if text in said), "")
+    return next((cause for text, cause in _CAUSES.items() if text in message), "")
 
 
-def _unreached(given: Mapping[str, str], cause: str) -> SourceError:
+def _connection_error(given: Mapping[str, str], cause: str) -> SourceError:
     host = given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "localhost"
     port = given.get("port") or os.environ.get("PGPORT") or "5432"
     role = given.get("user") or os.environ.get("PGUSER") or "(the user of this machine)"
@@ -236,10 +236,10 @@ def set_up(connection: "psycopg.Connection[Any]", more: Mapping[str, str]) -> No
             because="PostgreSQL did not take its settings",
             instead='memory_limit="1GB", threads=2, and a role that may set what every user may',
         )
-    _suited(connection, *row)
+    _require_suitable_server(connection, *row)
 
 
-def _suited(
+def _require_suitable_server(
     connection: "psycopg.Connection[Any]", is_standby: bool, may_keep: bool, database: str, role: str, casts: list[str]
 ) -> None:
     encoding = connection.info.parameter_status("server_encoding")
@@ -279,7 +279,7 @@ def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mappin
     """The table that the role means by a name, by its own search path; the connection is set up on the way."""
     oid = oid_of(connection, table)
     set_up(connection, settings)
-    row = None if oid is None else fetched(connection, _RELATION, oid)
+    row = None if oid is None else fetch_catalog_rows(connection, _RELATION, oid)
     if not row:
         raise _no_table(connection, table)
     kind, name, schema, database, role, is_superuser, is_owner, is_filtered, writes = row[0]
@@ -294,7 +294,7 @@ def relation(connection: "psycopg.Connection[Any]", table: str, settings: Mappin
 
 def _no_table(connection: "psycopg.Connection[Any]", table: str) -> SourceError:
     """Which table may have been meant, among those that the role may look at, or which right is missing."""
-    named = fetched(connection, _NAMED)
+    named = fetch_catalog_rows(connection, _NAMED)
     parts = [(part["quoted"] or part["bare"]).replace('""', '"').casefold() for part in _PART.finditer(table)]
     schema, name = parts[-2] if len(parts) > 1 else None, parts[-1] if parts else ""
     for its_schema, its_name, _, quoted, role, is_open in named:
@@ -338,7 +338,7 @@ def oid_of(connection: "psycopg.Connection[Any]", table: str) -> int | None:
     return None
 
 
-def fetched(
+def fetch_catalog_rows(
     connection: "psycopg.Connection[Any]", query: Any, values: int | Mapping[str, str] | None = None
 ) -> list[tuple[Any, ...]]:
     """The rows of a catalog query about a relation or other values; none where the server does not answer it."""

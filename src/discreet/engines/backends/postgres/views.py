@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.backends.postgres import server
-from discreet.engines.backends.postgres.node_tree import Node, Value, parsed
+from discreet.engines.backends.postgres.node_tree import Node, Value, parse_node_tree
 from discreet.errors import SourceError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class _Judge:
     def view(self, oid: int) -> Iterator[int]:
         """The tables that a row-local view reads, each as often as it does."""
         for (text,) in self._rows(_DEFINITION, oid):
-            queries = parsed(text)
+            queries = parse_node_tree(text)
             if not isinstance(queries, list) or len(queries) != 1 or not isinstance(queries[0], Node):
                 raise NotRowLocalError("no single query")
             yield from self._query(queries[0])
@@ -191,7 +191,7 @@ class _Judge:
     def policies(self, oid: int) -> None:
         """Policies that show a row by that row alone."""
         for (text,) in self._rows(_POLICIES, oid):
-            self._expression(parsed(text))
+            self._expression(parse_node_tree(text))
 
     def _rows(self, statement: str, oid: int) -> list[tuple[Any, ...]]:
         return self.connection.execute(statement, (oid,)).fetchall()

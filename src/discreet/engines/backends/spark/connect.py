@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.engines.backends.spark import plans, readers
-from discreet.engines.backends.spark.plans import Admitted
+from discreet.engines.backends.spark.plans import AdmittedFrame
 from discreet.engines.sources.source import Statements
 from discreet.errors import SourceError
 
@@ -17,14 +17,14 @@ _SAFE = frozenset({"mergeschema", "recursivefilelookup", "pathglobfilter", "base
 _PLACE, _FORMAT, _KIND, _OPTIONS = "Location", "Provider", "Type", "Storage Properties"
 
 
-def admitted(frame: Any, stated: Statements) -> Admitted:
-    """The DataFrame where it is a table by name or Parquet files; everything else is refused."""
+def admit(frame: Any, stated: Statements) -> AdmittedFrame:
+    """Admit a DataFrame that is a table by name or Parquet files; refuse everything else."""
     plan = frame._plan  # noqa: SLF001 - the only way to it
     kind = f"{type(plan).__module__}.{type(plan).__name__}"
     if kind == "pyspark.sql.connect.plan.Read":
-        return Admitted(frame, _table(frame.sparkSession, plan))
+        return AdmittedFrame(frame, _table(frame.sparkSession, plan))
     if kind == "pyspark.sql.connect.plan.DataSource":
-        return Admitted(frame, _files(frame, plan, stated))
+        return AdmittedFrame(frame, _files(frame, plan, stated))
     raise _unseen("a DataFrame of Spark Connect that is not a table or Parquet files")
 
 
@@ -49,10 +49,10 @@ def _files(frame: Any, plan: Any, stated: Statements) -> str:
         raise _unseen("a reader on Spark Connect that is not spark.read.parquet(path) without options")
     if not plan._schema and not stated.fixed_schema:  # noqa: SLF001
         _require_text_in_folders(frame, paths)
-    return plans.identity(sorted({_qualified(path, frame) for path in paths}))
+    return plans.identity(sorted({_qualify_path(path, frame) for path in paths}))
 
 
-def _qualified(path: str, frame: Any) -> str:
+def _qualify_path(path: str, frame: Any) -> str:
     """A path with the file system that the server found it in, as its catalog writes the places of tables."""
     known = frame.inputFiles()[:1]
     if not path.startswith("/") or not known:

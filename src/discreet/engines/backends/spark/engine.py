@@ -24,9 +24,9 @@ from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
 from discreet.engines.sql import bins, casts
 from discreet.engines.sql.chunks import Spool
-from discreet.engines.sql.dialect import DRAFTED, Dialect, Stored
+from discreet.engines.sql.dialect import DRAFTED, Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome, cancellable
-from discreet.engines.sql_engine import Prepared, PreparedChunks, Registered, SQLEngine
+from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.plan.physical import Found, Pushdown, Term
 from discreet.progress import Stage
@@ -111,17 +111,17 @@ DIALECT = Dialect(
     bigint="TRY_CAST({0} AS BIGINT)",
     timestamp="TIMESTAMP_NTZ {0}",
 )
-_quoted = DIALECT.quoted
+_quoted = DIALECT.identifier
 
 _STORED = {
-    **dict.fromkeys(("byte", "short", "integer", "long"), Stored.INTEGER),
-    **dict.fromkeys(("float", "double"), Stored.REAL),
-    **dict.fromkeys(("string", "char", "varchar", "void"), Stored.TEXT),
-    "decimal": Stored.DECIMAL,
-    "boolean": Stored.BOOLEAN,
-    "date": Stored.DATE,
-    "timestamp": Stored.ZONED,
-    "timestamp_ntz": Stored.TIMESTAMP,
+    **dict.fromkeys(("byte", "short", "integer", "long"), StorageType.INTEGER),
+    **dict.fromkeys(("float", "double"), StorageType.REAL),
+    **dict.fromkeys(("string", "char", "varchar", "void"), StorageType.TEXT),
+    "decimal": StorageType.DECIMAL,
+    "boolean": StorageType.BOOLEAN,
+    "date": StorageType.DATE,
+    "timestamp": StorageType.ZONED,
+    "timestamp_ntz": StorageType.TIMESTAMP,
 }
 _OURS = {
     "spark.sql.ansi.enabled": "false",
@@ -179,7 +179,7 @@ def source(data: object, table: str | None, stated: Statements = UNSTATED) -> So
     if table is not None and not has_tables(data):
         raise unwanted_table(table, "a Spark DataFrame")
     try:
-        return _opened(_table_of(data, table) if has_tables(data) else data, stated)
+        return _open_frame(_table_of(data, table) if has_tables(data) else data, stated)
     except Refusal:
         raise
     except Exception as error:  # noqa: BLE001 - the driver's own words may quote what it was reading
@@ -197,7 +197,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
     """The types that a DataFrame's schema says."""
     fields = source.frame.schema.fields  # type: ignore[union-attr]
     return {
-        field.name: ColumnType.BINARY if field.dataType.typeName() == "binary" else DRAFTED[_stored(field)]
+        field.name: ColumnType.BINARY if field.dataType.typeName() == "binary" else DRAFTED[_storage_type(field)]
         for field in fields
     }
 
@@ -212,7 +212,7 @@ def _table_of(session: Any, table: str | None) -> Any:
     return session.table(table)
 
 
-def _opened(frame: Any, stated: Statements) -> Source:
+def _open_frame(frame: Any, stated: Statements) -> Source:
     if frame.isStreaming:
         raise SourceError(
             "a streaming DataFrame",
@@ -227,7 +227,7 @@ def _opened(frame: Any, stated: Statements) -> Source:
                 instead=f'spark.conf.set("{setting}", "CORRECTED")',
             )
     plans = connect if spark_jobs.is_remote(frame.sparkSession) else spark_plans
-    rows = plans.admitted(frame, stated)
+    rows = plans.admit(frame, stated)
     columns = distinct_names([field.name for field in rows.frame.schema.fields])
     return Source("spark", rows.identity, columns, frame=rows.frame)
 
@@ -248,8 +248,8 @@ def _has_ended(session: Any) -> bool:
     return True
 
 
-def _stored(field: Any) -> Stored:
-    return _STORED.get(field.dataType.typeName(), Stored.OTHER)
+def _storage_type(field: Any) -> StorageType:
+    return _STORED.get(field.dataType.typeName(), StorageType.OTHER)
 
 
 class Spark(SQLEngine):
@@ -263,7 +263,7 @@ class Spark(SQLEngine):
         self._running: list[str] = []
         self._own = threading.local()
         _require_no_limits(memory_limit, threads)
-        self._session = _opened_session(self._sources)
+        self._session = _open_session(self._sources)
         undo.callback(self.close)
 
     def close(self) -> None:
@@ -273,7 +273,7 @@ class Spark(SQLEngine):
                 self._drop(self._session, name)
         self._workspace.close()
 
-    def prepare(self, question: Pushdown) -> Prepared:
+    def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a question without reading a row; an application that has ended is told before anything is charged."""
         if _has_ended(self._session):
             raise _unreadable("its application has ended")
@@ -298,7 +298,7 @@ class Spark(SQLEngine):
             f"{_SHOWING_ROWS[name][1]} ({name}={value})" for name, value in settings.items() if value.lower() == "true"
         )
 
-    def run(self, prepared: Prepared) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
         """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
         return self._cancellable(lambda: super(Spark, self).run(prepared))
 
@@ -314,7 +314,7 @@ class Spark(SQLEngine):
         return prepared
 
     def _can_pack(self) -> bool:
-        with self._connected():
+        with self._use_connection():
             return spark_rows.can_pack(self._session)
 
     def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
@@ -323,30 +323,30 @@ class Spark(SQLEngine):
     def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:
         mark = f"discreet-{secrets.token_hex(8)}"
 
-        def marked() -> Outcome:
+        def run_with_mark() -> Outcome:
             self._own.mark = mark
             return run()
 
         with spark_jobs.interrupts_reach_us(), spark_jobs.without_cells_in_logs():
-            return cancellable(marked, lambda: spark_jobs.cancel(self._session, mark))
+            return cancellable(run_with_mark, lambda: spark_jobs.cancel(self._session, mark))
 
     @contextmanager
-    def _connected(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
+    def _use_connection(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
         """Our session, with the mark of this question on what this thread runs in it."""
         mark = self._own.mark
-        with spark_jobs.marked(self._session, mark):
+        with spark_jobs.mark_jobs(self._session, mark):
             self._running.append(mark)
             try:
                 yield self._session
             finally:
                 self._running.remove(mark)
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, Stored]]:
+    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """A view of the DataFrame in our session; one of its kind for all sessions exists only while it is made."""
         frame: Any = source.frame
-        name = self._named("source", table)
+        name = self._relation_name("source", table)
         try:
-            columns = ", ".join(_carried(field) for field in frame.schema.fields)
+            columns = ", ".join(_column_sql(field) for field in frame.schema.fields)
             _share(frame, self._session, name)
         except Exception:  # noqa: BLE001 - the driver's own words may quote what it was reading
             shared = False
@@ -355,10 +355,10 @@ class Spark(SQLEngine):
         if not shared:
             raise _unreadable()
         self._kept[name] = None
-        return f"(SELECT {columns} FROM {name})", {field.name: _stored(field) for field in frame.schema.fields}
+        return f"(SELECT {columns} FROM {name})", {field.name: _storage_type(field) for field in frame.schema.fields}
 
-    def _named(self, kind: str, thing: object) -> str:
-        return f"discreet_{self._token}_{super()._named(kind, thing)}"
+    def _relation_name(self, kind: str, thing: object) -> str:
+        return f"discreet_{self._token}_{super()._relation_name(kind, thing)}"
 
     def _create_rows(self, connected: Any, name: str, sql: str) -> None:
         """Keep rows in the executors, in columns, beyond memory on their disks; the first answer computes them."""
@@ -380,12 +380,12 @@ class Spark(SQLEngine):
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         return list(connected.sql(sql).collect())
 
-    def _named_rows(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:  # noqa: ARG002
+    def _rows_by_key(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:  # noqa: ARG002
         """Collected, since executors of a cluster may have no Python to pack rows with."""
         return [tuple(row) for row in connected.sql(sql).collect()]
 
     def _stream(self, connected: Any, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        yield from spark_rows.streamed(connected, sql, schema, self._workspace.path)
+        yield from spark_rows.stream_rows(connected, sql, schema, self._workspace.path)
 
 
 def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:
@@ -398,7 +398,7 @@ def _require_no_limits(memory_limit: str | None, threads: int | None) -> None:
         )
 
 
-def _opened_session(sources: Mapping[str, Registered]) -> Any:
+def _open_session(sources: Mapping[str, RegisteredSource]) -> Any:
     """A new session in the application of the first DataFrame, with the settings that our SQL was written for."""
     frame: Any = next(iter(sources.values())).source.frame
     try:
@@ -430,10 +430,10 @@ def _share(frame: Any, session: Any, name: str) -> None:
         frame.sparkSession.catalog.dropGlobalTempView(name)
 
 
-def _carried(field: Any) -> str:
+def _column_sql(field: Any) -> str:
     """A column whose text is compared byte by byte; bytes that are no text are missing."""
     name, kind = _quoted(field.name), field.dataType
-    if _stored(field) is not Stored.TEXT:
+    if _storage_type(field) is not StorageType.TEXT:
         return name
     if kind.typeName() != "string":
         return f"TRY_CAST({name} AS STRING) AS {name}"

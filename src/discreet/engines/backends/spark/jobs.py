@@ -1,4 +1,4 @@
-"""What runs in Spark for us: marked, so that an interrupt ends it alone, and without cells in Python's logs."""
+"""Jobs in Spark: marked, so that an interrupt ends them alone, and without cells in Python's logs."""
 
 import logging
 import signal
@@ -16,14 +16,14 @@ def is_remote(session: Any) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def marked(session: Any, mark: str) -> AbstractContextManager[None]:
-    """A mark on what this thread runs."""
-    return _tagged(session, mark) if is_remote(session) else _grouped(session.sparkContext, mark)
+def mark_jobs(session: Any, mark: str) -> AbstractContextManager[None]:
+    """Mark the jobs that this thread starts."""
+    return _job_tag(session, mark) if is_remote(session) else _job_group(session.sparkContext, mark)
 
 
 @contextmanager
-def _grouped(context: Any, group: str) -> Iterator[None]:
-    """A job group of its own for this thread, whose own group comes back afterwards."""
+def _job_group(context: Any, group: str) -> Iterator[None]:
+    """Set the job group of this thread, and restore the former group afterwards."""
     theirs = context.getLocalProperty(_JOB_GROUP)
     context.setLocalProperty(_JOB_GROUP, group)
     try:
@@ -33,8 +33,8 @@ def _grouped(context: Any, group: str) -> Iterator[None]:
 
 
 @contextmanager
-def _tagged(session: Any, tag: str) -> Iterator[None]:
-    """The same for Spark Connect."""
+def _job_tag(session: Any, tag: str) -> Iterator[None]:
+    """Set a tag, for Spark Connect."""
     session.addTag(tag)
     try:
         yield

@@ -46,15 +46,15 @@ _UNREPEATABLE = frozenset({"Sample", "GlobalLimit", "LocalLimit", "Offset", "Tai
 _LONGEST_IDENTITY = 1_000
 
 
-class Admitted(NamedTuple):
-    """A DataFrame that may be protected, and what the ledger compares: the tables or files that it reads."""
+class AdmittedFrame(NamedTuple):
+    """A DataFrame that may be protected, and its identity for the ledger: the tables or files that it reads."""
 
     frame: Any
     identity: str
 
 
-def admitted(frame: Any, stated: Statements) -> Admitted:
-    """The DataFrame, read again as text where its types were inferred; refused where its plan is not admitted."""
+def admit(frame: Any, stated: Statements) -> AdmittedFrame:
+    """Admit a DataFrame, read again as text where its types were inferred, or refuse its plan."""
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - the only way to the plan
     nodes = list(_nodes(plan))
     # leaves first: what was inferred from rows decides which expressions are above it, and so which refusal they meet
@@ -64,10 +64,10 @@ def admitted(frame: Any, stated: Statements) -> Admitted:
     frame = _with_declared_types(frame, plan, nodes, stated)
     _require_repeatable(plan, nodes, frame.sparkSession)
     for node in nodes:
-        _require_known(node, stated)
+        _require_known_node(node, stated)
     for node in nodes:
         _require_total(node, frame.sparkSession, stated)
-    return Admitted(frame, identity_of(nodes))
+    return AdmittedFrame(frame, identity_of(nodes))
 
 
 def identity_of(nodes: list[Any]) -> str:
@@ -161,7 +161,7 @@ def _is_arbitrary(node: Any) -> bool:
     return str(node.nodeName()) in _UNREPEATABLE
 
 
-def _require_known(node: Any, stated: Statements) -> None:
+def _require_known_node(node: Any, stated: Statements) -> None:
     kind = class_of(node)
     if kind in _ACROSS:
         if not stated.row_local:

@@ -61,7 +61,7 @@ _NOT_GIVEN_AGAIN = ("path", "paths", "inferschema", "samplingratio")
 
 
 @dataclass(frozen=True)
-class Files:
+class FileRelation:
     """The files that a relation reads: `folders` are columns that only the names of folders hold."""
 
     kind: str
@@ -77,7 +77,7 @@ class Files:
         return self.options.get(option, "").lower() == "true"
 
 
-def files_of(node: Any) -> Files | None:
+def files_of(node: Any) -> FileRelation | None:
     """The files of a relation, where it has some of a kind that is known and nothing but their columns."""
     relation = node.relation()
     if not class_of(relation).endswith(".HadoopFsRelation"):
@@ -87,7 +87,7 @@ def files_of(node: Any) -> Files | None:
     # what Spark can add about files (_metadata: sizes, row numbers) depends on the rows of others
     if kind is None or {attribute.name() for attribute in items(node.output())} != {*columns, *folders}:
         return None
-    return Files(
+    return FileRelation(
         kind,
         _options(relation.options()),
         tuple(path.toString() for path in items(relation.location().rootPaths())),
@@ -98,7 +98,7 @@ def files_of(node: Any) -> Files | None:
     )
 
 
-def require_safe_options(files: Files) -> None:
+def require_safe_options(files: FileRelation) -> None:
     """Refuse options that make a reader fail on a cell, and those that are not known."""
     known = _FILE_OPTIONS if files.kind in _TYPED else _FILE_OPTIONS | _TEXT_OPTIONS
     for option, value in files.options.items():
@@ -108,11 +108,11 @@ def require_safe_options(files: Files) -> None:
             raise _unsafe(f"a reader with the option {option!r}", "discreet does not know that no cell can fail on it")
 
 
-def is_declared(files: Files, stated: Statements) -> bool:
+def is_declared(files: FileRelation, stated: Statements) -> bool:
     """Whether types stay as they are; otherwise they are read again as text. What cannot be is refused."""
     if stated.fixed_schema or files.is_table:
         return True
-    if files.kind == "csv" and not _csv_is_declared(files):
+    if files.kind == "csv" and not _has_declared_csv_schema(files):
         return False
     if files.kind not in (*_TYPED, "csv"):
         raise SourceError(
@@ -125,7 +125,7 @@ def is_declared(files: Files, stated: Statements) -> bool:
     return files.kind == "delta" or set(files.folders.values()) <= {"string"}
 
 
-def _csv_is_declared(files: Files) -> bool:
+def _has_declared_csv_schema(files: FileRelation) -> bool:
     if not files.is_on("inferschema") and set(files.columns.values()) - {"string"}:
         return True
     if not files.is_on("header") and (files.is_on("inferschema") or _is_numbered(files.columns)):
@@ -141,7 +141,7 @@ def _is_numbered(columns: Mapping[str, str]) -> bool:
     return list(columns) == [f"_c{i}" for i in range(len(columns))]
 
 
-def require_one_header(files: Files, session: Any) -> None:
+def require_one_header(files: FileRelation, session: Any) -> None:
     """Refuse CSV files whose headers differ: columns are read by position, and named by the largest file."""
     if files.kind != "csv" or files.is_table or not files.is_on("header"):
         return
@@ -161,11 +161,11 @@ def require_one_header(files: Files, session: Any) -> None:
         )
 
 
-def _header(files: Files, session: Any, path: str) -> tuple[str, ...]:
+def _header(files: FileRelation, session: Any, path: str) -> tuple[str, ...]:
     return tuple(_reader(files, session).option("inferSchema", "false").csv(path).columns)
 
 
-def as_text(files: Files, frame: Any) -> Any:
+def as_text(files: FileRelation, frame: Any) -> Any:
     """The same files read again: columns whose types were inferred as text."""
     from pyspark.sql.types import StringType, StructField, StructType  # noqa: PLC0415 - an optional driver
 
@@ -176,7 +176,7 @@ def as_text(files: Files, frame: Any) -> Any:
     return reader.load(list(files.paths))
 
 
-def _reader(files: Files, session: Any) -> Any:
+def _reader(files: FileRelation, session: Any) -> Any:
     options = {name: value for name, value in files.options.items() if name not in _NOT_GIVEN_AGAIN}
     # the paths were found already: a bracket in a name is not a pattern
     return session.read.options(**options).option("__globPaths__", "false")

@@ -34,10 +34,10 @@ def is_here(session: Any) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def streamed(session: Any, sql: str, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:
+def stream_rows(session: Any, sql: str, schema: pa.Schema, place: Path) -> Iterator[pa.RecordBatch]:
     """The rows of a query in the types of a schema, in its order within each partition."""
     frame = session.sql(sql)
-    batches = through_files(frame, place) if is_here(session) else packed(frame)
+    batches = through_files(frame, place) if is_here(session) else pack_rows(frame)
     for batch in batches:
         yield batch.cast(schema)
 
@@ -55,7 +55,7 @@ def through_files(frame: Any, place: Path) -> Iterator[pa.RecordBatch]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def packed(frame: Any) -> Iterator[pa.RecordBatch]:
+def pack_rows(frame: Any) -> Iterator[pa.RecordBatch]:
     """Rows by way of the executors' own Python."""
     cells = frame.mapInArrow(packing(), _CELLS)
     for row in cells.toLocalIterator(prefetchPartitions=True):
@@ -66,7 +66,7 @@ def packed(frame: Any) -> Iterator[pa.RecordBatch]:
 def can_pack(session: Any) -> bool:
     """Whether the executors have what packing takes; it is tried on two rows that are nobody's."""
     try:
-        numbers = [number for batch in packed(session.range(2)) for number in batch.column(0).to_pylist()]
+        numbers = [number for batch in pack_rows(session.range(2)) for number in batch.column(0).to_pylist()]
     except Exception:  # noqa: BLE001 - whatever the driver raises
         return False
     return sorted(numbers) == [0, 1]
