@@ -307,6 +307,29 @@ def test_every_page_can_be_reached_from_the_index():
     assert [named(page) for page in PAGES if page not in reached and page.name != "README.md"] == []
 
 
+TERMS = {
+    "differential privacy": "privacy-guarantee.md",
+    "Laplace mechanism": "reference/mechanisms-and-accounting.md",
+    "Gaussian mechanism": "reference/mechanisms-and-accounting.md",
+    "exponential mechanism": "private-selection.md",
+    "sparse vector technique": "sparse-vector.md",
+    "partition selection": "partition-selection.md",
+    "confidence interval": "post-processing.md",
+    "contribution bounds": "privacy-guarantee.md",
+    "composition": "privacy-guarantee.md",
+    "post-processing": "post-processing.md",
+}
+"""Terms that people search for, and the page that each leads to."""
+
+
+@pytest.mark.parametrize(("term", "page"), TERMS.items())
+def test_a_term_of_the_field_leads_from_the_index_to_its_page(term, page):
+    entries = re.split(r"\n- ", (DOCS / "index.md").read_text(encoding="utf-8"))
+    leading = [entry for entry in entries if term.lower() in " ".join(entry.split()).lower()]
+    assert any(link.partition("#")[0] == page for entry in leading for link in LINK.findall(entry))
+    assert term.lower() in " ".join((DOCS / page).read_text(encoding="utf-8").split()).lower()
+
+
 def test_the_first_heading_of_every_version_in_the_changelog_is_privacy():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     versions = re.split(r"^## ", text, flags=re.MULTILINE)[1:]

@@ -6,6 +6,7 @@ import re
 import statistics
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -116,3 +117,74 @@ def test_the_layers_hold():
         check=False,
     )
     assert result.returncode == 0, result.stdout
+
+
+PARTICIPLES = set(
+    [
+        "told",
+        "made",
+        "said",
+        "kept",
+        "found",
+        "drawn",
+        "given",
+        "known",
+        "shown",
+        "written",
+        "taken",
+        "held",
+        "spent",
+        "built",
+        "seen",
+        "sent",
+        "done",
+        "chosen",
+        "frozen",
+        "broken",
+        "begun",
+        "laid",
+        "paid",
+        "met",
+        "lost",
+        "hidden",
+        "grown",
+        "sought",
+        "caught",
+    ]
+)
+NO_PARTICIPLES = {"need", "seed", "speed", "feed", "embed", "bed", "red", "exceed", "hundred"}
+# What HOUSE.md measured when the move began, the goal, and the most that is allowed today: it only goes down.
+FIGURES = {
+    "entries at the top level": (59, 30, 30),
+    "definitions whose last word is a participle, %": (17.3, 4.0, 8.8),
+    "class names defined at least twice": (44, 5, 22),
+}
+
+
+def _last_word(name: str) -> str:
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    return words[-1].lower() if words else ""
+
+
+def _is_participle(name: str) -> bool:
+    word = _last_word(name)
+    if name.lstrip("_").startswith(("is_", "has_", "was_")) or word in NO_PARTICIPLES:
+        return False
+    return word.endswith("ed") or word in PARTICIPLES
+
+
+def test_the_figures_of_the_house_do_not_rise():
+    """`pytest -s` prints them beside those of the start and the goal."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    nodes = [node for path in MODULES for node in ast.walk(_tree(path))]
+    defined = [node for node in nodes if isinstance(node, kinds) and not node.name.startswith("__")]
+    classes = Counter(node.name for node in defined if isinstance(node, ast.ClassDef))
+    entries = [path for path in SOURCE.iterdir() if path.name not in ("__pycache__", "py.typed")]
+    found = (
+        len(entries),
+        100 * sum(_is_participle(node.name) for node in defined) / len(defined),
+        sum(times > 1 for times in classes.values()),
+    )
+    for (name, (start, goal, most)), figure in zip(FIGURES.items(), found, strict=True):
+        print(f"{name}: {figure:.3g} (at the start {start}, goal {goal})")
+        assert figure <= most, name
