@@ -119,38 +119,9 @@ def test_the_layers_hold():
     assert result.returncode == 0, result.stdout
 
 
-PARTICIPLES = set(
-    [
-        "told",
-        "made",
-        "said",
-        "kept",
-        "found",
-        "drawn",
-        "given",
-        "known",
-        "shown",
-        "written",
-        "taken",
-        "held",
-        "spent",
-        "built",
-        "seen",
-        "sent",
-        "done",
-        "chosen",
-        "frozen",
-        "broken",
-        "begun",
-        "laid",
-        "paid",
-        "met",
-        "lost",
-        "hidden",
-        "grown",
-        "sought",
-        "caught",
-    ]
+PARTICIPLES = re.compile(
+    "told|made|said|kept|found|drawn|given|known|shown|written|taken|held|spent|built|seen|sent|done|chosen|frozen"
+    "|broken|begun|laid|paid|met|lost|hidden|grown|sought|caught"
 )
 NO_PARTICIPLES = {"need", "seed", "speed", "feed", "embed", "bed", "red", "exceed", "hundred"}
 # What HOUSE.md measured when the move began, the goal, and the most that is allowed today: it only goes down.
@@ -170,7 +141,7 @@ def _is_participle(name: str) -> bool:
     word = _last_word(name)
     if name.lstrip("_").startswith(("is_", "has_", "was_")) or word in NO_PARTICIPLES:
         return False
-    return word.endswith("ed") or word in PARTICIPLES
+    return word.endswith("ed") or PARTICIPLES.fullmatch(word) is not None
 
 
 def test_the_figures_of_the_house_do_not_rise():

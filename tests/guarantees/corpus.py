@@ -153,7 +153,7 @@ def one_world_at_a_time(keys: int, groups: int = 1) -> Iterator[None]:
         kept = {own.get(name, name): kind for name, kind in columns.items() if name != dialect.identifier("world")}
         return keyed(kept, key, scan, dialect)
 
-    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):
+    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed_hash=keyed_without_world):
         yield
 
 
