@@ -441,7 +441,7 @@ def _off_by(rows: int) -> Callable[..., str]:
 @pytest.mark.pitfall("A14")
 @pytest.mark.parametrize("rows", [-1, 1])
 def test_a_cap_that_is_off_by_one_is_caught(rows, tmp_path, duckdb):
-    with _broken(capped=_off_by(rows)), pytest.raises(AssertionError, match="max_rows by g"):
+    with _broken(bounded_rows_sql=_off_by(rows)), pytest.raises(AssertionError, match="max_rows by g"):
         _hold(_case("max_rows by g"), "add_remove", FEW_PAIRS, 1, tmp_path, duckdb)
 
 

@@ -101,7 +101,7 @@ def one_world_at_a_time() -> Iterator[None]:
         worldly = (dialect.identifier("world"), f"{aggregates.GROUP}0")
         return keyed({name: kind for name, kind in columns.items() if name not in worldly}, key, scan, dialect)
 
-    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed=keyed_without_world):
+    with mock.patch.multiple(contribution_bounding, owner=owner_in_a_world, keyed_hash=keyed_without_world):
         yield
 
 

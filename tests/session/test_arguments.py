@@ -68,7 +68,7 @@ def test_a_plan_that_is_built_by_hand_is_validated(source):
 
 def test_a_function_is_packed_into_bytes_when_it_is_asked():
     packed = asked(APPLICATION).function
-    assert packed == transport.packed(TEXT, ())
+    assert packed == transport.pack(TEXT, ())
     (again,) = asked([APPLICATION])
     assert again.function.digest == packed.digest
 

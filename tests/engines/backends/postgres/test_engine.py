@@ -317,12 +317,12 @@ def test_close_drops_what_was_prepared_and_ends_the_connection(visits, open_post
 INTERRUPTED = """
 import sys
 from pathlib import Path
-from discreet.engines import Registered, Workspace
+from discreet.engines import RegisteredSource, Workspace
 from discreet.engines.backends.postgres.engine import PostgreSQL, source
 from discreet.engines.sources.source import Statements
 from postgres_questions import COLUMNS, N, T, question
 sleepy = source(sys.argv[1], "sleepy", Statements(row_local=True))
-engine = PostgreSQL({"t": Registered(sleepy, 7)}, Workspace(Path(sys.argv[2])))
+engine = PostgreSQL({"t": RegisteredSource(sleepy, 7)}, Workspace(Path(sys.argv[2])))
 caps = {} if sys.argv[3] == "capped" else {"max_rows": None, "privacy_unit": "dp.ROW"}
 prepared = engine.prepare(question(T.where(T.w.is_present()).agg(n=N), COLUMNS | {"w": "text"}, **caps))
 print("running", flush=True)

@@ -389,7 +389,7 @@ while not tracker.getActiveJobsIds():
     time.sleep(0.05)
 others = set(tracker.getActiveJobsIds())
 source = own.module.source(spark.range(10**13, numPartitions=1).selectExpr("id", "id AS v"), None)
-engine = own.Spark({"t": own.Registered(source, 1)}, own.Workspace(here))
+engine = own.Spark({"t": own.RegisteredSource(source, 1)}, own.Workspace(here))
 asked = engine.prepare(own.question(own.T.agg(n=own.N), {"id": "integer", "v": "integer"}, max_rows=2))
 mark = []
 def ours():

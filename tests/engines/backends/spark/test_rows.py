@@ -20,7 +20,7 @@ from servers import start_spark
 from discreet.engines.backends.spark import rows as spark_rows
 spark = start_spark(Path(sys.argv[3]))
 assert spark_rows.can_pack(spark)
-batches = list(spark_rows.packed(spark.range(0, 50_000, numPartitions=3)))
+batches = list(spark_rows.pack_rows(spark.range(0, 50_000, numPartitions=3)))
 assert [n for batch in batches for n in batch.column(0).to_pylist()] == list(range(50_000))
 print("done")
 """
