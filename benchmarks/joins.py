@@ -226,7 +226,7 @@ def main() -> None:
     given = options.parse_args()
     found: dict[str, list[dict[str, Any]]] = {}
     seconds: dict[str, dict[str, float]] = {}
-    ledger = dp.testing.ForgottenLedger(":memory:")
+    ledger = dp.testing.ForgottenLedger()
     with tempfile.TemporaryDirectory() as directory:
         paths = {}
         for name, table in hospital(given.patients, seed=1).items():

@@ -184,3 +184,11 @@ def test_short_fractions_stay_exact_and_long_ones_round_up_at_powers_of_ten():
     assert exact.brief_up(10 - Fraction(1, 10**30)) == 10
     assert exact.brief_up(Fraction(1, 10**20)) == Fraction(1, 10**20)
     assert exact.brief_up(Fraction(10**5000 + 1, 10**5000)) == 1 + Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize("value", [1, "1.0000049", "0.1234564999", "6.0000004e-9", "999999.4", "1e-12", "0.9999999", 0])
+def test_a_number_that_a_guarantee_states_is_never_below_the_value_and_hardly_above(value):
+    spent = Fraction(value)
+    stated = Fraction(exact.shown_up(spent))
+    assert spent <= stated <= spent * (1 + Fraction(1, 10**5))
+    assert exact.shown_up(Fraction(1, 2)) == "0.5"

@@ -159,3 +159,9 @@ def test_a_seed_exists_for_data_alone():
     assert first == second
     for call in (dp.protect, dp.Session.release, dp.mechanisms.Laplace, dp.mechanisms.Gaussian):
         assert "seed" not in inspect.signature(call).parameters
+
+
+def test_the_ledger_of_a_testing_session_takes_no_place_of_a_real_one(tmp_path):
+    with pytest.raises((TypeError, dp.Refusal)):
+        dp.testing.ForgottenLedger(tmp_path / "real.sqlite")
+    assert not (tmp_path / "real.sqlite").exists()

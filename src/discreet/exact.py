@@ -162,6 +162,15 @@ def shown(value: Fraction, digits: int = 6) -> str:
     return f"{float(value):.{digits}g}"
 
 
+def shown_up(value: Fraction, digits: int = 6) -> str:
+    """The same, never below the value: what a guarantee states is at least what was spent."""
+    text = shown(value, digits)
+    if value <= 0 or Fraction(text) >= value:
+        return text
+    step = Fraction(10) ** (_exponent(value) - digits + 1)
+    return shown(-(-value // step) * step, digits)
+
+
 def _exponent(value: Fraction) -> int:
     """The power of ten of the first significant digit of a positive value."""
     guess = math.floor(math.log10(value.numerator) - math.log10(value.denominator))

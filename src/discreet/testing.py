@@ -25,6 +25,9 @@ class ForgottenLedger(SQLiteLedger):
 
     is_for_tests = True
 
+    def __init__(self) -> None:
+        super().__init__(":memory:")
+
 
 class ExactPipeline(Pipeline):
     """A pipeline whose answers have no noise, with a ledger that is forgotten."""
@@ -34,7 +37,7 @@ class ExactPipeline(Pipeline):
     @classmethod
     def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
         """A ledger in memory, whatever ledger is named."""
-        return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger(":memory:")
+        return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger()
 
     def randomize(self, plan: Any, exact: Any) -> Any:
         """The exact answer."""

@@ -151,6 +151,25 @@ def test_an_engine_that_cannot_be_loaded_is_left_out_with_a_warning_and_the_othe
     assert f"engine 'dump' is left out: {why}" in found.stderr
 
 
+NAMES = "KIND, ENGINE, source, draft = {!r}, None, None, None\ndef has_tables(data): return True\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "why"),
+    [
+        (NAMES.format("csv") + "def is_source(data): return True", "another engine has its kind of sources"),
+        (NAMES.format("x") + "def is_source(data): raise ValueError", "it raised ValueError"),
+    ],
+)
+def test_an_engine_takes_no_sources_of_others_and_its_failure_closes_none(module, why, tmp_path):
+    shutil.copytree(OUTSIDE, tmp_path / "outside")
+    (tmp_path / "outside" / "discreet_dump.py").write_text(module, encoding="utf-8")
+    code = "from discreet.engines import registry; print(registry.has_tables('visits.csv'))"
+    found = _run(code, tmp_path, tmp_path / "outside", Path(dp.__file__).parents[1])
+    assert found.stdout == "False\n"
+    assert why in found.stderr
+
+
 def test_the_page_on_adding_an_engine_names_what_the_registry_asks_for():
     page = (Path(dp.__file__).parents[2] / "docs" / "how-to-add-an-engine.md").read_text(encoding="utf-8")
     assert all(f"| `{name}" in page for name in registry._NAMES)

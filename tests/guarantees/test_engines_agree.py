@@ -48,7 +48,7 @@ def _session(session: type[dp.Session], engine: str, request: pytest.FixtureRequ
 
 
 def test_one_catalog_gives_the_same_numbers_on_every_engine(request):
-    ledger, releases = dp.testing.ForgottenLedger(":memory:"), {}
+    ledger, releases = dp.testing.ForgottenLedger(), {}
     for engine in opened.ENGINES:
         with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
             releases[engine] = session.release(QUERY, epsilon=Fraction(1, 2)).to_arrow().to_pylist()
@@ -64,7 +64,7 @@ def test_variances_tables_and_bounds_that_are_found_have_the_same_numbers_on_eve
         T.agg(n=dp.count(), s=dp.sum(T.cost / 3 - 50, bounds="auto"), m=dp.mean(T.cost / 3 - 50, bounds="auto")),
         T.bounds("cost"),
     )
-    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    ledger, found = dp.testing.ForgottenLedger(), {}
     for engine in opened.ENGINES:
         with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
             found[engine] = [session.release(q, epsilon=Fraction(1, 10)).to_arrow().to_pylist() for q in queries]
@@ -79,7 +79,7 @@ def test_quantiles_of_groups_under_all_caps_have_the_same_numbers_on_every_engin
         some.group_by("ward", max_groups=1, max_rows_per_group=2).agg(m=dp.median("cost", grid=7)),
         some.group_by("ward").agg(m=dp.quantile(T.cost / 3 - 50, 0.75, bounds=(-10, 100))),
     )
-    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    ledger, found = dp.testing.ForgottenLedger(), {}
     for engine in opened.ENGINES:
         with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
             found[engine] = [session.release(q, epsilon=Fraction(1, 10)).to_arrow().to_pylist() for q in queries]
@@ -97,7 +97,7 @@ def test_a_histogram_over_bins_has_the_same_numbers_on_every_engine(request):
     )
     histogram = bands.group_by("band", "quarter", keys={"band": range(5), "quarter": range(4)})
     fine = bands.group_by("fine", keys={"fine": range(501)}).agg(n=dp.count())
-    ledger, found = dp.testing.ForgottenLedger(":memory:"), {}
+    ledger, found = dp.testing.ForgottenLedger(), {}
     for engine in opened.ENGINES:
         with _session(dp.testing.Session, engine, request, ledger=ledger) as session:
             found[engine] = [

@@ -77,7 +77,7 @@ def _found(engine: str, ledger: Any, place: Path, request: pytest.FixtureRequest
 
 
 def test_joins_and_features_have_the_same_numbers_on_every_engine(request, tmp_path):
-    ledger = dp.testing.ForgottenLedger(":memory:")
+    ledger = dp.testing.ForgottenLedger()
     found = {engine: _found(engine, ledger, tmp_path, request) for engine in opened.ENGINES}
     assert min(sum(row["n"] for row in table) for table in found["duckdb"]) > 50
     for engine in opened.ENGINES:

@@ -9,6 +9,7 @@ import discreet as dp
 from discreet.accounting import pld
 from discreet.accounting.filters import cost
 from discreet.errors import BudgetError, Failure, ParameterError, Refusal, UnsupportedError
+from discreet.planner import batch
 from discreet.planner.budget.price import Price
 from discreet.release.estimate import Estimate
 from discreet.release.release import Release
@@ -280,6 +281,17 @@ def test_a_mixed_batch_with_a_delta_is_charged_as_a_pair_that_its_loss_distribut
         spent = session.ledger.spent("visits")
     assert (spent.epsilon, spent.delta) == (10**12, 10**9)
     assert pld.epsilon(dp.events.ComposedEvent(tuple(part.event for part in batch.parts)), 1e-9) <= 1
+
+
+def test_a_stored_choice_takes_no_margin_of_other_noise(protect, monkeypatch):
+    """The event of a batch with a delta is a pair, which does not tell one noise from another."""
+    with protect(RESERVED) as session:
+        words = {"epsilon": 1, "delta": 1e-9}
+        first = session.release([CHOICE, TWO], **words)
+        monkeypatch.setattr(batch, "_ROUNDS", 0)
+        assert session.release([CHOICE, TWO], **words)[0].within == first[0].within
+        with pytest.raises(UnsupportedError, match="made with other noise"):
+            session.release([CHOICE, TWO], **words, confidence=0.99)
 
 
 def test_keys_that_are_found_are_chosen_in_a_batch_at_their_own_delta(protect):

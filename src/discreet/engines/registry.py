@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, get_args
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.backends import duckdb, sqlite
@@ -64,7 +64,9 @@ def modules() -> tuple[EngineModule, ...]:
     found: dict[str, EngineModule] = {module.KIND: module for module in BUILT_IN}
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         module = _loaded(point)
-        if module is not None and found.setdefault(module.KIND, module) is not module:
+        if module is None:
+            continue
+        if module.KIND in get_args(sources.FileKind) or found.setdefault(module.KIND, module) is not module:
             _log.warning("engine %r of %r is left out: another engine has its kind of sources", point.name, point.value)
     return tuple(found.values())
 
@@ -101,7 +103,16 @@ def has_tables(data: object) -> bool:
 
 
 def _module_of(data: object) -> EngineModule | None:
-    return next((module for module in modules() if module.is_source(data)), None)
+    return next((module for module in modules() if _recognises(module, data)), None)
+
+
+def _recognises(module: EngineModule, data: object) -> bool:
+    """Whether an engine reads such a thing; one that fails when it is asked does not."""
+    try:
+        return module.is_source(data)
+    except Exception as error:  # noqa: BLE001 - one engine must not close the others
+        _log.warning("engine %r is not asked for a source: it raised %s", module.KIND, type(error).__name__)
+        return False
 
 
 def _address(data: object) -> object:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import ParameterError
-from discreet.exact import shown
+from discreet.exact import shown, shown_up
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
@@ -136,5 +136,5 @@ def _price(private: PrivatePlan) -> str:
 
 
 def _pair(private: PrivatePlan) -> str:
-    beside = f" at delta {shown(private.delta)}" if private.delta else ""
-    return f"epsilon {shown(private.spending.epsilon)}{beside}"
+    beside = f" at delta {shown_up(private.delta)}" if private.delta else ""
+    return f"epsilon {shown_up(private.spending.epsilon)}{beside}"

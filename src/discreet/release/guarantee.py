@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from discreet.catalog.privacy_unit import Unit
 from discreet.errors import ComparisonError, public_class
-from discreet.exact import shown
+from discreet.exact import shown, shown_up
 
 
 @public_class
@@ -19,7 +19,7 @@ class Guarantee:
     span: str
 
     def __str__(self) -> str:
-        size = f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
+        size = f"epsilon {shown_up(self.epsilon)}" + (f", delta {shown_up(self.delta)}" if self.delta else "")
         return f"{size}, for {self.unit}, over {self.span}"
 
     def __lt__(self, other: "Guarantee") -> bool:

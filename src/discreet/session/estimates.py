@@ -48,7 +48,8 @@ class _Estimates(Kind[Estimated]):
         stored = replace(Estimate.from_json(data), repeated=repeated)
         if stored.confidence == confidence or stored.value is None:
             return replace(stored, confidence=confidence)
-        if not is_charged_for(stored.receipt, event) or not stored.made.startswith(plan.made):
+        is_alike = stored.made.startswith(plan.made) and stored.margin == _margin(plan, stored.confidence)
+        if not is_charged_for(stored.receipt, event) or not is_alike:
             raise planned_otherwise(confidence)
         return replace(stored, margin=_margin(plan, confidence), confidence=confidence)
 

@@ -52,17 +52,18 @@ class Interactive(ABC):
 
     @short_traceback
     def __enter__(self) -> Self:
-        if self._turn is not None:
-            raise self._not_open(f"a {self.what} that was opened before")
-        ready = self._ready()
-        self._turn = self._pipeline.charge_interactive(self._asked_for, self._question, ready)
-        try:
-            self._stack.enter_context(self._pipeline.ledger.holding(self._turn))
-            self._stream = self._begin(ready)
-        except BaseException as error:
-            self._fail(type(error).__name__)
-            raise
-        return self
+        with self._lock:
+            if self._turn is not None:
+                raise self._not_open(f"a {self.what} that was opened before")
+            ready = self._ready()
+            self._turn = self._pipeline.charge_interactive(self._asked_for, self._question, ready)
+            try:
+                self._stack.enter_context(self._pipeline.ledger.holding(self._turn))
+                self._stream = self._begin(ready)
+            except BaseException as error:
+                self._fail(type(error).__name__)
+                raise
+            return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -94,6 +94,7 @@ def _within(stored: dict[str, Any], plan: Selected, event: Event, confidence: Fr
     if Fraction(stored["confidence"]) == confidence:
         return Fraction(stored["within"])
     is_alike = stored["mechanism"] == MECHANISM_NAMES[type(plan.mechanism)]
+    is_alike = is_alike and plan.within(Fraction(stored["confidence"])) == Fraction(stored["within"])
     if not is_alike or not is_charged_for(stored["receipt"], event):
         raise planned_otherwise(confidence)
     return plan.within(confidence)

@@ -191,7 +191,7 @@ def protected(frame, name, **facts):
 
 
 def test_two_budgets_over_one_table_are_logged_whatever_it_is_called(people, spark, caplog):
-    ledger = ForgottenLedger(":memory:")
+    ledger = ForgottenLedger()
     with protected(people, "one", ledger=ledger), caplog.at_level(logging.WARNING, "discreet"):
         protected(spark.table("plan_adults"), "two", ledger=ledger).close()
     assert "'two' and 'one' are promises over the same source, and add up" in caplog.text
