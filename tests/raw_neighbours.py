@@ -318,7 +318,7 @@ def readings(source: Any, names: Sequence[str]) -> dict[int, dict[tuple[str, str
     facts = {"name": "t", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=1), "types": types}
     with testing.protect(source, threads=1, **facts) as session:
         engine = session._pipeline.engines["t"]
-        place, quoted = engine._place("t"), engine.dialect.quoted
+        place, quoted = engine._place("t"), engine.dialect.identifier
         asked = [(name, kind) for name in names for kind in SCALARS]
         cells = [place.reads[place.stored[name], ColumnType(kind)].format(quoted(name)) for name, kind in asked]
         with engine._use_connection("t") as connected:
