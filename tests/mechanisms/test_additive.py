@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting import prices
+from discreet.errors import UnsupportedError
 from discreet.mechanisms import NOISES, Gaussian, Laplace, additive_noise
 
 
@@ -80,3 +81,12 @@ def test_unit_variances_are_those_of_wide_noise():
 def test_draws_alone_are_as_many_as_asked_for():
     for kind in NOISES:
         assert len(kind.calibrated(Moved(), Fraction(1)).draw(7)) == 7
+
+
+def test_noise_without_a_proved_bound_on_sums_refuses_to_state_one():
+    for kind in NOISES:
+        if kind.bounds_sums:
+            assert kind.sum_margin(4.0, 1.0, 0.05) > 0
+        else:
+            with pytest.raises(UnsupportedError, match="no bound on such sums is proved"):
+                kind.sum_margin(4.0, 1.0, 0.05)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol, Self, overload
 
-from discreet.errors import public_class, short_traceback
+from discreet.errors import UnsupportedError, public_class, short_traceback
 from discreet.events import Event
 from discreet.exact import Number, rational
 from discreet.mechanisms import lattice
@@ -81,12 +81,16 @@ class AdditiveNoise(ABC):
         """About the variance at a cost of one; at a cost c it is this over c^power. It divides budgets, no more."""
 
     @classmethod
-    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:
+    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - for those that have it
         """A bound on |weighted sum of independent noises| that fails with at most this probability.
 
         `squares` is the sum of (weight times width)^2, and `largest` the largest weight times width.
         """
-        raise NotImplementedError
+        raise UnsupportedError(
+            f"a weighted sum of {cls.name} noise",
+            because="no bound on such sums is proved for it",
+            instead="dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
+        )
 
     @property
     @abstractmethod

@@ -45,7 +45,7 @@ def table(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, known: Keys | None = None
 ) -> Question:
     """A question whose answer is a table; `known` are its keys, where the planner resolved them already."""
-    return Question("table", _aggregate(query, catalog, known), price.asked(budget))
+    return Question("table", _aggregate(query, catalog, known), price.canonical_parts(budget))
 
 
 def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: Sequence[Number] | None) -> Question:
@@ -56,7 +56,7 @@ def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: 
         parts: Parts = {"tables": [each.parts for each in questions], "shares": shares}
     else:
         parts = {"questions": [{"is": each.kind} | dict(each.parts) for each in questions], "shares": shares}
-    return Question("batch", parts, price.asked(budget, is_converted=price.delta is None))
+    return Question("batch", parts, price.canonical_parts(budget, is_converted=price.delta is None))
 
 
 def selection(
@@ -85,7 +85,7 @@ def selection(
         )
         scope, public = (scope, known) if known is not None else _keys(grouping, scope)
         parts |= {"candidates": public}
-    return Question("selection", parts | _rows(scope, public, caps, terms), price.asked(budget))
+    return Question("selection", parts | _rows(scope, public, caps, terms), price.canonical_parts(budget))
 
 
 def estimate(
@@ -96,7 +96,7 @@ def estimate(
         name: value if value is None or isinstance(value, str) else rational(value, name)
         for name, value in words.items()
     }
-    return Question("estimate", _aggregate(query, catalog) | asked, price.asked(budget))
+    return Question("estimate", _aggregate(query, catalog) | asked, price.canonical_parts(budget))
 
 
 def sample(
@@ -123,7 +123,7 @@ def sample(
         "grid": None if grid is None else rational(grid, "grid"),
     }
     rows = _rows(scope, Keys(), caps, [term for _, term in seen])
-    return Question("sample", {"columns": seen} | numbers | words | rows, price.asked(budget))
+    return Question("sample", {"columns": seen} | numbers | words | rows, price.canonical_parts(budget))
 
 
 def watch(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:
@@ -131,7 +131,7 @@ def watch(name: str, catalog: Catalog, budget: Budget, price: Price, options: Th
     facts = catalog.table(name)
     asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in vars(options).items()}
     parts: Parts = {"table": name, "version": facts.version, "unit": facts.unit}
-    return Question("above threshold", parts | asked, price.asked(budget))
+    return Question("above threshold", parts | asked, price.canonical_parts(budget))
 
 
 def stream(
@@ -149,7 +149,7 @@ def stream(
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
     asked: Parts = {name: rational(value, name) for name, value in words.items()}
     return Question(
-        "online ranges", {"bins": binned} | asked | _rows(scope, Keys(), caps, [binned]), price.asked(budget)
+        "online ranges", {"bins": binned} | asked | _rows(scope, Keys(), caps, [binned]), price.canonical_parts(budget)
     )
 
 

@@ -121,7 +121,7 @@ class SparseVector(Interactive):
         self._asked += len(replies)
         return replies
 
-    def _told(self) -> Mapping[str, Any]:
+    def _record(self) -> Mapping[str, Any]:
         return {"asked": self._asked, "above": self._above, "guarantee": self.guarantee}
 
 

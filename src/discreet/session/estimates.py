@@ -138,18 +138,16 @@ def _parameters(request: Request) -> dict[str, Any]:
 
 def _packed(question: Application) -> transport.PackedFunction:
     """The function as bytes: the session packed it when it was asked."""
-    parcel: transport.PackedFunction = question.function
-    return parcel
+    packed: transport.PackedFunction = question.function
+    return packed
 
 
 def _words(question: Application) -> dict[str, Any]:
+    """What planner and fingerprint take of a function: its options, its bytes and how it runs."""
     packed, limits = _packed(question), blocks.limits_or_default(question.limits)
     options = asdict(question.options)
-    return options | {
-        "chunks": options.pop("blocks"),
-        "function": (packed.name, packed.digest),
-        "runs": limits.fingerprint_text,
-    }
+    made: dict[str, Any] = {"chunks": options.pop("blocks"), "function": (packed.name, packed.digest)}
+    return options | made | {"runs": limits.fingerprint_text}
 
 
 def _body(

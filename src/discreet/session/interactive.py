@@ -91,7 +91,7 @@ class Interactive(ABC):
         """What holds the noise."""
 
     @abstractmethod
-    def _told(self) -> Mapping[str, Any]:
+    def _record(self) -> Mapping[str, Any]:
         """What was told, and nothing else, for the ledger."""
 
     def _read(self, work: Callable[[], Read]) -> Read:
@@ -118,7 +118,7 @@ class Interactive(ABC):
             return
         self._forget()
         try:
-            self._pipeline.ledger.answer(self._turn, json.dumps(self._told()).encode())
+            self._pipeline.ledger.answer(self._turn, json.dumps(self._record()).encode())
         except SupersededError:  # its lease ran out while the process slept: the charge stands, what was told is told
             log.warning("what a %s told could not be recorded, receipt %s", self.what, self._turn.receipt.id)
 

@@ -87,5 +87,5 @@ class OnlineRanges(Interactive):
         (counts,) = self._pipeline.exact(self._plan.dataset, ready)
         return OnlineStream(self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.watch))
 
-    def _told(self) -> Mapping[str, Any]:
+    def _record(self) -> Mapping[str, Any]:
         return {"answers": self._answers, "guarantee": self.guarantee}

@@ -75,8 +75,20 @@ class Pipeline:
 
     @classmethod
     def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
-        """The ledger that a session is given, by its location, or the one at home."""
-        return _opened_ledger(ledger)
+        """The ledger that a session is given, by its location, or the one at home; the ledger of a test is refused."""
+        if ledger is None:
+            path = home() / "ledger.sqlite"
+            print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
+            return SQLiteLedger(path)
+        if getattr(ledger, "is_for_tests", False):
+            raise ParameterError(
+                "the ledger of a testing session",
+                because="it holds exact answers, which this session would hand out",
+                instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
+            )
+        if ledger == ":memory:":
+            log.warning("the budget is kept in memory, and is forgotten when this session ends")
+        return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
     def close(self) -> None:
         """Give back the engines; prepared tables and spill files are deleted."""
@@ -99,7 +111,7 @@ class Pipeline:
             reservation = self.charge(plan, prepared, question, idempotency_key, fresh=fresh)
             while reservation.payload is None:
                 try:
-                    payload = self._payload(kind, plan, prepared, reservation)
+                    payload = self._make_and_store(kind, plan, prepared, reservation)
                     break
                 except SupersededError:  # another process took the charge over: its answer is the answer
                     reservation = self.charge(plan, prepared, question, idempotency_key, fresh=False)
@@ -156,13 +168,13 @@ class Pipeline:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 
-    def _payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_and_store(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
-            payload = self._made(kind, plan, prepared, reservation)
+            payload = self._make_payload(kind, plan, prepared, reservation)
             return self.ledger.answer(reservation, payload)
 
-    def _made(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
@@ -316,23 +328,6 @@ def _scans(plan: PrivatePlan) -> list[Scan]:
 def _own_receipt(plan: PrivatePlan, reservation: Reservation) -> Receipt:
     """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
-
-
-def _opened_ledger(ledger: str | Path | Ledger | None) -> Ledger:
-    """The ledger that a session is given, by its location, or the one at home; the ledger of a test is refused."""
-    if ledger is None:
-        path = home() / "ledger.sqlite"
-        print(f"discreet: the budget is kept in {path}", file=sys.stderr)  # noqa: T201 - the owner must know
-        return SQLiteLedger(path)
-    if getattr(ledger, "is_for_tests", False):
-        raise ParameterError(
-            "the ledger of a testing session",
-            because="it holds exact answers, which this session would hand out",
-            instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
-        )
-    if ledger == ":memory:":
-        log.warning("the budget is kept in memory, and is forgotten when this session ends")
-    return open_ledger(ledger) if isinstance(ledger, str | Path) else ledger
 
 
 def _ended(engines: Mapping[str, Engine], process: int) -> None:

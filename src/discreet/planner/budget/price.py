@@ -18,7 +18,7 @@ class Price:
     delta: Number | None = None
     mechanism: Tag | None = None
 
-    def asked(self, budget: Budget, *, is_converted: bool = True) -> dict[str, object]:
+    def canonical_parts(self, budget: Budget, *, is_converted: bool = True) -> dict[str, object]:
         """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.
 
         A rho, an epsilon with noise of a pure cost, and a batch with a delta of its own mean the same under
