@@ -195,7 +195,7 @@ class Generous(Pipeline):
 class Talkative(Pipeline):
     """A failure tells what the driver said."""
 
-    def _made(self, kind, plan, prepared, reservation):
+    def _make_payload(self, kind, plan, prepared, reservation):
         noisy = self.randomize(plan, kind.run(plan, prepared, self))
         return json.dumps(kind.body(plan, noisy, reservation.receipt, is_private=True)).encode()
 
@@ -210,8 +210,8 @@ class Forgetful(Pipeline):
 class Altering(Pipeline):
     """Somebody alters releases before they are stored."""
 
-    def _made(self, *asked):
-        release = Release.from_json(json.loads(super()._made(*asked)))
+    def _make_payload(self, *asked):
+        release = Release.from_json(json.loads(super()._make_payload(*asked)))
         return json.dumps(self._altered(release).to_json()).encode()
 
 
@@ -262,6 +262,8 @@ class NoReceipt:
 
 def over(pipeline):
     """The class of sessions over such a pipeline."""
+    for name in vars(pipeline).keys() - {"__module__", "__doc__", "_altered"}:
+        assert hasattr(Pipeline, name), f"{name} breaks nothing: the pipeline has no such step"
     return type(pipeline.__name__, (Session,), {"_pipeline_class": pipeline})
 
 
