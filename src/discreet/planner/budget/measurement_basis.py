@@ -6,7 +6,7 @@ outputs are read off the noisy integers, which costs nothing.
 """
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -15,15 +15,16 @@ from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.plan.physical import CountRows, CountUnits, Integers, SumSteps
 from discreet.planner.sensitivity.contribution_bounds import spread
 from discreet.planner.sensitivity.sensitivity import Drawn, Offset, Sensitivity, sensitivity
+from discreet.release.values.columns import Factors
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The integers that get noise, and how each measure is read off them: one factor for each, in their order."""
+    """The integers that get noise, and how each measure is read off them: factors by place, without those of 0."""
 
     drawn: tuple[Drawn, ...]
     sensitivities: tuple[Sensitivity, ...]
-    readings: Mapping[Integers, tuple[Fraction, ...]]
+    readings: Mapping[Integers, Factors]
 
     @property
     def asked(self) -> tuple[Integers, ...]:
@@ -42,9 +43,10 @@ class _Detour(NamedTuple):
 
 def bases(measures: Sequence[Integers], caps: Caps, groups: int, neighbours: Neighbours) -> list[Basis]:
     """The measures as they are, and then the other ways to measure them, where there are any."""
+    known = frozenset(measures)
 
     def basis(kinds: tuple[type[Integers], ...]) -> Basis:
-        found = {m: _detour(m, measures, caps, groups) for m in measures if isinstance(m, kinds)}
+        found = {m: _detour(m, known, caps, groups) for m in measures if isinstance(m, kinds)}
         return _basis(measures, {m: way for m, way in found.items() if way}, caps, groups, neighbours)
 
     plain, *others = (basis(kinds) for kinds in ((), (CountRows,), (SumSteps,), (CountRows, SumSteps)))
@@ -59,7 +61,7 @@ def terms(drawn: Drawn) -> tuple[tuple[int, Integers], ...]:
     return ((1, drawn),)
 
 
-def _detour(measure: Integers, measures: Sequence[Integers], caps: Caps, groups: int) -> _Detour | None:
+def _detour(measure: Integers, measures: Collection[Integers], caps: Caps, groups: int) -> _Detour | None:
     match measure:
         case CountRows(operand) if CountUnits() in measures:
             height = spread(caps, groups).linf
@@ -70,7 +72,7 @@ def _detour(measure: Integers, measures: Sequence[Integers], caps: Caps, groups:
 
 
 def _detours_of_a_sum(
-    total: SumSteps, measures: Sequence[Integers], caps: Caps, groups: int
+    total: SumSteps, measures: Collection[Integers], caps: Caps, groups: int
 ) -> Iterator[_Detour | None]:
     present = CountRows(total.operand if total.missing is None else None)
     both = min(0, total.low) + max(0, total.high)
@@ -98,7 +100,11 @@ def _basis(
         for drawn in dict.fromkeys(itertools.chain.from_iterable(parts.values()))
     }
     drawn = tuple(one for one, size in moved.items() if size.l1)  # what nobody moves is zero and needs no noise
-    readings = {measure: tuple(part.get(one, Fraction(0)) for one in drawn) for measure, part in parts.items()}
+    places = {one: place for place, one in enumerate(drawn)}
+    readings = {
+        measure: tuple(sorted((places[one], factor) for one, factor in part.items() if factor and one in places))
+        for measure, part in parts.items()
+    }
     return Basis(drawn, tuple(moved[one] for one in drawn), readings)
 
 

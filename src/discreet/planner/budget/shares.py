@@ -57,9 +57,9 @@ def _expected(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors:
     _, basis, noises = noised
     return [
         sum(
-            weight * float(factor) ** 2 * noise.variance
+            weight * float(factor) ** 2 * noises[place].variance
             for measure, weight in error.items()
-            for factor, noise in zip(basis.readings[measure], noises, strict=True)
+            for place, factor in basis.readings[measure]
         )
         for error in errors
     ]
@@ -97,9 +97,8 @@ def _needs(basis: Basis, errors: Errors, noise: type[AdditiveNoise]) -> list[lis
     for error in errors:
         row = [Fraction(0)] * len(sizes)
         for measure, weight in error.items():
-            for i, factor in enumerate(basis.readings[measure]):
-                if factor:
-                    row[i] += weight * sizes[i] * factor**2
+            for place, factor in basis.readings[measure]:
+                row[place] += weight * sizes[place] * factor**2
         table.append(row)
     return table
 

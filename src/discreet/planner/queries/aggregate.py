@@ -68,7 +68,7 @@ class AggregatePlan(PublicKeys, TablePlan):
     group_columns: tuple[str, ...]
     recipes: tuple[Recipe, ...]
     noised: tuple[Noised, ...]
-    readings: Mapping[Integers, tuple[Fraction, ...]]
+    readings: Mapping[Integers, Factors]
     declared_rows: int | None
     labels: Labels = ()
     replaces: "AggregatePlan | None" = None
@@ -152,10 +152,9 @@ class AggregatePlan(PublicKeys, TablePlan):
         total = _factors((made.grid, factors[0]), (made.centre, factors[1]))
         return replace(output, parts=total, over=_factors((Fraction(1), factors[1])), bounds=made.bounds)
 
-    def _reading(self, factors: tuple[Fraction, ...]) -> Reading:
-        denominator = math.lcm(*(factor.denominator for factor in factors))
-        parts = zip((int(factor * denominator) for factor in factors), self.noised, strict=True)
-        return Reading(tuple((times, noised) for times, noised in parts if times), denominator)
+    def _reading(self, factors: Factors) -> Reading:
+        denominator = math.lcm(*(factor.denominator for _, factor in factors))
+        return Reading(tuple((int(f * denominator), self.noised[place]) for place, f in factors), denominator)
 
 
 def _nearest(numerator: int, denominator: int) -> int:
@@ -164,11 +163,13 @@ def _nearest(numerator: int, denominator: int) -> int:
     return above - 1 if rest == 0 and above % 2 else above
 
 
-def _factors(*sides: tuple[Fraction, Sequence[Fraction]]) -> Factors:
+def _factors(*sides: tuple[Fraction, Factors]) -> Factors:
     """So many times each reading, as factors of the measured columns."""
-    columns = zip(*(factors for _, factors in sides), strict=True)
-    added = [sum((times * f for (times, _), f in zip(sides, column, strict=True)), Fraction(0)) for column in columns]
-    return tuple((place, factor) for place, factor in enumerate(added) if factor)
+    added: dict[int, Fraction] = {}
+    for times, factors in sides:
+        for place, factor in factors:
+            added[place] = added.get(place, Fraction(0)) + times * factor
+    return tuple((place, factor) for place, factor in sorted(added.items()) if factor)
 
 
 def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
