@@ -19,6 +19,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from discreet.auditing.sensitivity import neighbours
 from discreet.auditing.sensitivity.neighbours import LARGE, LARGEST, Row, World
@@ -104,6 +105,18 @@ def arranged(place: Callable[[int, int], Row], sides: tuple[Sequence[int], Seque
             ]
         )
     return worlds[0], worlds[1]
+
+
+def once_per_bound(each: Sequence[Any]) -> list[Any]:
+    """The first case of each contribution bounds and relation for the full tier; the others are nightly."""
+    met, marked = set(), []
+    for param in each:
+        case, how = param.values
+        grouping = case.query.plan.grouping
+        bounds = (case.whose, repr(case.facts), how, type(grouping), bool(getattr(grouping, "columns", ())))
+        marked.append(pytest.param(case, how, id=param.id, marks=pytest.mark.nightly if bounds in met else ()))
+        met.add(bounds)
+    return marked
 
 
 def frame_of(rows: World) -> pa.Table:

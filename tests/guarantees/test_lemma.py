@@ -14,7 +14,7 @@ import datetime as dt
 import functools
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -26,7 +26,19 @@ import corpus as corpus_module
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus import DECLARED, PUBLIC, Row, Whose, answers, arranged, corpus, neighbours_of, separate_answers, stack
+from corpus import (
+    DECLARED,
+    PUBLIC,
+    Row,
+    Whose,
+    answers,
+    arranged,
+    corpus,
+    neighbours_of,
+    once_per_bound,
+    separate_answers,
+    stack,
+)
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
@@ -315,17 +327,6 @@ def duckdb(request: pytest.FixtureRequest) -> Opener:
 
 
 EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for how in HOW]
-
-
-def once_per_bound(each: Sequence[Any]) -> list[Any]:
-    """The first case of each contribution bounds and relation for the full tier; the others are nightly."""
-    met, marked = set(), []
-    for param in each:
-        case, how = param.values
-        bounds = (repr(case.facts), how, bool(case.query.plan.grouping.columns))
-        marked.append(pytest.param(case, how, id=param.id, marks=pytest.mark.nightly if bounds in met else ()))
-        met.add(bounds)
-    return marked
 
 
 @pytest.mark.guarantee("planner.sensitivity.sensitivity")

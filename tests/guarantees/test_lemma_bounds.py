@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus import DECLARED, Row, Whose, answers, arranged, corpus, stack
+from corpus import DECLARED, Row, Whose, answers, arranged, corpus, once_per_bound, stack
 
 import discreet as dp
 from discreet.accounting.filters import Budget
@@ -159,7 +159,7 @@ def test_bins_and_every_total_that_is_read_off_them_move_by_at_most_their_sensit
 
 @pytest.mark.full
 @pytest.mark.parametrize("engine", PAIRS_ELSEWHERE)
-@pytest.mark.parametrize(("case", "how"), EACH)
+@pytest.mark.parametrize(("case", "how"), once_per_bound(EACH))
 def test_bins_and_totals_move_by_at_most_their_sensitivity_on_every_engine(case, how, engine, tmp_path, request):
     _hold(case, how, PAIRS_ELSEWHERE[engine], tmp_path, opener(engine, request))
 
@@ -198,7 +198,7 @@ def test_rows_on_both_sides_of_zero_and_growth_move_by_at_most_the_rows_of_a_uni
 
 @pytest.mark.full
 @pytest.mark.parametrize("engine", ["postgres", "spark"])
-@pytest.mark.parametrize(("case", "how"), EACH)
+@pytest.mark.parametrize(("case", "how"), once_per_bound(EACH))
 def test_rows_on_both_sides_of_zero_and_growth_move_so_on_every_engine(case, how, engine, tmp_path, request):
     _hold_growth(case, how, PAIRS_ELSEWHERE[engine], tmp_path, opener(engine, request))
 

@@ -19,7 +19,18 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus import DECLARED, Row, Whose, answers, arranged, corpus, neighbours_of, separate_answers, stack
+from corpus import (
+    DECLARED,
+    Row,
+    Whose,
+    answers,
+    arranged,
+    corpus,
+    neighbours_of,
+    once_per_bound,
+    separate_answers,
+    stack,
+)
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
@@ -272,7 +283,7 @@ def test_two_thousand_neighbours_move_steps_by_at_most_the_sensitivity(case, how
 
 @pytest.mark.full
 @pytest.mark.parametrize("engine", PAIRS_ELSEWHERE)
-@pytest.mark.parametrize(("case", "how"), EACH)
+@pytest.mark.parametrize(("case", "how"), once_per_bound(EACH))
 def test_neighbours_move_steps_by_at_most_the_sensitivity_on_every_engine(case, how, engine, tmp_path, request):
     _hold(case, how, PAIRS_ELSEWHERE[engine], 15, tmp_path, opener(engine, request))
 

@@ -5,7 +5,8 @@ that are said to move one way do, and the value of a mean, a median or a distanc
 the local sensitivity that was computed from either of the two tables.
 """
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from discreet.query.frame import relation_of
 from opened import Opener, opener
 
 PAIRS = 300
-ENGINES = ["duckdb", *(pytest.param(name, marks=pytest.mark.full) for name in ("postgres", "spark", "sqlite"))]
+OTHERS = ("postgres", "spark", "sqlite")
 PAIRS_ON = {"spark": 30}
 HOW = ("add_remove", "replace_one")
 T = dp.table("t")
@@ -44,6 +45,17 @@ FITTED = {
 }
 
 
+def _each(names: Sequence[str], caps: Sequence[str]) -> list[Any]:
+    """All on DuckDB; on every other engine, each bound and relation with one of the names, and the others nightly."""
+    found = []
+    for place, (bound, how) in enumerate(itertools.product(caps, HOW)):
+        for name, engine in itertools.product(names, ("duckdb", *OTHERS)):
+            tier = "full" if name == names[place % len(names)] else "nightly"
+            mark = () if engine == "duckdb" else getattr(pytest.mark, tier)
+            found.append(pytest.param(name, bound, how, engine, id=f"{name}-{bound}-{how}-{engine}", marks=mark))
+    return found
+
+
 def _catalog(how: str, caps: dict[str, int]) -> Catalog:
     table = {"columns": DECLARED, "privacy_unit": "id", "neighbours": how} | caps
     return Catalog.model_validate({"tables": {"t": table}})
@@ -58,10 +70,7 @@ def _worlds(question: Any, how: str, engine: str, place: Path, opened: Opener) -
 
 
 @pytest.mark.guarantee("planner.queries.selection")
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("caps", CAPS)
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize(("name", "caps", "how", "engine"), _each(list(SCORES), list(CAPS)))
 def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engine, tmp_path, request):
     score, candidates = SCORES[name]
     if "or above" in name or "below" in name or "price" in name:
@@ -79,10 +88,7 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
 
 
 @pytest.mark.guarantee("planner.queries.smooth_sensitivity")
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("caps", ROWS)
-@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize(("name", "caps", "how", "engine"), _each(list(FITTED), list(ROWS)))
 def test_no_value_moves_farther_than_the_local_sensitivity_of_either_table(name, caps, how, engine, tmp_path, request):
     query = T.agg(value=FITTED[name])
     asked = analyze_fitted(query.plan, _catalog(how, ROWS[caps]), Budget(epsilon=1), epsilon=1)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from corpus import DECLARED, Whose, answers, arranged, corpus, stack
+from corpus import DECLARED, Whose, answers, arranged, corpus, once_per_bound, stack
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
@@ -146,7 +146,7 @@ def test_neighbours_move_what_strategies_measure_by_at_most_the_sensitivity_and_
 
 @pytest.mark.full
 @pytest.mark.parametrize("engine", PAIRS_ELSEWHERE)
-@pytest.mark.parametrize(("case", "how"), EACH)
+@pytest.mark.parametrize(("case", "how"), once_per_bound(EACH))
 def test_neighbours_move_what_strategies_measure_by_at_most_the_sensitivity_on_every_engine(
     case, how, engine, tmp_path, request
 ):

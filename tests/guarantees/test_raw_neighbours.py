@@ -60,7 +60,7 @@ def test_no_cell_of_another_person_reads_otherwise_because_of_one_row(reader, tm
     assert read, "the reader failed on both datasets"
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 @pytest.mark.parametrize("reader", INFERRED)
 def test_no_cell_of_another_person_reads_otherwise_in_many_datasets(reader, tmp_path):
     changed, read = _changed(reader, range(100, 100 + WIDE_PAIRS), tmp_path)

@@ -29,7 +29,7 @@ from discreet.errors import short_traceback
 
 ALARM_OF_CONTROLS = 1e-3
 ALARM = 4e-7
-DRAWS_OF: Mapping[str, int] = {"Gaussian, rho 8": 5}
+DRAWS_OF: Mapping[str, int] = {"Gaussian, rho 8": 10}
 """How many times the draws of others it takes to see half of the noise, where hardly any noise is not zero."""
 
 
@@ -50,9 +50,9 @@ class Size:
 
 
 QUICK = Size(
-    mechanism=10_000,
+    mechanism=5_000,
     families=1_000,
-    workloads=4_000,
+    workloads=1_000,
     redrawn=2_000,
     blocks=1_000,
     whole=250,
