@@ -77,7 +77,15 @@ def harmed(durable_postgres: PostgresServer) -> PostgresServer:
 @pytest.mark.pitfall("B6")
 @pytest.mark.pitfall("D")
 @pytest.mark.guarantee("ledger")
-@pytest.mark.parametrize(("harm", "times"), [(killed, 20), (robbed_of_a_backend, 10)])
+@pytest.mark.parametrize(
+    ("harm", "times"),
+    [
+        (killed, 4),
+        (robbed_of_a_backend, 3),
+        pytest.param(killed, 20, marks=pytest.mark.nightly),
+        pytest.param(robbed_of_a_backend, 10, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_server_killed_under_load_keeps_what_it_acknowledged_and_charges_nothing_twice(harmed, harm, times):
     """Eight spenders go on through every crash, each asking again under the same request key."""
     requests = asked_through(harmed, harm, times=times)
