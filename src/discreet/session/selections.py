@@ -55,13 +55,13 @@ class Selections(Kind[Selected]):
     def body(self, plan: Selected, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
         """The places of the chosen, or the keys that were found, and what the selection says of itself."""
         plain = [value.isoformat() if isinstance(value, dt.date) else value for value in noisy]
-        said = header(plan, "selection", receipt, is_private=is_private)
+        common = header(plan, "selection", receipt, is_private=is_private)
         return {
             PLACES if isinstance(plan, SelectionPlan) else KEYS: plain,
             "mechanism": MECHANISM_NAMES[type(plan.mechanism)],
             "within": str(plan.within(CONFIDENCE)),
             "confidence": str(CONFIDENCE),
-            **{name: said[name] for name in ("guarantee", *_SAME)},
+            **{name: common[name] for name in ("guarantee", *_SAME)},
         }
 
     def restore(
