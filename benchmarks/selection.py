@@ -55,7 +55,7 @@ def opened(path: Path, home: Path, name: str) -> dp.Session:
     )
 
 
-def select(session: dp.Session, candidates: list[int] | list[str], top: int = 1) -> dp.Chosen:
+def select(session: dp.Session, candidates: list[int] | list[str], top: int = 1) -> dp.Selection:
     question = dp.table("chosen").choose(candidates, score=dp.score(by="item"), top=top)
     return session.release(question, epsilon=0.1, fresh=True)
 

@@ -54,7 +54,7 @@ def loss_bound(
 
 def sell(
     bids: Sequence[int], *, most: int, step: int, epsilon: float, neighbours: Neighbours = "add_remove"
-) -> dp.Chosen:
+) -> dp.Selection:
     """Choose a price: one selection, whose epsilon protects every bid."""
     table = pa.table({"bidder": range(len(bids)), "bid": pa.array(bids, pa.int64())})
     with dp.protect(

@@ -17,7 +17,9 @@ import pyarrow as pa
 import discreet as dp
 
 
-def best_films(ratings: pa.Table, films: list[str], *, epsilon: float, top: int = 3, likes: bool = False) -> dp.Chosen:
+def best_films(
+    ratings: pa.Table, films: list[str], *, epsilon: float, top: int = 3, likes: bool = False
+) -> dp.Selection:
     """The films with the most stars (or, by likes, with the most above three), for one epsilon per person."""
     with dp.protect(
         ratings,

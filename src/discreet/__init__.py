@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.release.explanation import Explanation
     from discreet.release.guarantee import Guarantee
     from discreet.release.release import Release
-    from discreet.release.selection import Chosen
+    from discreet.release.selection import Selection
     from discreet.session.session import Session, protect
     from discreet.session.verify_joins import verify
 
@@ -53,7 +53,6 @@ _HOMES = {
     "ROW": "catalog.privacy_unit",
     "Budget": "accounting.filters",
     "Catalog": "catalog.catalog",
-    "Chosen": "release.selection",
     "Estimate": "release.estimate",
     "Explanation": "release.explanation",
     "Failure": "errors",
@@ -64,6 +63,7 @@ _HOMES = {
     "Refusal": "errors",
     "Release": "release.release",
     "SQLiteLedger": "ledger",
+    "Selection": "release.selection",
     "Session": "session.session",
     "Slice": "catalog.time_slice",
     "SmoothSensitivity": "query.methods",
@@ -105,7 +105,6 @@ __all__ = [
     "ROW",
     "Budget",
     "Catalog",
-    "Chosen",
     "Estimate",
     "Explanation",
     "Failure",
@@ -116,6 +115,7 @@ __all__ = [
     "Refusal",
     "Release",
     "SQLiteLedger",
+    "Selection",
     "Session",
     "Slice",
     "SmoothSensitivity",

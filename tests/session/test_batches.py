@@ -13,7 +13,7 @@ from discreet.planner import batch
 from discreet.planner.budget.price import Price
 from discreet.release.estimate import Estimate
 from discreet.release.release import Release
-from discreet.release.selection import Chosen
+from discreet.release.selection import Selection
 from discreet.sandbox import Limits
 from discreet.session.batches import BATCH
 from discreet.session.kind import Request
@@ -196,7 +196,7 @@ def test_a_mixed_batch_is_charged_once_repeats_for_free_and_restores_each_kind(p
         first = session.release(MIXED, epsilon=1)
         spent = session.ledger.spent("visits")
         again = session.release(MIXED, epsilon=1)
-        assert [type(each) for each in first] == [Release, Chosen, Chosen, Release]
+        assert [type(each) for each in first] == [Release, Selection, Selection, Release]
         assert len(charges(session)) == 1
         assert session.ledger.spent("visits") == spent == cost(planned(session, MIXED, budget, epsilon=1).event)
     assert [each.repeated for each in first] == [False] * 4
@@ -313,7 +313,7 @@ def test_a_function_is_answered_in_a_batch(protect):
         assert len(charges(session)) == 1
         assert float(session.remaining()) == pytest.approx(1)
         explained = session.explain([COUNT, ROWS, CHOICE], epsilon=1)
-    assert [type(each) for each in first] == [Release, Estimate, Chosen]
+    assert [type(each) for each in first] == [Release, Estimate, Selection]
     assert again == first
     assert all(each.repeated for each in again)
     assert first[1].name == "rows"

@@ -61,6 +61,7 @@ MODULE: Mapping[str, Hint] = {
     **_same("avg average", _ELSEWHERE, 'dp.mean("cost", bounds=(0, 5_000))'),
     **_same("total", _ELSEWHERE, 'dp.sum("cost", bounds=(0, 5_000))'),
     **_same("size len count_rows", _ELSEWHERE, "dp.count()"),
+    **_same("Chosen", _ELSEWHERE, "dp.Selection"),
     **_same("nunique distinct count_unique", _ELSEWHERE, 'dp.count_distinct("ward", domain=["A", "B"])'),
     **_same("col column", "columns belong to a table", 'dp.table("visits").age, or dp.table("visits")["age"]'),
     **_same(

@@ -1,102 +1,79 @@
-"""One number about a whole table, made private by noise that fits the data or by many small answers; with its receipt.
+"""One number about a whole table, by smooth sensitivity, propose-test-release or sample and aggregate.
 
-A margin is there only where it is public. Noise that was fitted to the data has a size that is itself private, so such
-an estimate has none; and a test that does not pass gives no value at all, which is an answer that was paid for.
+A margin of error is there only where it is public. Noise that is scaled to the smooth sensitivity has a private scale,
+so such an estimate has none. A test that does not pass gives no value, and costs the same.
 """
 
-import html
-from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from discreet.errors import public_class
 from discreet.exact import shown
-from discreet.release.values import rendering
+from discreet.release.result import Result
+from discreet.release.values.rendering import Figure
 
-SCHEMA = "discreet.estimate/1"
-
-Figure = int | float
+_FIELDS = ("name", "value", "margin", "made")
 
 
 @public_class
-@dataclass(frozen=True)
-class Estimate:
-    """A value, or none where a test did not pass; how it was made; what it cost."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Estimate(Result):
+    """One number about a whole table.
 
-    dataset: str
-    version: int
+    The header fields (`dataset`, `guarantee`, `receipt`, ...) are those of every result.
+
+    Attributes:
+        name: Name of the output.
+        value: The number; None where the test of propose-test-release did not pass.
+        made: The mechanism, in words.
+        margin: Margin of error at `confidence`, for the noise alone; None where it is not public.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(1_000)
+        >>> query = dp.table("people").agg(hours=dp.median("hours_per_week", bounds=(0, 100)))
+        >>> with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
+        ...     estimate = session.release(query, epsilon=0.5, method=dp.SmoothSensitivity())
+        >>> estimate.value
+        36
+        >>> dp.Estimate.from_json(estimate.to_json()) == estimate
+        True
+    """
+
     name: str
     value: Figure | None
     made: str
-    guarantee: str
-    receipt: dict[str, Any] = field(repr=False)
     margin: Figure | None = None
-    confidence: Fraction = Fraction(19, 20)
-    private: bool = True
-    library: str = ""
-    repeated: bool = field(default=False, compare=False)
+
+    _schema: ClassVar = "discreet.estimate/1"
+    _noun: ClassVar = "an estimate"
+    _exact: ClassVar = "an exact answer"
 
     def __float__(self) -> float:
         return float("nan") if self.value is None else float(self.value)
 
-    def to_json(self) -> dict[str, Any]:
-        """The estimate as plain data."""
-        return {
-            "schema": SCHEMA,
-            "library": self.library,
-            "private": self.private,
-            "dataset": {"name": self.dataset, "version": self.version},
-            "name": self.name,
-            "value": self.value,
-            "margin": self.margin,
-            "confidence": f"{self.confidence.numerator}/{self.confidence.denominator}",
-            "made": self.made,
-            "guarantee": self.guarantee,
-            "receipt": self.receipt,
-        }
+    def _body_to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Estimate":
-        """The estimate that `to_json` wrote."""
-        same = ("library", "private", "name", "value", "margin", "made", "guarantee", "receipt")
-        return cls(
-            dataset=data["dataset"]["name"],
-            version=data["dataset"]["version"],
-            confidence=Fraction(data["confidence"]),
-            **{word: data[word] for word in same},
-        )
+    def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return {name: data[name] for name in _FIELDS}
 
-    def __str__(self) -> str:
-        return "\n".join([*self._stamp(), self._summary(), *self._notes()])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return rendering.card(self._stamp(), f"<div>{html.escape(self._summary())}</div>", self._notes())
-
-    def _stamp(self) -> list[str]:
-        return rendering.stamp("an exact answer", private=self.private)
-
-    def _summary(self) -> str:
+    def _body_lines(self) -> list[str]:
         if self.value is None:
-            return f"{self.name}  nothing: the test did not pass"
+            return [f"{self.name}  nothing: the test did not pass"]
         beside = "" if self.margin is None else f" ± {_short(self.margin)}"
-        return f"{self.name}  {_short(self.value)}{beside}"
+        return [f"{self.name}  {_short(self.value)}{beside}"]
 
-    def _notes(self) -> list[str]:
-        level = shown(100 * self.confidence)
+    def _body_notes(self) -> list[str]:
         margin = (
             "it cost what a number would have cost"
             if self.value is None
             else "no margin: how far the noise goes is not public in advance"
             if self.margin is None
-            else f"± holds {level}% of the time, for the noise alone"
+            else f"± holds {shown(100 * self.confidence)}% of the time, for the noise alone"
         )
-        return [
-            margin,
-            f"made by  {self.made}",
-            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
-        ]
+        return [margin, f"made by  {self.made}"]
 
 
 def _short(value: Figure) -> str:

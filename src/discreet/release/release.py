@@ -9,10 +9,9 @@ readable forms (`rounded`, `clamped`, `consistent`, `pivot`), and intervals by s
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
@@ -59,27 +58,46 @@ _OTHER_FORMS = {
 
 
 @public_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Release(PostProcessing):
-    """Answers with error bars, what they cost, whom they protect, and the receipt of the charge."""
+    """A noisy table: an output with its margin of error for each key.
 
-    dataset: str
-    version: int
+    The header fields (`dataset`, `guarantee`, `receipt`, ...) are those of every result. A release is a sequence of
+    rows, each a dictionary; `release["n"]` is a column.
+
+    Attributes:
+        keys: Key columns; none without groups.
+        outputs: Output columns with their margins of error.
+        measured: The noisy integers that outputs are computed from, and their noise.
+        unit: The privacy unit, in words.
+        columns_read: Columns that the engine read.
+        post_processing: What was done with the noisy integers, in words.
+        untouched: The outputs before they were rounded, clamped or made consistent; `raw` is the release with them.
+        place: Position in a batch: the releases under one receipt have noise of their own each.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(1_000)
+        >>> with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
+        ...     release = session.release(dp.table("people").agg(n=dp.count()), epsilon=0.5)
+        >>> release.value()
+        1000
+        >>> dp.Release.from_json(release.to_json()) == release
+        True
+    """
+
     keys: tuple[Key, ...]
     outputs: tuple[OutputColumn, ...]
     measured: tuple[MeasuredColumn, ...]
-    confidence: Fraction
-    guarantee: str
     unit: str
     columns_read: tuple[str, ...]
     post_processing: tuple[str, ...]
-    receipt: dict[str, Any] = field(repr=False)
-    private: bool = True
-    library: str = ""
-    repeated: bool = field(default=False, compare=False)
     untouched: RawAnswers | None = None
     place: int = 0
-    """Which of the releases under one receipt it is: those of a batch have noise of their own each."""
+
+    _schema: ClassVar = SCHEMA
+    _noun: ClassVar = "a release"
+    _exact: ClassVar = "exact answers"
 
     def __len__(self) -> int:
         return len(self.outputs[0].values)
@@ -180,15 +198,6 @@ class Release(PostProcessing):
         rest += f", nothing found for {', '.join(lost)}" if lost else ""
         return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
 
-    def to_json(self) -> dict[str, Any]:
-        """The release as plain data, in the published schema."""
-        return serialization.plain_data(vars(self))
-
-    @classmethod
-    def from_json(cls, data: Any) -> "Release":
-        """The release that `to_json` wrote."""
-        return cls(**serialization.read(data))
-
     def save(self, path: str | Path) -> None:
         """Write the release as JSON."""
         other = _OTHER_FORMS.get(Path(path).suffix.lower())
@@ -213,16 +222,20 @@ class Release(PostProcessing):
             ) from None
         return cls.from_json(data)
 
-    def __str__(self) -> str:
-        head, rows = self._cells()
-        table = rendering.text_table(head, rows, len(self.keys))
-        return "\n".join([*self._stamp(), *table, *self._more(), *self._notes()])
-
-    __repr__ = __str__
-
     def _repr_html_(self) -> str:
         head, rows = self._cells()
         return rendering.card(self._stamp(), rendering.html_table(head, rows), (*self._more(), *self._notes()))
+
+    def _body_to_json(self) -> dict[str, Any]:
+        return serialization.plain_body(vars(self))
+
+    @classmethod
+    def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return serialization.read_body(data)
+
+    def _body_lines(self) -> list[str]:
+        head, rows = self._cells()
+        return [*rendering.text_table(head, rows, len(self.keys)), *self._more()]
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the rows that are shown."""
@@ -239,16 +252,12 @@ class Release(PostProcessing):
         beyond = len(self) - _SHOWN_ROWS
         return [f"... {beyond:,} more rows: release.to_pandas() has all"] if beyond > 0 else []
 
-    def _stamp(self) -> list[str]:
-        return rendering.stamp("exact answers", private=self.private)
-
-    def _notes(self) -> list[str]:
+    def _body_notes(self) -> list[str]:
         steps = self.post_processing[len(self.raw.post_processing) :]
         return [
             f"± holds {shown(100 * self.confidence)}% of the time, for the noise",
             *self._unfound(),
             *(f"changed  {step}; release.raw has what was released" for step in steps),
-            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
         ]
 
     def _unfound(self) -> list[str]:

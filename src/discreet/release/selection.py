@@ -1,46 +1,59 @@
-"""What a selection gives: the candidates that were chosen, how good they are sure to be, and the receipt.
+"""The result of a private selection: the candidates, an error bound for their scores, and the receipt.
 
-The scores themselves do not leave: which candidate won is all that was paid for.
+The scores themselves are not released. The privacy cost covers the selected candidates only.
 """
 
 import datetime as dt
-import html
-from dataclasses import dataclass, field
+import itertools
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class
 from discreet.exact import shown
-from discreet.release.values import rendering
+from discreet.release.result import Result, ratio_text
 
-SCHEMA = "discreet.chosen/1"
+_DATES: dict[type, str] = {dt.date: "date", dt.datetime: "timestamp"}
+_PARSERS = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}
 
 
 @public_class
-@dataclass(frozen=True)
-class Chosen:
-    """Candidates with high scores, best first as far as the noise tells.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Selection(Result):
+    """Candidates with high scores, selected with differential privacy.
 
-    `within` says how good: with probability `confidence`, the score of the first is at most so far below the best one,
-    whatever the data is. Candidates that were not known are not counted (None), and then fewer may be chosen, or none.
+    The header fields (`dataset`, `guarantee`, `receipt`, ...) are those of every result.
+
+    Attributes:
+        values: The selected candidates, best first up to noise. With unknown keys there may be fewer than requested,
+            or none.
+        candidates: Number of public candidates; None for unknown keys.
+        within: With probability `confidence`, the score of the first is at most this far below the best score.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(1_000)
+        >>> query = dp.table("people").choose(["F", "M", "X"], score=dp.score(by="sex"))
+        >>> with dp.testing.protect(people, name="people", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1)) as session:
+        ...     selection = session.release(query, epsilon=0.5)
+        >>> selection.value
+        'F'
+        >>> dp.Selection.from_json(selection.to_json()) == selection
+        True
     """
 
-    dataset: str
-    version: int
     values: tuple[Value | float, ...]
     candidates: int | None
     within: Fraction
-    confidence: Fraction
-    guarantee: str
-    receipt: dict[str, Any] = field(repr=False)
-    private: bool = True
-    library: str = ""
-    repeated: bool = field(default=False, compare=False)
+
+    _schema: ClassVar = "discreet.chosen/1"
+    _noun: ClassVar = "a selection"
+    _exact: ClassVar = "the best without noise"
 
     @property
     def value(self) -> Any:
-        """The candidate that was chosen first."""
+        """The candidate that was selected first."""
         if not self.values:
             raise ParameterError(
                 "the first of a selection that is empty",
@@ -49,41 +62,28 @@ class Chosen:
             )
         return self.values[0]
 
-    def to_json(self) -> dict[str, Any]:
-        """The selection as plain data."""
-        plain = [v.isoformat() if isinstance(v, dt.date | dt.datetime) else v for v in self.values]
+    def _body_to_json(self) -> dict[str, Any]:
+        """Dates are text; `types`, which only a selection with dates has, tells them from candidates that are text."""
+        types = [_DATES.get(type(value)) for value in self.values]
+        plain = [value.isoformat() if isinstance(value, dt.date) else value for value in self.values]
+        body = {"values": plain, "candidates": self.candidates, "within": ratio_text(self.within)}
+        return body | ({"types": types} if any(types) else {})
+
+    @classmethod
+    def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        types = data.get("types") or itertools.repeat(None, len(data["values"]))
+        pairs = zip(data["values"], types, strict=True)
         return {
-            "schema": SCHEMA,
-            "library": self.library,
-            "private": self.private,
-            "dataset": {"name": self.dataset, "version": self.version},
-            "values": plain,
-            "candidates": self.candidates,
-            "within": f"{self.within.numerator}/{self.within.denominator}",
-            "confidence": f"{self.confidence.numerator}/{self.confidence.denominator}",
-            "guarantee": self.guarantee,
-            "receipt": self.receipt,
+            "values": tuple(value if kind is None else _PARSERS[kind](value) for value, kind in pairs),
+            "candidates": data["candidates"],
+            "within": Fraction(data["within"]),
         }
 
-    def __str__(self) -> str:
-        return "\n".join([*self._stamp(), self._summary(), *self._notes()])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return rendering.card(self._stamp(), f"<div>{html.escape(self._summary())}</div>", self._notes())
-
-    def _stamp(self) -> list[str]:
-        return rendering.stamp("the best without noise", private=self.private)
-
-    def _summary(self) -> str:
+    def _body_lines(self) -> list[str]:
         named = ", ".join("(missing)" if value is None else str(value) for value in self.values)
         among = "keys that were not known" if self.candidates is None else f"{self.candidates:,} candidates"
-        return f"{named or 'none'}, of {among}"
+        return [f"{named or 'none'}, of {among}"]
 
-    def _notes(self) -> list[str]:
+    def _body_notes(self) -> list[str]:
         level, whose = shown(100 * self.confidence), "the" if len(self.values) == 1 else "the first one's"
-        return [
-            f"in {level}% of selections {whose} score is at most {shown(self.within, 6)} below the best",
-            *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated),
-        ]
+        return [f"in {level}% of selections {whose} score is at most {shown(self.within, 6)} below the best"]

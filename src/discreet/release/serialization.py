@@ -1,4 +1,4 @@
-"""A release as plain data in a published schema, and back: what is saved, stored and sent."""
+"""The body of a release as plain data in a published schema, and back: keys, outputs, measured columns."""
 
 import datetime as dt
 import json
@@ -7,53 +7,45 @@ from importlib import resources
 from typing import Any
 
 from discreet.catalog.catalog import ColumnType, Value
-from discreet.errors import ParameterError
+from discreet.release.result import ratio_text
 from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 SCHEMA = "discreet.release/1"
-_SAME = ("guarantee", "unit", "receipt", "private", "library")
 _LISTS = ("columns_read", "post_processing")
 
 
-def plain_data(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a release as plain data, in the published schema."""
+def plain_body(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a release that are not in its header, as plain data."""
     untouched = fields["untouched"]
     return {
-        "schema": SCHEMA,
-        "library": fields["library"],
-        "private": fields["private"],
-        "dataset": {"name": fields["dataset"], "version": fields["version"]},
-        "guarantee": fields["guarantee"],
         "unit": fields["unit"],
-        "confidence": _text(fields["confidence"]),
         "keys": [_written_key(key) for key in fields["keys"]],
         "outputs": [_written_output(output) for output in fields["outputs"]],
-        "measured": [_plain_part(m) | {"grid": _text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
-        "columns_read": list(fields["columns_read"]),
-        "post_processing": list(fields["post_processing"]),
-        "receipt": fields["receipt"],
+        "measured": [_plain_part(m) | {"grid": ratio_text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
+        **{name: list(fields[name]) for name in _LISTS},
         **({"raw": _written_raw(untouched)} if untouched else {}),
         **({"place": fields["place"]} if fields["place"] else {}),
     }
 
 
-def read(data: Any) -> dict[str, Any]:
-    """The fields of a release, from the plain data of `plain_data`; anything else is refused."""
-    found = data.get("schema") if isinstance(data, dict) else None
-    if found != SCHEMA:
-        raise ParameterError(
-            f"a release of schema {found!r}",
-            because=f"this version reads {SCHEMA}",
-            instead="a file that release.save(...) wrote, or a newer version of discreet",
-        )
-    try:
-        return _fields(data)
-    except (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError):
-        raise ParameterError(
-            "a release that is damaged",
-            because=f"it does not have the shape of {SCHEMA}",
-            instead="the file as release.save(...) wrote it",
-        ) from None
+def read_body(data: dict[str, Any]) -> dict[str, Any]:
+    """The fields that `plain_body` wrote; an error of Python where the data is damaged."""
+    raw = data.get("raw")
+    fields = {name: tuple(data[name]) for name in _LISTS} | {
+        "unit": data["unit"],
+        "keys": tuple(_key(key) for key in data["keys"]),
+        "outputs": tuple(_output(output) for output in data["outputs"]),
+        "measured": tuple(
+            MeasuredColumn(
+                **m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
+            )
+            for m in data["measured"]
+        ),
+        "place": int(data.get("place", 0)),
+        "untouched": raw and RawAnswers(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
+    }
+    _check(fields)
+    return fields
 
 
 def schema() -> dict[str, Any]:
@@ -73,8 +65,8 @@ def _written_output(output: OutputColumn) -> dict[str, Any]:
         **_plain_part(output),
         "values": list(output.values),
         "margins": list(output.margins),
-        **{side: [[place, _text(factor)] for place, factor in pairs] for side, pairs in factors.items()},
-        **({} if output.bounds is None else {"bounds": [_text(bound) for bound in output.bounds]}),
+        **{side: [[place, ratio_text(factor)] for place, factor in pairs] for side, pairs in factors.items()},
+        **({} if output.bounds is None else {"bounds": [ratio_text(bound) for bound in output.bounds]}),
     }
 
 
@@ -88,34 +80,8 @@ def _plain_part(part: OutputColumn | MeasuredColumn) -> dict[str, Any]:
     return {name: value for name, value in vars(part).items() if value not in ("", (), None)}
 
 
-def _text(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"
-
-
 def _plain(value: Value) -> str | int | bool | None:
     return value.isoformat() if isinstance(value, dt.date | dt.datetime) else value
-
-
-def _fields(data: dict[str, Any]) -> dict[str, Any]:
-    raw = data.get("raw")
-    fields = {name: data[name] for name in _SAME} | {name: tuple(data[name]) for name in _LISTS}
-    fields |= {
-        "dataset": data["dataset"]["name"],
-        "version": data["dataset"]["version"],
-        "keys": tuple(_key(key) for key in data["keys"]),
-        "outputs": tuple(_output(output) for output in data["outputs"]),
-        "measured": tuple(
-            MeasuredColumn(
-                **m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
-            )
-            for m in data["measured"]
-        ),
-        "confidence": Fraction(data["confidence"]),
-        "place": int(data.get("place", 0)),
-        "untouched": raw and RawAnswers(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
-    }
-    _check(fields)
-    return fields
 
 
 def _check(fields: dict[str, Any]) -> None:

@@ -1,6 +1,5 @@
 """One number about a whole table: by a method whose noise follows the data, or by a function of blocks of rows."""
 
-import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
@@ -19,11 +18,11 @@ from discreet.planner.queries.sample_and_aggregate import Drawn, SampledPlan, an
 from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_fitted
 from discreet.query.applications import Application
 from discreet.query.methods import ProposedBound, SmoothSensitivity
-from discreet.release.estimate import Estimate, Figure
+from discreet.release.estimate import Estimate
+from discreet.release.values.rendering import Figure
 from discreet.sandbox import Sandbox, blocks, transport
 from discreet.session.kind import Kind, Request
-from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
-from discreet.version import __version__
+from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -153,19 +152,12 @@ def _words(question: Application) -> dict[str, Any]:
 def _body(
     plan: SmoothPlan | SampledPlan, value: Fraction | None, made: str, receipt: Receipt, *, is_private: bool
 ) -> dict[str, Any]:
-    version = plan.pushdown.scan.version
     return Estimate(
-        dataset=plan.dataset,
-        version=version,
+        **header(plan, "estimate", receipt, is_private=is_private),
         name=plan.name,
         value=None if value is None else _figure(value),
         made=made,
-        guarantee=plan.guarantee("this estimate from", version),
-        receipt=json.loads(receipt.to_json()),
         margin=None if value is None else _margin(plan, CONFIDENCE),
-        confidence=CONFIDENCE,
-        private=is_private,
-        library=__version__,
     ).to_json()
 
 

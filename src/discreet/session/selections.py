@@ -1,8 +1,6 @@
 """Private selection: places in a list of candidates, or keys that were found; how they are stored and restored."""
 
 import datetime as dt
-import json
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,13 +15,13 @@ from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import contested
 from discreet.query.scores import Choice
-from discreet.release.selection import Chosen
+from discreet.release.selection import Selection
 from discreet.session.kind import Kind, Request
-from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
-from discreet.version import __version__
+from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 PLACES = "places"
 KEYS = "keys"
+_SAME = ("receipt", "private", "library")
 
 Selected = SelectionPlan | TopKeysPlan
 
@@ -56,35 +54,32 @@ class Selections(Kind[Selected]):
 
     def body(self, plan: Selected, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
         """The places of the chosen, or the keys that were found, and what the selection says of itself."""
-        plain = [value.isoformat() if isinstance(value, dt.date | dt.datetime) else value for value in noisy]
+        plain = [value.isoformat() if isinstance(value, dt.date) else value for value in noisy]
+        common = header(plan, "selection", receipt, is_private=is_private)
         return {
             PLACES if isinstance(plan, SelectionPlan) else KEYS: plain,
             "mechanism": MECHANISM_NAMES[type(plan.mechanism)],
             "within": str(plan.within(CONFIDENCE)),
             "confidence": str(CONFIDENCE),
-            "guarantee": _guarantee(plan),
-            "receipt": json.loads(receipt.to_json()),
-            "private": is_private,
-            "library": __version__,
+            **{name: common[name] for name in ("guarantee", *_SAME)},
         }
 
     def restore(
         self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
-    ) -> Chosen:
+    ) -> Selection:
         """The stored selection among the candidates of the question, which are public, or of keys that were found."""
-        chosen = Chosen(
+        version = plan.pushdown.scan.version
+        return Selection(
             dataset=plan.dataset,
-            version=plan.pushdown.scan.version,
+            version=version,
             values=_values(data, plan),
             candidates=len(plan.contest.candidates) if isinstance(plan, SelectionPlan) else None,
             within=_within(data, plan, event, confidence),
             confidence=confidence,
-            guarantee=data.get("guarantee") or _guarantee(plan),
-            receipt=data["receipt"],
-            private=data["private"],
-            library=data["library"],
+            guarantee=data.get("guarantee") or plan.guarantee("this selection from", version),
+            repeated=repeated,
+            **{name: data[name] for name in _SAME},
         )
-        return replace(chosen, repeated=repeated)
 
 
 def _within(stored: dict[str, Any], plan: Selected, event: Event, confidence: Fraction) -> Fraction:
@@ -98,10 +93,6 @@ def _within(stored: dict[str, Any], plan: Selected, event: Event, confidence: Fr
     if not is_alike or not is_charged_for(stored["receipt"], event):
         raise planned_otherwise(confidence)
     return plan.within(confidence)
-
-
-def _guarantee(plan: Selected) -> str:
-    return plan.guarantee("this selection from", plan.pushdown.scan.version)
 
 
 def _values(stored: dict[str, Any], plan: Selected) -> tuple[Value | float, ...]:

@@ -35,7 +35,7 @@ from discreet.release.expected_error import ErrorsByEpsilon
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
 from discreet.release.remaining import Remaining, remaining_of_analyst
-from discreet.release.selection import Chosen
+from discreet.release.selection import Selection
 from discreet.sandbox.modules import allowed_modules
 from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
@@ -255,7 +255,7 @@ class Session:
     def release(self, query: Query, *, method: Method, **price: Unpack[Once]) -> Estimate: ...
 
     @overload
-    def release(self, query: Choice, **price: Unpack[Once]) -> Chosen: ...
+    def release(self, query: Choice, **price: Unpack[Once]) -> Selection: ...
 
     @overload
     def release(self, query: Application, **price: Unpack[Once]) -> Estimate: ...
@@ -298,7 +298,7 @@ class Session:
             idempotency_key: A key of your own for a retry: whatever happened in between, it is charged once.
 
         Returns:
-            A `Release` for a table, a `Chosen` for a choice, an `Estimate` for a method or a function; a list for a
+            A `Release` for a table, a `Selection` for a choice, an `Estimate` for a method or a function; a list for a
             batch.
 
         Raises:

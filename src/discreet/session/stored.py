@@ -6,6 +6,7 @@ Margins at another confidence are computed from the noise, and that is known fro
 the one that was charged.
 """
 
+import json
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,9 +14,26 @@ from typing import Any
 from discreet import events
 from discreet.errors import UnsupportedError
 from discreet.exact import shown
+from discreet.ledger import Receipt
+from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.version import __version__
 
 CONFIDENCE = Fraction(19, 20)
 """The confidence at which margins are stored."""
+
+
+def header(plan: AnswerPlan, noun: str, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+    """The fields that a new result of any kind has, `discreet.release.result.Result`; `noun` as in "release"."""
+    version = plan.pushdown.scan.version
+    return {
+        "dataset": plan.dataset,
+        "version": version,
+        "confidence": CONFIDENCE,
+        "guarantee": plan.guarantee(f"this {noun} from", version),
+        "receipt": json.loads(receipt.to_json()),
+        "private": is_private,
+        "library": __version__,
+    }
 
 
 def is_charged_for(receipt: Mapping[str, Any], event: events.Event) -> bool:

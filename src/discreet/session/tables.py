@@ -1,6 +1,5 @@
 """Questions whose answer is a table: a release with keys, outputs, margins and the noisy integers behind them."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -18,8 +17,7 @@ from discreet.planner.registry import planned
 from discreet.query.frame import Query
 from discreet.release.release import Release
 from discreet.session.kind import Kind, Request
-from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
-from discreet.version import __version__
+from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 
 class Tables(Kind[TablePlan]):
@@ -49,23 +47,15 @@ class Tables(Kind[TablePlan]):
 
     def body(self, plan: TablePlan, noisy: Any, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
         """The release."""
-        version = plan.pushdown.scan.version
-        release = Release(
-            dataset=plan.dataset,
-            version=version,
+        return Release(
+            **header(plan, "release", receipt, is_private=is_private),
             keys=plan.keys(noisy),
             outputs=plan.outputs(noisy, CONFIDENCE),
             measured=plan.measured(noisy),
-            confidence=CONFIDENCE,
-            guarantee=plan.guarantee("this release from", version),
             unit=str(plan.unit),
             columns_read=plan.pushdown.columns_read,
             post_processing=plan.post_processing,
-            receipt=json.loads(receipt.to_json()),
-            private=is_private,
-            library=__version__,
-        )
-        return release.to_json()
+        ).to_json()
 
     def restore(
         self, data: dict[str, Any], plan: TablePlan, event: Event, confidence: Fraction, *, repeated: bool

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
-from discreet.mechanisms.selection.scores import Selection, distances, standing
+from discreet.mechanisms.selection.scores import SelectionMechanism, distances, standing
 from grids import over
 from score_vectors import monotone_neighbours, neighbours, vectors
 
@@ -22,8 +22,8 @@ KINDS = [Exponential, PermuteAndFlip, NoisyMax, lambda **given: TopK(k=1, **give
 @pytest.mark.guarantee("mechanisms.selection.scores")
 @pytest.mark.parametrize("sensitivity", [1, 2])
 def test_differences_of_scores_move_by_at_most_epsilon_over_the_rate_and_reach_it(sensitivity):
-    both_ways = Selection(sensitivity=sensitivity, epsilon=Fraction(1, 3))
-    one_way = Selection(sensitivity=sensitivity, epsilon=Fraction(1, 3), monotone=True)
+    both_ways = SelectionMechanism(sensitivity=sensitivity, epsilon=Fraction(1, 3))
+    one_way = SelectionMechanism(sensitivity=sensitivity, epsilon=Fraction(1, 3), monotone=True)
     for selection, near in ((both_ways, neighbours), (one_way, monotone_neighbours)):
         moves = [
             selection.rate * abs((other[r] - scores[r]) - (other[s] - scores[s]))
@@ -35,8 +35,8 @@ def test_differences_of_scores_move_by_at_most_epsilon_over_the_rate_and_reach_i
 
 
 def test_the_rate_is_epsilon_over_twice_the_sensitivity_and_over_once_where_scores_are_monotone():
-    assert Selection(sensitivity=3, epsilon=0.5).rate == Fraction(1, 12)
-    assert Selection(sensitivity=3, epsilon=0.5, monotone=True).rate == Fraction(1, 6)
+    assert SelectionMechanism(sensitivity=3, epsilon=0.5).rate == Fraction(1, 12)
+    assert SelectionMechanism(sensitivity=3, epsilon=0.5, monotone=True).rate == Fraction(1, 6)
 
 
 @pytest.mark.pitfall("A9")

@@ -26,7 +26,7 @@ docs/proofs/mechanisms/selection/scores.md, and the rest beside it.
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.noisy_max import ChosenWithGap, NoisyMax
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.selection.scores import Bracket, Selection
+from discreet.mechanisms.selection.scores import Bracket, SelectionMechanism
 from discreet.mechanisms.selection.top_k import TopK
 
-__all__ = ["Bracket", "ChosenWithGap", "Exponential", "NoisyMax", "PermuteAndFlip", "Selection", "TopK"]
+__all__ = ["Bracket", "ChosenWithGap", "Exponential", "NoisyMax", "PermuteAndFlip", "SelectionMechanism", "TopK"]

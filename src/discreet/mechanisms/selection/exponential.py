@@ -33,12 +33,12 @@ import numpy as np
 from discreet.errors import public_class, short_traceback
 from discreet.events import BoundedRangeEvent
 from discreet.exact import exp_down, exp_up
-from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
+from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, distances, standing
 from discreet.samplers import categorical
 
 
 @public_class
-class Exponential(Selection):
+class Exponential(SelectionMechanism):
     """A candidate with probability proportional to e^(rate score)."""
 
     def event(self) -> BoundedRangeEvent:

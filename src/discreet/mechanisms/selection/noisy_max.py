@@ -49,7 +49,7 @@ from discreet.exact import Number, double_up, exp_down, exp_up, whole
 from discreet.mechanisms.lattice import Scalar, value_of
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, failing, standing
+from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, failing, standing
 from discreet.samplers import categorical
 from discreet.samplers.categorical import Gaps
 from discreet.samplers.discrete import check_scale, discrete_laplace
@@ -75,7 +75,7 @@ class ChosenWithGap(NamedTuple):
 
 @public_class
 @dataclass(frozen=True, init=False)
-class NoisyMax(Selection):
+class NoisyMax(SelectionMechanism):
     """The candidate whose score is the largest once each has its own noise."""
 
     noise: Noise

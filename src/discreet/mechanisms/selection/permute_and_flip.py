@@ -36,7 +36,7 @@ import numpy as np
 from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import PureEvent
 from discreet.mechanisms.selection.exponential import weights
-from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, distances, standing
+from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, distances, standing
 from discreet.samplers import categorical
 
 MOST_SHOWN = 500
@@ -46,7 +46,7 @@ _FINE = 2**200
 
 
 @public_class
-class PermuteAndFlip(Selection):
+class PermuteAndFlip(SelectionMechanism):
     """The first candidate, in a random order, that is kept with probability e^(-rate gap)."""
 
     def event(self) -> PureEvent:

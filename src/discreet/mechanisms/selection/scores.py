@@ -64,7 +64,7 @@ class ScoreGaps(NamedTuple):
 
 
 @dataclass(frozen=True, init=False)
-class Selection:
+class SelectionMechanism:
     """Parameters of every selection: the sensitivity of a score, and the privacy cost of a release."""
 
     sensitivity: Fraction

@@ -35,7 +35,7 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.events import BoundedRangeEvent, RepeatedEvent
 from discreet.exact import Number, whole
 from discreet.mechanisms.selection.exponential import weights
-from discreet.mechanisms.selection.scores import Bracket, Scores, Selection, failing, loss, standing
+from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, failing, loss, standing
 from discreet.samplers import categorical
 
 MOST_ORDERS = 5_000
@@ -45,7 +45,7 @@ Places = tuple[int, ...]
 
 @public_class
 @dataclass(frozen=True, init=False)
-class TopK(Selection):
+class TopK(SelectionMechanism):
     """k different candidates, each with probability proportional to e^(rate score) among those that are left."""
 
     k: int

@@ -4,7 +4,6 @@ Derived values and simulations start from the raw noisy integers, whatever was r
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,21 +19,19 @@ from discreet.release.postprocessing.pivot import Pivot, make_pivot
 from discreet.release.postprocessing.quantities import Linear, Quantity
 from discreet.release.postprocessing.rows import NoiseSource, Where
 from discreet.release.postprocessing.simulation import Simulation
+from discreet.release.result import Result
 from discreet.release.values import rendering
 from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn, RawAnswers
 
 
 @public_class
-class PostProcessing(ABC):
+class PostProcessing(Result):
     """The verbs of a release that look at nothing but the release."""
 
     keys: tuple[Key, ...]
     outputs: tuple[OutputColumn, ...]
     measured: tuple[MeasuredColumn, ...]
-    confidence: Fraction
     post_processing: tuple[str, ...]
-    receipt: dict[str, Any]
-    private: bool
     untouched: RawAnswers | None
     place: int
 
@@ -217,19 +214,11 @@ class PostProcessing(ABC):
         return simulation.summed_up(value, drawn, self.confidence, private=self.private)
 
     def _replace_fields(self, **fields: Any) -> Self:
-        return replace(self, **fields)  # type: ignore[type-var]
+        return replace(self, **fields)
 
     @property
     def _rows(self) -> int:
         return len(self.outputs[0].values)
-
-    @abstractmethod
-    def _stamp(self) -> list[str]:
-        """What stands above answers that are not private."""
-
-    @abstractmethod
-    def _notes(self) -> list[str]:
-        """What stands below answers."""
 
     def _raw_output(self, name: str) -> OutputColumn:
         return find_output(self.raw.outputs, name)

@@ -1,0 +1,131 @@
+"""The header of every result: dataset, guarantee, confidence and receipt; as text, as HTML, and as JSON both ways.
+
+A result is a `Release`, a `Selection` or an `Estimate`. Each adds its own body to the header.
+"""
+
+import html
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from discreet.errors import ParameterError, public_class
+from discreet.release.values import rendering
+
+_DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+@public_class
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(ABC):
+    """A result of `Session.release`, with its guarantee and the receipt of its charge.
+
+    Attributes:
+        dataset: Name of the dataset that was charged.
+        version: The owner's number for the version of its data.
+        guarantee: Epsilon, delta, privacy unit and scope, in words.
+        receipt: Record of the charge, as plain data.
+        confidence: Probability with which the error bounds hold.
+        private: False for an exact result of `dp.testing`.
+        library: Version of discreet that made the result.
+        repeated: Whether the result was stored before and cost nothing now. It does not count in comparisons.
+    """
+
+    dataset: str
+    version: int
+    guarantee: str
+    receipt: dict[str, Any]
+    confidence: Fraction = Fraction(19, 20)
+    private: bool = True
+    library: str = ""
+    repeated: bool = field(default=False, compare=False)
+
+    _schema: ClassVar[str]
+    """Name of the JSON format."""
+    _noun: ClassVar[str]
+    """The result in error messages: "a release"."""
+    _exact: ClassVar[str]
+    """The result in the stamp of `dp.testing`: "exact answers"."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain data, for `json.dumps`."""
+        return {
+            "schema": self._schema,
+            "library": self.library,
+            "private": self.private,
+            "dataset": {"name": self.dataset, "version": self.version},
+            "guarantee": self.guarantee,
+            "confidence": ratio_text(self.confidence),
+            **self._body_to_json(),
+            "receipt": self.receipt,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The result that `to_json` wrote.
+
+        Args:
+            data: Plain data, as `json.loads` returns it.
+
+        Returns:
+            A result equal to the one that was written.
+
+        Raises:
+            ParameterError: If the data has another schema or is damaged.
+        """
+        found = data.get("schema") if isinstance(data, dict) else None
+        if found != cls._schema:
+            raise ParameterError(
+                f"{cls._noun} of schema {found!r}",
+                because=f"this version reads {cls._schema}",
+                instead="what to_json() or save(...) wrote, or a newer version of discreet",
+            )
+        try:
+            header = {name: data[name] for name in ("guarantee", "receipt", "private", "library")}
+            header |= {"dataset": data["dataset"]["name"], "version": data["dataset"]["version"]}
+            return cls(confidence=Fraction(data["confidence"]), **header, **cls._body_from_json(data))
+        except _DAMAGES:
+            raise ParameterError(
+                f"{cls._noun} that is damaged",
+                because=f"it does not have the shape of {cls._schema}",
+                instead="what to_json() or save(...) wrote, unchanged",
+            ) from None
+
+    def __str__(self) -> str:
+        return "\n".join([*self._stamp(), *self._body_lines(), *self._notes()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<div>{html.escape(line)}</div>" for line in self._body_lines())
+        return rendering.card(self._stamp(), lines, self._notes())
+
+    def _stamp(self) -> list[str]:
+        """The line above a result that is not private."""
+        return rendering.stamp(self._exact, private=self.private)
+
+    def _notes(self) -> list[str]:
+        """The lines below a result: its error bounds, its privacy cost and its receipt."""
+        return [*self._body_notes(), *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated)]
+
+    @abstractmethod
+    def _body_to_json(self) -> dict[str, Any]:
+        """The fields of the subclass as plain data."""
+
+    @classmethod
+    @abstractmethod
+    def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """The fields of the subclass, from the plain data of the whole result."""
+
+    @abstractmethod
+    def _body_lines(self) -> list[str]:
+        """The result itself as text."""
+
+    @abstractmethod
+    def _body_notes(self) -> list[str]:
+        """The notes above the privacy cost."""
+
+
+def ratio_text(value: Fraction) -> str:
+    """An exact ratio as text: "19/20", and "3/1" for a whole number."""
+    return f"{value.numerator}/{value.denominator}"
