@@ -17,8 +17,8 @@ from opendp.metrics import l1_distance
 from scipy.stats import binomtest
 
 from discreet.errors import ParameterError
-from discreet.exact import double_up, exp_down, exp_up
 from discreet.mechanisms import Laplace
+from discreet.rounding import double_up, exp_down, exp_up
 from grids import over
 
 SCALES = [0.05, 0.3, 1.0, 2.0, 3.7, 40.0, 1e6, 2.0**50]

@@ -82,25 +82,6 @@ def test_an_entry_that_160_bits_leave_open_is_found_by_more():
 
 
 @pytest.mark.guarantee("samplers.categorical")
-@pytest.mark.parametrize("bits", [1, 8, 31, 95, 300, 2_000])
-def test_a_bracket_of_any_precision_holds_the_exponential_and_is_narrow(bits):
-    exact = Context(prec=bits // 3 + 40, Emin=-(10**9), Emax=10**9)
-    for exponent in [
-        Fraction(1, 10**30),
-        Fraction(1, 3),
-        Fraction(17, 7),
-        Fraction(bits) - Fraction(1, 9),
-        Fraction(bits),
-    ]:
-        low, high = categorical.bracket(exponent, bits)
-        power = exact.exp(exact.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
-        assert low < Fraction(power) * 2**bits < high
-        assert high - low <= 2
-    assert categorical.bracket(Fraction(0), bits) == (2**bits, 2**bits)
-    assert categorical.bracket(Fraction(10**60), bits) == (0, 1)
-
-
-@pytest.mark.guarantee("samplers.categorical")
 @pytest.mark.parametrize("exponent", [Fraction(1, 100), Fraction(1, 3), Fraction(2), Fraction(9)], ids=str)
 def test_the_probabilities_of_all_ways_to_settle_a_flip_sum_to_the_weight(exponent):
     """The tree of bits, one more at a time: what says True, and what is left open, hold the weight between them."""

@@ -18,15 +18,13 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
+from discreet.rounding import Arithmetic, DecimalInterval
 from discreet.samplers import continuous
 from discreet.samplers.continuous import (
-    Arithmetic,
-    DecimalInterval,
     LaplaceLogNormal,
     Pareto,
     StandardLaplace,
     StudentT,
-    finer,
     round_with_noise,
 )
 from entropy_taken_away import refused
@@ -168,35 +166,6 @@ def test_a_rounding_that_the_first_bits_do_not_decide_waits_for_more():
 def test_noise_of_no_width_leaves_the_value_rounded_with_ties_upward():
     for value, steps in ((Fraction(1, 2), 1), (Fraction(-1, 2), 0), (Fraction(5, 4), 1)):
         assert round_with_noise(value, Fraction(0), StudentT(3), Fraction(1)) == steps
-
-
-def test_arithmetic_rounds_outward_at_every_precision():
-    for arithmetic, _ in zip(finer(), range(4), strict=False):
-        with mpmath.workdps(700):
-            for top in (1, 3, 10**9 + 7, 10**15 + 1):
-                one = arithmetic.ratio(top, top, 10**15 + 3)
-                x = mpmath.mpf(top) / (10**15 + 3)
-                for interval, number in (
-                    (one, x),
-                    (arithmetic.root(one), mpmath.sqrt(x)),
-                    (arithmetic.exp(one), mpmath.exp(x)),
-                    (arithmetic.minus_log(one), -mpmath.log(x)),
-                    (arithmetic.less_one(arithmetic.exp(one)), mpmath.expm1(x)),
-                    (arithmetic.times(one, one), x * x),
-                    (arithmetic.over(one, arithmetic.exp(one)), x / mpmath.exp(x)),
-                    (arithmetic.plus(one, one), 2 * x),
-                ):
-                    low, high = (mpmath.mpf(str(end)) for end in interval)
-                    assert low <= number <= high
-                    assert high - low <= mpmath.mpf(10) ** (4 - arithmetic.bits * 3 // 10) * (1 + number)
-
-
-def test_what_is_exactly_zero_or_one_stays_within_its_domain():
-    arithmetic = Arithmetic(64)
-    one = DecimalInterval(Decimal(1), Decimal(1))
-    assert arithmetic.minus_log(one) == (0, 0)
-    assert arithmetic.less_one(one) == (0, 0)
-    assert arithmetic.root(DecimalInterval(Decimal(0), Decimal(0))) == (0, 0)
 
 
 @pytest.mark.parametrize("sigma", [0, -1, 5, math.nan, True, "1"], ids=repr)

@@ -16,7 +16,7 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 
 from discreet.errors import ParameterError
-from discreet.exact import double_up
+from discreet.rounding import double_up
 from discreet.samplers import discrete
 from entropy_taken_away import refused
 from fits import fit

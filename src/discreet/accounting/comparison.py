@@ -24,7 +24,8 @@ from discreet import events
 from discreet.accounting import approximate, concentrated, pld, pure, renyi
 from discreet.accounting.concentrated import delta_left
 from discreet.errors import AccountingError, Refusal, public_class, short_traceback
-from discreet.exact import Number, double_up, probability, shown
+from discreet.exact import Number, probability, shown
+from discreet.rounding import double_up
 
 _AS_ONE_GOES = "also for questions chosen after earlier answers"
 _IN_ADVANCE = "for a batch fixed in advance"

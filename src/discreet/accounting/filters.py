@@ -21,7 +21,6 @@ References
     The proof for exactly this pair of filters is docs/proofs/accounting/filters.md.
 """
 
-import math
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +29,8 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.prices import total
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
-from discreet.exact import Number, positive, probability, shown, sqrt_up, units_down, units_up, whole
+from discreet.exact import Number, positive, probability, shown, whole
+from discreet.rounding import digits_down, last_digit, sqrt_up, units_down, units_up
 from discreet.zcdp import epsilon_of, pure_rho, rho_of
 
 EPSILON_UNITS = 10**12
@@ -287,22 +287,13 @@ def cost(event: events.Event) -> Cost:
 @short_traceback
 def readable(value: Fraction) -> Fraction:
     """The value rounded down to a few significant digits; zero where it is not positive."""
-    if value <= 0:
-        return Fraction(0)
-    step = _last_digit(value)
-    return math.floor(value / step) * step
+    return digits_down(max(value, Fraction(0)), READABLE_DIGITS)
 
 
 def _largest_readable(guess: Fraction, fits: Callable[[Fraction], bool]) -> Fraction:
     """The readable number nearest to a guess, then the next ones below, until one fits."""
-    step = _last_digit(guess)
-    candidate = (math.floor(guess / step) + 1) * step
+    step = last_digit(guess, READABLE_DIGITS)
+    candidate = digits_down(guess, READABLE_DIGITS) + step
     while candidate > 0 and not fits(candidate):
         candidate -= step
     return candidate
-
-
-def _last_digit(value: Fraction) -> Fraction:
-    """The size of the last significant digit shown."""
-    exponent = math.floor(math.log10(value)) - READABLE_DIGITS + 1
-    return Fraction(10) ** exponent

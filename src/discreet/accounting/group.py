@@ -22,7 +22,8 @@ from fractions import Fraction
 
 from discreet.accounting.approximate import Parameters
 from discreet.errors import AccountingError, short_traceback
-from discreet.exact import Number, brief_up, exp_up, positive, probability, shown, whole
+from discreet.exact import Number, positive, probability, shown, whole
+from discreet.rounding import brief_up, exp_up
 
 LARGEST_EXPONENT = 10_000
 

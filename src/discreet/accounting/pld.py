@@ -46,7 +46,8 @@ from numpy.typing import NDArray
 from discreet import events
 from discreet.accounting.prices import price
 from discreet.errors import AccountingError, short_traceback
-from discreet.exact import Number, double_down, double_up, positive, probability, shown, sqrt_double_up
+from discreet.exact import Number, positive, probability, shown
+from discreet.rounding import double_down, double_up, sqrt_double_up
 
 Floats = NDArray[np.float64]
 

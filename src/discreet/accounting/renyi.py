@@ -35,7 +35,8 @@ from discreet import events
 from discreet.accounting.concentrated import delta_left
 from discreet.accounting.prices import total
 from discreet.errors import AccountingError, ParameterError, short_traceback
-from discreet.exact import Number, brief_up, exp_down, exp_up, log_up, probability, rational
+from discreet.exact import Number, probability, rational
+from discreet.rounding import brief_up, exp_down, exp_up, log_up
 from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))

@@ -32,10 +32,10 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-_PRECISION = 60
+from discreet.rounding import DIGITS, Directed
+
 _REACH = 1000
-_UP = decimal.Context(prec=_PRECISION, rounding=decimal.ROUND_CEILING, Emin=-_REACH, Emax=_REACH)
-_DOWN = decimal.Context(prec=_PRECISION, rounding=decimal.ROUND_FLOOR, Emin=-_REACH, Emax=_REACH)
+_UP, _DOWN = Directed(DIGITS, up=True, reach=_REACH), Directed(DIGITS, up=False, reach=_REACH)
 
 _SQRT_TWO_PI_DOWN = Fraction("2.506628274631000502415765284811045253006986740609938316629923")
 _SQRT_TWO_PI_UP = _SQRT_TWO_PI_DOWN + Fraction(1, 10**60)
@@ -81,7 +81,7 @@ def least_sigma(shift: int, epsilon: Fraction, delta: Fraction, proven: float) -
     return good
 
 
-def _mass(first: int, sigma: Fraction, way: decimal.Context) -> Fraction:
+def _mass(first: int, sigma: Fraction, way: Directed) -> Fraction:
     """G(first), on the side that `way` names."""
     if sigma > LARGEST_SUMMED_SIGMA:
         return _mass_by_integral(first, sigma, way)
@@ -97,28 +97,28 @@ def _total_down(sigma: Fraction) -> Fraction:
     return 1 + 2 * _mass_by_sum(1, sigma, _DOWN)
 
 
-def _mass_by_sum(first: int, sigma: Fraction, way: decimal.Context) -> Fraction:
+def _mass_by_sum(first: int, sigma: Fraction, way: Directed) -> Fraction:
     """G(first) for first >= 1, each term from the one before: g(y+1) = g(y) r(y), r(y+1) = r(y) e^(-1/sigma^2)."""
-    term = _decimal_exp(-Fraction(first**2) / (2 * sigma**2), way)
-    ratio = _decimal_exp(-Fraction(2 * first + 1) / (2 * sigma**2), way)
-    shrink = _decimal_exp(-1 / sigma**2, way)
+    term = way.exp(way.of(-Fraction(first**2) / (2 * sigma**2)))
+    ratio = way.exp(way.of(-Fraction(2 * first + 1) / (2 * sigma**2)))
+    shrink = way.exp(way.of(-1 / sigma**2))
     total = Decimal(0)
-    with decimal.localcontext(way):
+    with decimal.localcontext(way.context):
         for _ in range(12 * math.ceil(sigma) + 12):
             total += term
             term *= ratio
             ratio *= shrink
-    rest = Fraction(term) / (1 - Fraction(ratio)) if way is _UP else 0
+    rest = Fraction(term) / (1 - Fraction(ratio)) if way.up else 0
     return Fraction(total) + rest
 
 
-def _mass_by_integral(first: int, sigma: Fraction, way: decimal.Context) -> Fraction:
+def _mass_by_integral(first: int, sigma: Fraction, way: Directed) -> Fraction:
     """G(first) = integral of g from x = first - 1/2, plus g'(x)/24, up to 1/124 of the variation of g'' beyond x."""
     place = (first - Fraction(1, 2)) / sigma
     slope = -place * _exp(-(place**2) / 2, _opposite(way) if place > 0 else way) / sigma
     remainder = _REMAINDER * _variation_up(place) / sigma**2
     middle = sigma * _normal_tail(place, way) + slope / 24
-    return middle + remainder if way is _UP else max(Fraction(0), middle - remainder)
+    return middle + remainder if way.up else max(Fraction(0), middle - remainder)
 
 
 def _variation_up(place: Fraction) -> Fraction:
@@ -128,43 +128,33 @@ def _variation_up(place: Fraction) -> Fraction:
     return (place**2 - 1) * _exp(-(place**2) / 2, _UP)
 
 
-def _normal_tail(place: Fraction, way: decimal.Context) -> Fraction:
+def _normal_tail(place: Fraction, way: Directed) -> Fraction:
     """The integral of exp(-u^2/2) from `place` to infinity, on the side that `way` names."""
     if place < 0:
-        whole = _SQRT_TWO_PI_UP if way is _UP else _SQRT_TWO_PI_DOWN
+        whole = _SQRT_TWO_PI_UP if way.up else _SQRT_TWO_PI_DOWN
         return whole - _normal_tail(-place, _opposite(way))
     density = _exp(-(place**2) / 2, way)
-    bounds = [density * place / (1 + place**2) if way is _DOWN else density / max(place, Fraction(1, 2))]
+    bounds = [density / max(place, Fraction(1, 2)) if way.up else density * place / (1 + place**2)]
     if place <= _SERIES_REACH:
-        half = (_SQRT_TWO_PI_UP if way is _UP else _SQRT_TWO_PI_DOWN) / 2
+        half = (_SQRT_TWO_PI_UP if way.up else _SQRT_TWO_PI_DOWN) / 2
         bounds.append(half - _exp(-(place**2) / 2, _opposite(way)) * _normal_series(place, _opposite(way)))
-    return min(bounds) if way is _UP else max(bounds)
+    return min(bounds) if way.up else max(bounds)
 
 
-def _normal_series(place: Fraction, way: decimal.Context) -> Fraction:
+def _normal_series(place: Fraction, way: Directed) -> Fraction:
     """Sum of place^(2n+1)/(1 3 5 ... (2n+1)): e^(place^2/2) times the integral of exp(-u^2/2) from 0 to place."""
-    square, term = _decimal(place**2, way), _decimal(place, way)
+    square, term = way.of(place**2), way.of(place)
     total = Decimal(0)
-    with decimal.localcontext(way):
+    with decimal.localcontext(way.context):
         for n in range(_SERIES_TERMS):
             total += term
             term = term * square / (2 * n + 3)
-    return Fraction(total) + (2 * Fraction(term) if way is _UP else 0)
+    return Fraction(total) + (2 * Fraction(term) if way.up else 0)
 
 
-def _exp(value: Fraction, way: decimal.Context) -> Fraction:
-    return Fraction(_decimal_exp(value, way))
+def _exp(value: Fraction, way: Directed) -> Fraction:
+    return Fraction(way.exp(way.of(value)))
 
 
-def _decimal_exp(value: Fraction, way: decimal.Context) -> Decimal:
-    """e^value on the named side: `exp` rounds to nearest whatever the context says, so one unit is added or taken."""
-    nearest = way.exp(_decimal(value, way))
-    return way.next_plus(nearest) if way is _UP else max(Decimal(0), way.next_minus(nearest))
-
-
-def _decimal(value: Fraction, way: decimal.Context) -> Decimal:
-    return way.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def _opposite(way: decimal.Context) -> decimal.Context:
-    return _DOWN if way is _UP else _UP
+def _opposite(way: Directed) -> Directed:
+    return _DOWN if way.up else _UP

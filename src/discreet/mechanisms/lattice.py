@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact import exp_up, log_up, rational, shown
+from discreet.exact import rational, shown
+from discreet.rounding import exp_up, log_up
 
 Scalar = int | Fraction
 Vector = Sequence[Scalar] | NDArray[np.integer[Any]]

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from discreet import accounting, events
 from discreet.accounting.filters import RHO_UNITS, Budget
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import Number, positive, probability, shown, units_down
+from discreet.exact import Number, positive, probability, shown
 from discreet.mechanisms import Gaussian
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown
@@ -23,6 +23,7 @@ from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
+from discreet.rounding import units_down
 from discreet.zcdp import rho_of
 
 MOST_QUESTIONS = 1_000

@@ -6,11 +6,12 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import Budget, Cost
 from discreet.errors import ParameterError
-from discreet.exact import shown, shown_up
+from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
 from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation
+from discreet.rounding import digits_up, shown_up
 
 _LARGEST_EPSILON = 100_000
 _STEPS = 40
@@ -86,7 +87,7 @@ def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Frac
             high = middle
         else:
             low = middle
-    least = _three_digits_up(high)
+    least = digits_up(high, 3)
     if margin_at(least) is None:
         raise _not_public()
     return least
@@ -101,15 +102,6 @@ def _not_public() -> ParameterError:
         instead="rows=... in the catalog (a public, approximate size), bounds=(lo, hi), "
         "or output=... with the name of a count or a sum",
     )
-
-
-def _three_digits_up(value: Fraction) -> Fraction:
-    step = Fraction(1)
-    while value < 100 * step:
-        step /= 10
-    while value >= 1000 * step:
-        step *= 10
-    return -(-value // step) * step
 
 
 def _caps(private: AnswerPlan) -> str:

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 from discreet.catalog.privacy_unit import Unit
 from discreet.errors import ComparisonError, public_class
-from discreet.exact import shown, shown_up
+from discreet.exact import shown
+from discreet.rounding import shown_up
 
 
 @public_class

@@ -32,11 +32,9 @@ to 5, once.
 """
 
 import bisect
-import decimal
 import itertools
 import operator
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -46,6 +44,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact import positive, whole
+from discreet.rounding import decay_units
 from discreet.samplers.entropy import random_bytes
 
 Gaps = Sequence[int] | NDArray[np.integer[Any]]
@@ -59,7 +58,6 @@ _ENTRIES = 1 << _DIGIT
 _FINE = 160
 _MORE = 64
 _BLOCK = 1 << 16
-_GUARD_DIGITS = 10
 
 
 def flips(gaps: Gaps, rate: Fraction) -> NDArray[np.bool_]:
@@ -177,39 +175,17 @@ def weights_of(rate: Fraction, bits: int = BITS) -> Weights:
 
 def verdict(drawn: int, bits: int, exponent: Fraction) -> bool | None:
     """Whether a number in [0, 1) with these leading bits is below e^(-exponent); None where they do not decide."""
-    low, high = bracket(exponent, bits)
+    low, high = decay_units(exponent, bits)
     if drawn < low:
         return True
     return False if drawn >= high else None
-
-
-def bracket(exponent: Fraction, bits: int) -> tuple[int, int]:
-    """Whole numbers of units 2^-bits with e^(-exponent) between them, one or two apart; exponent >= 0."""
-    if exponent == 0:
-        return 1 << bits, 1 << bits
-    if exponent >= bits:
-        return 0, 1
-    digits = bits * 31 // 100 + _GUARD_DIGITS
-    slack = Fraction(1, 10 ** (digits - 2))
-    low = Fraction(_exp(exponent, digits, decimal.ROUND_CEILING)) * (1 - slack)
-    high = Fraction(_exp(exponent, digits, decimal.ROUND_FLOOR)) * (1 + slack)
-    down, up = low * (1 << bits), high * (1 << bits)
-    return down.numerator // down.denominator, -(-up.numerator // up.denominator)
-
-
-def _exp(exponent: Fraction, digits: int, rounding: str) -> Decimal:
-    """e^(-exponent) for an exponent rounded as told, itself right to half a unit of the last digit."""
-    context = decimal.Context(prec=digits, Emin=-999_999_999, Emax=999_999_999, rounding=rounding)
-    rounded = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    context.rounding = decimal.ROUND_HALF_EVEN
-    return context.exp(rounded.copy_negate())  # -rounded would be rounded to the precision of the thread's own context
 
 
 def _table(exponent: Fraction, bits: int) -> Words:
     """For j = 0, 1, ... the greatest whole number of units 2^-bits within e^(-exponent j), exactly."""
     table = np.zeros(_ENTRIES, dtype=np.uint64)
     spare, one = _FINE - bits, 1 << _FINE
-    factor_low, factor_high = bracket(exponent, _FINE)
+    factor_low, factor_high = decay_units(exponent, _FINE)
     low = high = one
     for place in range(_ENTRIES):
         entry = low >> spare
@@ -226,7 +202,7 @@ def _floor(exponent: Fraction, bits: int) -> int:
     """The greatest whole number of units within e^(-exponent), by as much precision as it takes."""
     fine = 2 * _FINE
     while True:
-        low, high = bracket(exponent, fine)
+        low, high = decay_units(exponent, fine)
         if low >> (fine - bits) == high >> (fine - bits):
             return low >> (fine - bits)
         fine *= 2

@@ -32,38 +32,27 @@ References
     distributed random bits, 2015; Balcer and Vadhan, Differential Privacy on Finite Computers, ITCS 2018.
 """
 
-import decimal
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, positive, whole
+from discreet.rounding import Arithmetic, DecimalInterval
 from discreet.samplers.entropy import random_bytes
 
 FIRST_BITS = 64
 LARGEST_SIGMA = 4
 
-_REACH = 999_999
-_SPARE_DIGITS = 10
-_TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow]
-
-
-class DecimalInterval(NamedTuple):
-    """Two decimals with a real number between them."""
-
-    low: Decimal
-    high: Decimal
-
 
 class Draw(Protocol):
     """A real number that was drawn once; asked with more digits, it answers with a narrower interval."""
 
-    def enclosure(self, arithmetic: "Arithmetic") -> DecimalInterval:
+    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
         """An interval that holds the number."""
 
 
@@ -142,60 +131,6 @@ class LaplaceLogNormal:
     def draw(self) -> Draw:
         """A fresh Z = +-ln(U) e^(sigma Y)."""
         return _LaplaceLogNormalDraw(self.sigma)
-
-
-class Arithmetic:
-    """Decimals rounded outward, for random numbers of which so many significant bits are known."""
-
-    def __init__(self, bits: int) -> None:
-        digits = bits * 3 // 10 + _SPARE_DIGITS
-        self.bits = bits
-        self._down = decimal.Context(digits, decimal.ROUND_FLOOR, -_REACH, _REACH, traps=_TRAPS)
-        self._up = decimal.Context(digits, decimal.ROUND_CEILING, -_REACH, _REACH, traps=_TRAPS)
-
-    def ratio(self, least: int, most: int, denominator: int) -> DecimalInterval:
-        """[least/denominator, most/denominator]."""
-        below = Decimal(denominator)
-        return DecimalInterval(self._down.divide(Decimal(least), below), self._up.divide(Decimal(most), below))
-
-    def plus(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
-        """All sums of a number of the one and a number of the other."""
-        return DecimalInterval(self._down.add(one.low, other.low), self._up.add(one.high, other.high))
-
-    def times(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
-        """All products, of numbers that are not negative."""
-        return DecimalInterval(self._down.multiply(one.low, other.low), self._up.multiply(one.high, other.high))
-
-    def over(self, one: DecimalInterval, other: DecimalInterval) -> DecimalInterval:
-        """All quotients of numbers that are not negative by numbers above zero."""
-        return DecimalInterval(self._down.divide(one.low, other.high), self._up.divide(one.high, other.low))
-
-    def root(self, one: DecimalInterval) -> DecimalInterval:
-        """All square roots, of numbers that are not negative."""
-        return DecimalInterval(self._below(self._down.sqrt(one.low)), self._above(self._up.sqrt(one.high)))
-
-    def exp(self, one: DecimalInterval) -> DecimalInterval:
-        """All e^x."""
-        return DecimalInterval(self._below(self._down.exp(one.low)), self._above(self._up.exp(one.high)))
-
-    def minus_log(self, one: DecimalInterval) -> DecimalInterval:
-        """All -ln x, of numbers in (0, 1), by one logarithm: ln(high) <= ln(low) + (high - low)/low."""
-        nearest = self._up.ln(one.low).copy_negate()
-        spread = self._up.divide(self._up.subtract(one.high, one.low), one.low)
-        low = self._down.subtract(self._below(nearest), spread)
-        return DecimalInterval(max(Decimal(0), low), self._above(nearest))
-
-    def less_one(self, one: DecimalInterval) -> DecimalInterval:
-        """All x - 1, of numbers above 1: what lies below 0 by rounding is cut off."""
-        low = self._down.subtract(one.low, Decimal(1))
-        return DecimalInterval(max(Decimal(0), low), self._up.subtract(one.high, Decimal(1)))
-
-    def _below(self, nearest: Decimal) -> Decimal:
-        """`sqrt`, `exp` and `ln` round to nearest whatever the context says: one unit less; an exact 0 stays."""
-        return self._down.next_minus(nearest) if nearest else nearest
-
-    def _above(self, nearest: Decimal) -> Decimal:
-        return self._up.next_plus(nearest) if nearest else nearest
 
 
 def finer() -> Iterator[Arithmetic]:
@@ -305,7 +240,7 @@ class _LaplaceLogNormalDraw:
 
 
 def _apply_sign(size: DecimalInterval, is_negative: bool) -> DecimalInterval:
-    return DecimalInterval(size.high.copy_negate(), size.low.copy_negate()) if is_negative else size
+    return size.negative() if is_negative else size
 
 
 def _whole(number: int) -> DecimalInterval:

@@ -98,7 +98,7 @@ def _double(scale: float, name: str) -> float:
         raise ParameterError(
             f"a {name} that is not a double",
             because=f"the noise would have another {name} than the one that is priced",
-            instead=f"{name}=exact.double_up({name}), and the price of that double",
+            instead=f"{name}=rounding.double_up({name}), and the price of that double",
         )
     return double
 

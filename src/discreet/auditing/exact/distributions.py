@@ -13,11 +13,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol
 
-from discreet.auditing.exact import intervals
-from discreet.auditing.exact.intervals import Interval, point
+from discreet import rounding
 from discreet.errors import AccountingError
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Event, event_of, leaves
-from discreet.exact import sqrt_up
+from discreet.rounding import Interval, point, sqrt_up
 
 MOST_STEPS = 6_000
 MOST_STATED = 20_000
@@ -83,7 +82,7 @@ class Exponential:
 
     def _mass(self, y: int) -> Interval:
         if y not in self._known:
-            self._known[y] = intervals.exp(-self.weight(y)).over(self.normaliser)
+            self._known[y] = rounding.exp(-self.weight(y)).over(self.normaliser)
         return self._known[y]
 
 
@@ -128,8 +127,8 @@ class Stated:
             if both[0].high + both[1].high > _TRIFLE:
                 last = y
             elif y >= 2 * last + _A_FEW:
-                return last + 1, intervals.total(found)
-        return None, intervals.total(found)
+                return last + 1, rounding.total(found)
+        return None, rounding.total(found)
 
 
 def of_event(event: object) -> Exponential | None:
@@ -144,10 +143,10 @@ def of_event(event: object) -> Exponential | None:
 
 def laplace(scale: Fraction) -> Exponential:
     """P[y] proportional to e^(-|y|/scale)."""
-    step = intervals.exp(-1 / scale)
+    step = rounding.exp(-1 / scale)
 
     def rest(farthest: int) -> Fraction:
-        return intervals.exp(-(farthest + 1) / scale).high / (1 - step.high)
+        return rounding.exp(-(farthest + 1) / scale).high / (1 - step.high)
 
     def whole() -> Interval:
         return Interval((1 + step.low) / (1 - step.low), (1 + step.high) / (1 - step.high))
@@ -164,12 +163,12 @@ def gaussian(variance: Fraction) -> Exponential:
 
     def rest(farthest: int) -> Fraction:
         """The terms fall at least as fast as the first two of them."""
-        first = intervals.exp(-weight(farthest + 1)).high
-        return first / (1 - intervals.exp(weight(farthest + 1) - weight(farthest + 2)).high)
+        first = rounding.exp(-weight(farthest + 1)).high
+        return first / (1 - rounding.exp(weight(farthest + 1) - weight(farthest + 2)).high)
 
     def whole() -> Interval:
         last = math.ceil(_SUMMED_TO * deviation) + 2
-        half = intervals.total(intervals.exp(-weight(y)) for y in range(1, last + 1))
+        half = rounding.total(rounding.exp(-weight(y)) for y in range(1, last + 1))
         return Interval(1 + 2 * half.low, 1 + 2 * (half.high + rest(last)))
 
     def rho(shift: int) -> Fraction:

@@ -32,15 +32,16 @@ from typing import Any
 
 import numpy as np
 
+from discreet import rounding
 from discreet.accounting.prices import total as price_of
 from discreet.auditing.arguments import checked_claim
 from discreet.auditing.claims import Approximate, Claim, Concentrated
-from discreet.auditing.exact import distributions, intervals
+from discreet.auditing.exact import distributions
 from discreet.auditing.exact.distributions import FLOATS, Exponential, Law, Stated
-from discreet.auditing.exact.intervals import Interval, point
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import exp_up, log_down, rational
+from discreet.exact import rational
+from discreet.rounding import Interval, exp_up, log_down, point
 
 LAYER = "masses"
 ORDERS = (Fraction(3, 2), Fraction(2), Fraction(4), Fraction(16))
@@ -136,12 +137,12 @@ def _worst(found: Sequence[Judged]) -> Judged | None:
 
 def _excess(masses: Masses, claim: Approximate, beyond: Fraction) -> Judged:
     """Sum of max(0, P - e^epsilon Q), which must be at most delta."""
-    factor, nothing = intervals.exp(claim.epsilon), Fraction(0)
+    factor, nothing = rounding.exp(claim.epsilon), Fraction(0)
     parts = [
         Interval(max(nothing, here.low - factor.high * there.high), max(nothing, here.high - factor.low * there.low))
         for here, there in masses
     ]
-    needed = intervals.total(parts)
+    needed = rounding.total(parts)
     is_broken = needed.low > claim.delta or (not claim.delta and any(part.low > 0 for part in parts))
     epsilon = _least_epsilon(masses, claim.delta)
     told = f"it takes a delta of at least {float(needed.low):.6g} at this epsilon"
@@ -172,7 +173,7 @@ def _divergences(masses: Masses, claim: Concentrated) -> Judged:
         return Judged(True, math.inf, "an outcome is possible on one side only")
     both = [(here, there) for here, there in masses if here.low > 0 and there.low > 0]
     orders = [order for order in ORDERS if order.denominator == 1 or len(both) <= MOST_BY_LOGARITHMS]
-    moments = {order: intervals.total(intervals.powered(*pair, order) for pair in both) for order in orders}
+    moments = {order: rounding.total(rounding.power_ratio(*pair, order) for pair in both) for order in orders}
     return _judged_moments(moments, claim)
 
 
@@ -233,9 +234,9 @@ def _between_orders(law: Exponential, shift: int, claim: Concentrated) -> Judged
     order = Fraction(3, 2)
     reach = law.farthest + 2 * shift
     terms = (
-        intervals.exp((order - 1) * law.weight(y - shift) - order * law.weight(y)) for y in range(-reach, reach + 1)
+        rounding.exp((order - 1) * law.weight(y - shift) - order * law.weight(y)) for y in range(-reach, reach + 1)
     )
-    return _judged_moments({order: intervals.total(terms).over(law.normaliser)}, claim)
+    return _judged_moments({order: rounding.total(terms).over(law.normaliser)}, claim)
 
 
 def _stated_rightly(subject: str, stated: Stated, known: Exponential | None) -> Finding:
@@ -259,7 +260,7 @@ def _differing(stated: Stated, known: Exponential) -> str:
     if centre.low <= 0:
         return "the pmf gives no mass to zero"
     for place in _compared_places(known):
-        true = intervals.exp(-known.weight(place))
+        true = rounding.exp(-known.weight(place))
         for y in (place, -place):
             said = stated.mass(y).over(centre)
             if said.low > true.high or said.high < true.low:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet import plots
 from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Budget
 from discreet.errors import LedgerError, ParameterError, short_traceback
-from discreet.exact import Number, double_up, probability
+from discreet.exact import Number, probability
 from discreet.ledger.records import faults
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.history import Entry
@@ -37,6 +37,7 @@ from discreet.ledger.reporting.spending import (
     text_up,
 )
 from discreet.ledger.reporting.tables import TextTable, html_page, text_page
+from discreet.rounding import double_up
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,15 +5,14 @@ numbers and in text. A total says what a promise fixed in advance at that total 
 what holds over a history whose total depends on its answers, and `promised_at` tells it at any delta.
 """
 
-import decimal
+from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Budget, Cost
-from discreet.exact import brief_up, double_down, double_up
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
+from discreet.rounding import brief_up, digits_down, digits_up, double_down, double_up
 from discreet.zcdp import epsilon_of
 
 BY_EPSILONS = "sum of epsilons"
@@ -159,12 +158,12 @@ def promised_at(budget: Budget, delta: Fraction) -> Fraction | None:
 
 def text_up(value: Fraction | None, digits: int = DIGITS) -> str:
     """A few digits, rounded up; a dash where there is no value."""
-    return _text(value, decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING))
+    return _text(value, digits, digits_up)
 
 
 def text_down(value: Fraction | None, digits: int = DIGITS) -> str:
     """A few digits, rounded down; a dash where there is no value."""
-    return _text(value, decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR))
+    return _text(value, digits, digits_down)
 
 
 def plain(value: Fraction) -> dict[str, str | float]:
@@ -204,9 +203,9 @@ def _smaller(spent: SpendingTotal, delta: Fraction, *, left: Fraction) -> AtDelt
     return AtDelta(delta, *min(ways))
 
 
-def _text(value: Fraction | None, context: decimal.Context) -> str:
+def _text(value: Fraction | None, digits: int, rounding: Callable[[Fraction, int], Fraction]) -> str:
     if value is None:
         return "-"
     if value.denominator == 1:
         return str(value.numerator)
-    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):.{context.prec}g}"
+    return f"{float(rounding(value, digits)):.{digits}g}"

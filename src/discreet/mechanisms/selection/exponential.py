@@ -32,8 +32,8 @@ import numpy as np
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import BoundedRangeEvent
-from discreet.exact import exp_down, exp_up
 from discreet.mechanisms.selection.scores import Bracket, Scores, SelectionMechanism, distances, standing
+from discreet.rounding import exp
 from discreet.samplers import categorical
 
 
@@ -68,7 +68,7 @@ def weights(scores: Scores, grid: Fraction, rate: Fraction) -> list[Bracket]:
     """e^(-rate gap) of each candidate between two rationals."""
     where = standing(scores, grid)
     exponents = [-rate * where.step * int(gap) for gap in where.gaps]
-    return [Bracket(Fraction(1), Fraction(1)) if x == 0 else Bracket(exp_down(x), exp_up(x)) for x in exponents]
+    return [exp(exponent) for exponent in exponents]
 
 
 def shares(parts: Sequence[Bracket]) -> list[Bracket]:

@@ -34,19 +34,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, short_traceback
-from discreet.exact import Number, brief_up, log_up, positive, probability, whole
+from discreet.exact import Number, positive, probability, whole
+from discreet.rounding import Interval, brief_up, log_up
 from discreet.samplers.categorical import Gaps
 
 Scores = Sequence[int | Fraction] | NDArray[np.integer[Any]]
 
+Bracket = Interval
+"""Two rationals with a probability between them."""
+
 _BEYOND_DOUBLES = 10**300
-
-
-class Bracket(NamedTuple):
-    """Two rationals with a probability between them."""
-
-    low: Fraction
-    high: Fraction
 
 
 class ScoreGaps(NamedTuple):

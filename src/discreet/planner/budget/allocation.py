@@ -12,10 +12,11 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact import Number, positive, shown, sqrt_down, units_down
+from discreet.exact import Number, positive, shown
 from discreet.mechanisms import NOISES, AdditiveNoise, Gaussian, Laplace, additive_noise
 from discreet.mechanisms.additive import Tag as MechanismName
 from discreet.planner.sensitivity.sensitivity import Sensitivity
+from discreet.rounding import sqrt_down, units_down
 from discreet.zcdp import epsilon_of
 
 __all__ = ["MechanismName", "Spending", "largest_pure", "mechanisms", "require_sum_bounds", "spending", "spendings"]

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
-from discreet.exact import Number, positive, rational, units_down
+from discreet.exact import Number, positive, rational
 from discreet.mechanisms import additive_noise
 from discreet.mechanisms.additive import Tag
+from discreet.rounding import units_down
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import KeysError, ParameterError, UnsupportedError
-from discreet.exact import Number, shown, units_down
+from discreet.exact import Number, shown
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.planner.budget import allocation
@@ -64,6 +64,7 @@ from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
 from discreet.release.values.columns import empty_output
+from discreet.rounding import units_down
 
 Steps = Sequence[Sequence[int]]
 LOW, HIGH = "low", "high"

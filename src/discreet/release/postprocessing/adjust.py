@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import ParameterError, UnsupportedError
-from discreet.exact import double_up
 from discreet.mechanisms.additive import AdditiveNoise
 from discreet.release.postprocessing.quantities import Linear, margin_of, sum_linear
 from discreet.release.values.columns import Figure, OutputColumn
+from discreet.rounding import double_up
 
 Crowd = tuple[Fraction, AdditiveNoise]
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.exact import Number, double_up, positive, rational, shown, whole
+from discreet.exact import Number, positive, rational, shown, whole
 from discreet.release.postprocessing import adjust, simulation
 from discreet.release.postprocessing import rows as release_rows
 from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ranges_of, require_ordered_bounds
@@ -22,6 +22,7 @@ from discreet.release.postprocessing.simulation import Simulation
 from discreet.release.result import Result
 from discreet.release.values import rendering
 from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn, RawAnswers
+from discreet.rounding import double_up
 
 
 @public_class
