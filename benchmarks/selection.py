@@ -26,7 +26,7 @@ from discreet.plan import logical
 from discreet.plan.fingerprint import Context, canonical, fingerprint
 from discreet.planner import format_0, identity
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.selection import SelectionPlan, analyze_contest
+from discreet.planner.queries.selection import SelectionPlan, analyze_selection
 from discreet.query.frame import Query
 from discreet.session.selections import Selections
 
@@ -60,12 +60,12 @@ def select(session: dp.Session, candidates: list[int] | list[str], top: int = 1)
     return session.release(question, epsilon=0.1, fresh=True)
 
 
-def contested(candidates: list[int]) -> logical.Contest:
+def contested(candidates: list[int]) -> logical.Selection:
     return dp.table("chosen").choose(candidates, score=dp.score(by="item")).plan
 
 
 def planned(session: dp.Session, candidates: list[int]) -> SelectionPlan:
-    return analyze_contest(contested(candidates), session.catalog, BUDGET, epsilon=0.1)
+    return analyze_selection(contested(candidates), session.catalog, BUDGET, epsilon=0.1)
 
 
 def named(session: dp.Session, candidates: list[int]) -> str:

@@ -56,7 +56,7 @@ def test_an_application_to_something_that_is_no_relation_is_refused(source):
         asked(Application(source, TEXT, Blocks(**OPTIONS)))
 
 
-@pytest.mark.parametrize("source", [logical.Table(7), logical.Where(relation_of(VISITS), None)])
+@pytest.mark.parametrize("source", [logical.TableRef(7), logical.Where(relation_of(VISITS), None)])
 def test_a_plan_that_is_built_by_hand_is_validated(source):
     for question in (
         Query(logical.Aggregate(source, QUERY.plan.outputs, QUERY.plan.grouping)),

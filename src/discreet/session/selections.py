@@ -15,7 +15,7 @@ from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
-from discreet.planner.registry import contested
+from discreet.planner.registry import plan_selection
 from discreet.query.scores import Choice
 from discreet.release.selection import Chosen
 from discreet.session.kind import Kind, Request
@@ -45,7 +45,7 @@ class Selections(Kind[Selected]):
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Selected:
         """By public candidates, or by keys that are found."""
         choice, price = request.question, request.price
-        return contested(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
+        return plan_selection(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
 
     def identity(self, request: Request, plan: Selected, catalog: Catalog, budget: Budget) -> Question:
         """Candidates, score and cost."""
@@ -76,7 +76,7 @@ class Selections(Kind[Selected]):
             dataset=plan.dataset,
             version=plan.pushdown.scan.version,
             values=_values(data, plan),
-            candidates=len(plan.contest.candidates) if isinstance(plan, SelectionPlan) else None,
+            candidates=len(plan.selection.candidates) if isinstance(plan, SelectionPlan) else None,
             within=_within(data, plan, event, confidence),
             confidence=confidence,
             guarantee=data.get("guarantee") or _guarantee(plan),
@@ -106,7 +106,7 @@ def _guarantee(plan: Selected) -> str:
 
 def _values(stored: dict[str, Any], plan: Selected) -> tuple[Value | float, ...]:
     if isinstance(plan, SelectionPlan):
-        return tuple(plan.contest.candidates[place] for place in stored[PLACES])
+        return tuple(plan.selection.candidates[place] for place in stored[PLACES])
     kind = plan.pushdown.keys.columns[0].type
     parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
     return tuple(parse(value) if parse and value is not None else value for value in stored[KEYS])

@@ -7,7 +7,7 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import Refusal
-from discreet.planner.queries.online_ranges import analyze_stream
+from discreet.planner.queries.online_ranges import analyze_online_ranges
 from discreet.query.frame import relation_of
 from former import former
 
@@ -18,7 +18,7 @@ WORDS = {"total": 100, "threshold": 5, "corrections": 2, "epsilon": 1}
 def made(column="age", edges=(0, 10, 20), budget=dp.Budget(epsilon=1), **facts):  # noqa: B008 - frozen
     table = {"columns": COLUMNS, "privacy_unit": "id", "max_rows": 3} | facts
     catalog = Catalog.model_validate({"tables": {"t": table}})
-    return analyze_stream(relation_of(dp.table("t")), column, edges, catalog, budget, **WORDS)
+    return analyze_online_ranges(relation_of(dp.table("t")), column, edges, catalog, budget, **WORDS)
 
 
 @pytest.mark.guarantee("workloads.stream")

@@ -26,7 +26,7 @@ class Basis:
     readings: Mapping[Integers, tuple[Fraction, ...]]
 
     @property
-    def asked(self) -> tuple[Integers, ...]:
+    def engine_measures(self) -> tuple[Integers, ...]:
         """What an engine is asked for."""
         return tuple(dict.fromkeys(measure for drawn in self.drawn for _, measure in terms(drawn)))
 

@@ -26,7 +26,7 @@ from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
@@ -50,7 +50,7 @@ Mechanism = Exponential | PermuteAndFlip | TopK
 class SelectionPlan(AnswerPlan):
     """Everything about a selection that is public: what is read, how it is scored, what it costs."""
 
-    contest: logical.Contest
+    selection: logical.Selection
     factors: tuple[int, ...] | int
     target: int | None
     denominator: int
@@ -64,7 +64,7 @@ class SelectionPlan(AnswerPlan):
     def scores(self, exact: Sequence[Sequence[int]]) -> list[int]:
         """The exact scores, in the order of the candidates, in steps that make them whole."""
         (steps,) = exact
-        sums = steps if self.contest.side == "equal" else self._sides(steps)
+        sums = steps if self.selection.side == "equal" else self._sides(steps)
         factors = itertools.repeat(self.factors, len(sums)) if isinstance(self.factors, int) else self.factors
         scores = [factor * value for factor, value in zip(factors, sums, strict=True)]
         target = self.target
@@ -75,7 +75,7 @@ class SelectionPlan(AnswerPlan):
         chosen = self.mechanism.release(self.scores(exact))
         return [chosen] if isinstance(chosen, int) else list(chosen)
 
-    def combined(self, exact: Sequence[Sequence[int]]) -> list[int]:
+    def combine(self, exact: Sequence[Sequence[int]]) -> list[int]:
         """The places of the candidates with the highest scores, without noise; the first of equals."""
         scores = self.scores(exact)
         count = self.mechanism.k if isinstance(self.mechanism, TopK) else 1
@@ -83,29 +83,29 @@ class SelectionPlan(AnswerPlan):
 
     def within(self, confidence: Fraction) -> Fraction:
         """How far below the best score the first of the chosen is, at most, with this probability: public."""
-        return self.mechanism.utility(len(self.contest.candidates), 1 - confidence) / self.denominator
+        return self.mechanism.utility(len(self.selection.candidates), 1 - confidence) / self.denominator
 
     @property
     def noise(self) -> str:
         """The mechanism, in words."""
         return MECHANISM_NAMES[type(self.mechanism)]
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """How far below the best score the first of the chosen is, at most."""
         return (ExplainedOutput(CHOICE, "choice", self.noise, self.within(confidence), "below the best score"),)
 
     def _sides(self, steps: Sequence[int]) -> list[int]:
         """Sums over all rows on one side of each candidate; bin number j holds rows at or above j of the candidates."""
-        order = sorted(range(len(self.contest.candidates)), key=self.contest.candidates.__getitem__)  # type: ignore[arg-type]
+        order = sorted(range(len(self.selection.candidates)), key=self.selection.candidates.__getitem__)  # type: ignore[arg-type]
         below = list(itertools.accumulate(steps))
         sums = [0] * len(order)
         for rank, place in enumerate(order):
-            sums[place] = below[rank] if self.contest.side == "below" else below[-1] - below[rank]
+            sums[place] = below[rank] if self.selection.side == "below" else below[-1] - below[rank]
         return sums
 
 
-def analyze_contest(
-    contest: logical.Contest,
+def analyze_selection(
+    contest: logical.Selection,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -115,7 +115,7 @@ def analyze_contest(
 ) -> SelectionPlan:
     """Resolve, bound and price a selection, or refuse it; nothing here depends on the data."""
     _refuse_none_or_too_many(contest, whole(top, "top"))
-    scope = bind(_binned(contest), catalog)
+    scope = bind(_with_bins(contest), catalog)
     made = recipe(logical.Output(SCORE, contest.measure), scope)
     public = keys.resolve(_grouping(contest), scope)
     unit, groups = scope.table.unit, len(public.rows)
@@ -123,16 +123,16 @@ def analyze_contest(
     measure = _measure(made, contest, unit, caps)
     factors, target, denominator = _whole(contest, made.grid)
     largest = abs(factors) if isinstance(factors, int) else max(map(abs, factors))
-    moved = largest * _moved(measure, contest.side, caps, groups, unit.neighbours)
+    moved = largest * _score_sensitivity(measure, contest.side, caps, groups, unit.neighbours)
     one_way = unit.neighbours is Neighbours.ADD_REMOVE and contest.near is None and _is_one_way(measure, factors)
-    spent, mechanism = _priced(
+    spent, mechanism = _best_mechanism(
         allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), moved, one_way, top
     )
     return SelectionPlan(
         dataset=scope.name,
         unit=unit,
-        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), (measure,)),
-        contest=contest,
+        pushdown=lower_query(scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), (measure,)),
+        selection=contest,
         factors=factors,
         target=target,
         denominator=denominator,
@@ -142,15 +142,15 @@ def analyze_contest(
     )
 
 
-def _binned(contest: logical.Contest) -> logical.Relation:
+def _with_bins(contest: logical.Selection) -> logical.Relation:
     """The rows with the number of candidates that each is at or above, where a score is of one side."""
     if contest.side == "equal":
         return contest.source
     edges: tuple[logical.Scalar, ...] = tuple(sorted(contest.candidates))  # type: ignore[arg-type]
-    return logical.Derive(contest.source, BIN, logical.Bin(logical.Column(contest.by), edges))
+    return logical.Derive(contest.source, BIN, logical.Bin(logical.ColumnRef(contest.by), edges))
 
 
-def _grouping(contest: logical.Contest) -> logical.Grouping:
+def _grouping(contest: logical.Selection) -> logical.Grouping:
     if contest.side == "equal":
         values: tuple[object, ...] = contest.candidates
         return logical.Grouping((contest.by,), (values,), None, None, contest.max_rows_per_group)  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ def _grouping(contest: logical.Contest) -> logical.Grouping:
     )
 
 
-def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> physical.Integers:
+def _measure(made: Recipe, contest: logical.Selection, unit: Unit, caps: Caps) -> physical.Integers:
     """The one measure of a score; how many rows a unit has must be bounded where rows count."""
     if len(made.parts) != 1:
         raise UnsupportedError(
@@ -169,7 +169,7 @@ def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> 
         )
     measure = made.parts[0].measure
     if isinstance(measure, physical.CountRows | physical.SumSteps):
-        contribution_bounds.require_bounded("a score", unit, caps)
+        contribution_bounds.require_row_bound("a score", unit, caps)
     elif contest.side != "equal":
         raise UnsupportedError(
             f"a {made.kind} on one side of each candidate",
@@ -179,7 +179,9 @@ def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> 
     return measure
 
 
-def _moved(measure: physical.Integers, side: logical.Side, caps: Caps, groups: int, neighbours: Neighbours) -> int:
+def _score_sensitivity(
+    measure: physical.Integers, side: logical.Side, caps: Caps, groups: int, neighbours: Neighbours
+) -> int:
     """How far one unit moves the integer of any candidate: by its rows of one group, or by all on one side."""
     if side == "equal":
         return sensitivity(measure, caps, groups, neighbours).linf
@@ -193,7 +195,7 @@ def _is_one_way(measure: physical.Integers, factors: Sequence[int] | int) -> boo
     return not (isinstance(measure, physical.SumSteps) and measure.low < 0 < measure.high)
 
 
-def _whole(contest: logical.Contest, grid: Fraction) -> tuple[tuple[int, ...] | int, int | None, int]:
+def _whole(contest: logical.Selection, grid: Fraction) -> tuple[tuple[int, ...] | int, int | None, int]:
     """Factors and target in steps small enough that all are whole, and how many such steps one is."""
     factors = [factor * grid for factor in contest.factors or (Fraction(1),)]
     near = contest.near
@@ -203,7 +205,7 @@ def _whole(contest: logical.Contest, grid: Fraction) -> tuple[tuple[int, ...] | 
     return whole_factors if contest.factors else whole_factors[0], target, steps
 
 
-def _priced(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
+def _best_mechanism(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
     """The mechanism of the largest epsilon: under a rho, the exponential one, whose rho is epsilon^2/8."""
     made = [(spent, _mechanism(spent, moved, one_way, top)) for spent in spendings]
     return max(made, key=lambda pair: pair[1].epsilon)
@@ -216,7 +218,7 @@ def _mechanism(spent: Spending, moved: int, one_way: bool, top: int) -> Mechanis
     return kind(sensitivity=moved, epsilon=spent.selection_epsilon(), monotone=one_way)
 
 
-def _refuse_none_or_too_many(contest: logical.Contest, top: int) -> None:
+def _refuse_none_or_too_many(contest: logical.Selection, top: int) -> None:
     count, most = len(contest.candidates), logical.MOST_KEYS if contest.side == "equal" else logical.MOST_EDGES
     if not top < max(2, count) or not count <= most or not count:
         raise KeysError(
@@ -225,10 +227,10 @@ def _refuse_none_or_too_many(contest: logical.Contest, top: int) -> None:
             instead="another list of candidates, or a smaller top",
         )
     if contest.side != "equal":
-        _refuse_unordered(contest.candidates)
+        _require_order(contest.candidates)
 
 
-def _refuse_unordered(candidates: Sequence[object]) -> None:
+def _require_order(candidates: Sequence[object]) -> None:
     try:
         ordered = sorted(candidates)  # type: ignore[type-var]
     except TypeError:

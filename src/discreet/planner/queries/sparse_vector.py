@@ -22,7 +22,7 @@ from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.resolve.relations import origin
 from discreet.planner.sensitivity import contribution_bounds
@@ -43,7 +43,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchPlan(PrivatePlan):
+class SparseVectorPlan(PrivatePlan):
     """Everything about a sparse vector that is public before it opens."""
 
     version: int
@@ -61,7 +61,7 @@ class WatchPlan(PrivatePlan):
 
 
 @dataclass(frozen=True)
-class WatchedPlan:
+class SparseVectorQueryPlan:
     """A question to an open sparse vector: what the engine is asked, and what one of its integers stands for."""
 
     dataset: str
@@ -74,7 +74,7 @@ class WatchedPlan:
         raise TypeError("a question to a sparse vector has no price of its own")
 
 
-def analyze_watch(
+def analyze_sparse_vector(
     name: str,
     catalog: Catalog,
     budget: Budget,
@@ -82,7 +82,7 @@ def analyze_watch(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
-) -> WatchPlan:
+) -> SparseVectorPlan:
     """Price a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
     table = catalog.table(name)
     if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
@@ -98,7 +98,7 @@ def analyze_watch(
             instead="session.release(query, epsilon=...), which charges both",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
-    return WatchPlan(
+    return SparseVectorPlan(
         dataset=name,
         version=table.version,
         unit=table.unit,
@@ -108,7 +108,9 @@ def analyze_watch(
     )
 
 
-def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan) -> WatchedPlan:
+def analyze_sparse_vector_query(
+    query: logical.Aggregate, catalog: Catalog, watch: SparseVectorPlan
+) -> SparseVectorQueryPlan:
     """Resolve and bound a question to an open sparse vector, or refuse it; nothing here depends on the data."""
     scope = bind(query.source, catalog)
     if scope.name != watch.dataset:
@@ -136,15 +138,17 @@ def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan
         unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
     if isinstance(part.measure, physical.CountRows | physical.SumSteps):
-        contribution_bounds.require_bounded(f"{made.kind} {made.name!r}", unit, caps)
+        contribution_bounds.require_row_bound(f"{made.kind} {made.name!r}", unit, caps)
     moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
-    _refuse_undeclared(made.name, moved, made.grid, part.measure, watch)
-    asked = pushed(scope, public, contribution_bounds.enforced(unit, caps, len(public.rows)), (part.measure,))
+    _require_declared_options(made.name, moved, made.grid, part.measure, watch)
+    asked = lower_query(
+        scope, public, contribution_bounds.caps_to_enforce(unit, caps, len(public.rows)), (part.measure,)
+    )
     _refuse_others(asked.scan, watch)
-    return WatchedPlan(scope.name, asked, made.grid)
+    return SparseVectorQueryPlan(scope.name, asked, made.grid)
 
 
-def _refuse_others(scan: physical.Scan, watch: WatchPlan) -> None:
+def _refuse_others(scan: physical.Scan, watch: SparseVectorPlan) -> None:
     """A question that rests on protected tables which the sparse vector was not charged to."""
     others = [name for name, _ in scan.datasets if name != watch.dataset]
     if others:
@@ -155,8 +159,8 @@ def _refuse_others(scan: physical.Scan, watch: WatchPlan) -> None:
         )
 
 
-def _refuse_undeclared(
-    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, watch: WatchPlan
+def _require_declared_options(
+    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, watch: SparseVectorPlan
 ) -> None:
     declared = watch.mechanism.sensitivity
     if moved > declared:
