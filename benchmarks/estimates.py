@@ -264,8 +264,8 @@ def chosen_row(session: dp.Session, releases: int) -> Row:
     truth = truth_of(median_age)
 
     def plan(half: Fraction, epsilon: float) -> Any:
-        contest = PEOPLE.choose(ages, score=dp.score(by="Age", side="below", near=half)).plan
-        return analyze_selection(contest, catalog, PURE, epsilon=epsilon * (1 - SHARE))
+        selection = PEOPLE.choose(ages, score=dp.score(by="Age", side="below", near=half)).plan
+        return analyze_selection(selection, catalog, PURE, epsilon=epsilon * (1 - SHARE))
 
     exact = engine.run(engine.prepare(plan(Fraction(0), 1).pushdown))
     found = []

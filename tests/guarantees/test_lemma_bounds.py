@@ -59,8 +59,8 @@ class Case:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
-        scouted = [replace(o, measure=_by(o.measure, method)) for o in self.query.plan.outputs]
-        asked = plan_query(replace(self.query.plan, outputs=tuple(scouted)), catalog, Budget(epsilon=1), epsilon=1)
+        outputs = [replace(o, measure=_by(o.measure, method)) for o in self.query.plan.outputs]
+        asked = plan_query(replace(self.query.plan, outputs=tuple(outputs)), catalog, Budget(epsilon=1), epsilon=1)
         assert isinstance(asked, AutoBoundsPlan)
         return asked
 
@@ -169,20 +169,20 @@ def test_bins_and_totals_move_by_at_most_their_sensitivity_on_every_engine(case,
 def _hold_growth(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None:
     """The integers that a search by growth reads, as it reads them: rows on both sides of zero, and growth of sums."""
     private = case.private(how, "growth")
-    seeker = private.search
-    assert isinstance(seeker, ByGrowth)
+    search = private.search
+    assert isinstance(search, ByGrowth)
     worlds = _exact(case, private, how, pairs, place, opened)
     pooled = [private._together(world) for world in worlds]
     neighbours = list(zip(pooled[::2], pooled[1::2], strict=True))
-    present = [_norms(seeker.sides(one[0]), seeker.sides(other[0])) for one, other in neighbours]
+    present = [_norms(search.sides(one[0]), search.sides(other[0])) for one, other in neighbours]
     for norm in ("l0", "l1", "l2_squared", "linf"):
-        reached, rule = max(apart[norm] for apart in present), getattr(seeker.moved, norm)
+        reached, rule = max(apart[norm] for apart in present), getattr(search.moved, norm)
         assert reached <= rule, (case.name, how, norm)
         assert reached == rule or norm == "l0", (case.name, how, norm)
-    assert seeker.presence.sensitivity == seeker.moved.l1
-    farthest, side = 0, seeker.mechanism
+    assert search.presence.sensitivity == search.moved.l1
+    farthest, side = 0, search.mechanism
     for one, other in neighbours:
-        both = zip(itertools.chain(*seeker.growths(*one)), itertools.chain(*seeker.growths(*other)), strict=True)
+        both = zip(itertools.chain(*search.growths(*one)), itertools.chain(*search.growths(*other)), strict=True)
         apart = [after - before for before, after in both]
         farthest = max(farthest, *map(abs, apart))
         assert not side.monotone or min(apart) >= 0 or max(apart) <= 0, (case.name, how)

@@ -66,8 +66,8 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
     score, candidates = SCORES[name]
     if "or above" in name or "below" in name or "price" in name:
         caps = "rows" if caps == "in each" else caps
-    contest = score().selection(relation_of(T), candidates)
-    asked = analyze_selection(contest, _catalog(how, CAPS[caps]), Budget(epsilon=1), epsilon=1)
+    selection = score().selection(relation_of(T), candidates)
+    asked = analyze_selection(selection, _catalog(how, CAPS[caps]), Budget(epsilon=1), epsilon=1)
     worlds = _worlds(asked.pushdown, how, engine, tmp_path, opener(engine, request))
     farthest = 0
     for one, other in zip(worlds[0::2], worlds[1::2], strict=True):

@@ -60,7 +60,7 @@ def test_every_node_belongs_to_one_family():
         logical.Discovery,
         logical.Grouping,
         logical.Aggregate,
-        logical.Selection,
+        logical.SelectionQuery,
         logical.UnitExtreme,
         logical.UnitFeature,
         logical.Search,

@@ -329,8 +329,8 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
     """All scores move one way where a unit is added or removed, unless what counts is how near they are."""
     asked, moved = SCORES[score]
     candidates = [10, 20, 30] if score.startswith("side") else ["A", "B", "C"]
-    budget, contest = PURE if mechanism == "laplace" else PAIR, asked.selection(relation_of(T), candidates)
-    private = plan_selection(contest, catalog(neighbours), budget, **PRICE[mechanism], top=top)
+    budget, selection = PURE if mechanism == "laplace" else PAIR, asked.selection(relation_of(T), candidates)
+    private = plan_selection(selection, catalog(neighbours), budget, **PRICE[mechanism], top=top)
     exact = [[5, 9, 2, 9][: 4 if score.startswith("side") else 3]]
     scores = private.scores(exact)
     private.randomize(exact)
@@ -357,8 +357,8 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
 def test_the_best_of_keys_that_are_not_known_are_drawn_with_the_rate_that_is_priced(
     draws, measure, moved, neighbours, sides
 ):
-    contest = dp.score(by="drug", of=measure).selection(relation_of(T), dp.discover(delta=1e-6))
-    private = plan_selection(contest, catalog(neighbours), RESERVED, epsilon=4, top=2)
+    selection = dp.score(by="drug", of=measure).selection(relation_of(T), dp.discover(delta=1e-6))
+    private = plan_selection(selection, catalog(neighbours), RESERVED, epsilon=4, top=2)
     columns = [[50, 70, 3, 2]] * len(private.pushdown.measures)
     private.randomize(FOUND._replace(columns=columns))
     (call,) = draws.calls

@@ -279,11 +279,11 @@ class TestOthers:
             selection(dp.discover(delta=1e-11), by="drug"),
         ]
         assert all_different(names)
-        contest = dp.score(by="ward").selection(relation_of(t), ["A", "B"])
+        query = dp.score(by="ward").selection(relation_of(t), ["A", "B"])
         known = identity.keys.resolve(
-            logical.Grouping(("ward",), (("A", "B"),)), identity.bind(contest.source, catalog())
+            logical.Grouping(("ward",), (("A", "B"),)), identity.bind(query.source, catalog())
         )
-        assert named(identity.selection(contest, catalog(), MIXED, HALF, 1, known)) == names[0]
+        assert named(identity.selection(query, catalog(), MIXED, HALF, 1, known)) == names[0]
         days = [["2026-01-31"], [dt.date(2026, 1, 31)]]
         assert len({selection(each, by="seen") for each in days}) == 1
 

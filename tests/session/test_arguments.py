@@ -45,7 +45,7 @@ def test_a_query_around_something_that_is_no_aggregate_is_refused(plan):
 
 
 @pytest.mark.parametrize("plan", [VISITS, QUERY.plan, relation_of(VISITS), None])
-def test_a_choice_around_something_that_is_no_contest_is_refused(plan):
+def test_a_choice_around_something_that_is_no_selection_is_refused(plan):
     with pytest.raises(ParameterError, match="a plan of type"):
         asked(Choice(plan, 1))
 

@@ -9,7 +9,7 @@ there. `FORMAT` is the number of the format; whatever changes a fingerprint need
 go on trying the earlier formats. Golden tests hold both (tests/plan/test_fingerprint.py).
 
 Format 0, of release 0.1.0, took the names of classes, the version and the planned mechanism into the fingerprint.
-`Form.was` keeps those names: earlier answers are found under them (analysis/format_0.py), and descriptions in the
+`Form.was` keeps those names: earlier answers are found under them (planner/format_0.py), and descriptions in the
 ledger and measures in releases are still written with them.
 """
 
@@ -121,7 +121,7 @@ FORMS: Forms = {
     sampled.SelfBoundedMean: Form("self-bounded mean", "SelfBoundedMean", "steps epsilon share widening"),
     Scales: Form("scales", "Scales", "threshold comparison answer"),
     AboveThreshold: Form("above threshold", "AboveThreshold", "threshold sensitivity answers monotone gap grid scales"),
-    Online: Form("online ranges", "Online", "bins total watch"),
+    Online: Form("online ranges", "Online", "bins total above_threshold=watch"),
 }
 """Every class that a fingerprint or a description may hold."""
 

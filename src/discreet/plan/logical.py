@@ -1,7 +1,7 @@
 """What is asked: frozen nodes and expressions, built without data and without behaviour.
 
-A plan is a chain  Table -> (Where | Derive | Join | PerUnit)* -> Aggregate.  Names are resolved and types checked by
-planner/, against the catalog; here a column is only a name.
+A plan is a chain  TableRef -> (Where | Derive | Join | GroupByUnit)* -> Aggregate.  Names are resolved and types
+checked by planner/, against the catalog; here a column is only a name.
 """
 
 import datetime as dt
@@ -371,7 +371,7 @@ Side = Choice["equal", "or above", "below"]
 
 
 @dataclass(frozen=True)
-class Selection:
+class SelectionQuery:
     """Which candidate has the highest score: a measure of the rows whose column is equal to it, or above, or below.
 
     A score is multiplied by the candidate's own public factor; with `near`, it is minus its distance to that number.

@@ -109,12 +109,12 @@ def _own(plan: object) -> tuple[object, ...]:
             return plan.column, plan.name, plan.shown, plan.workload.pairs, _places(plan)
         case QuantilePlan():
             found = tuple((one.name, one.probability) for one in plan.quantiles)
-            return plan.group_columns, found, plan.low, plan.grid, _way(plan)
+            return plan.group_columns, found, plan.low, plan.grid, _method_name(plan)
         case AutoBoundsPlan():
             return plan.query.outputs, plan.query.grouping, plan.grid
         case SelectionPlan():
-            ordered = None if plan.selection.side == "equal" else plan.selection.candidates
-            scored = (plan.selection.side, ordered, plan.factors, plan.target, plan.denominator)
+            ordered = None if plan.query.side == "equal" else plan.query.candidates
+            scored = (plan.query.side, ordered, plan.factors, plan.target, plan.denominator)
             return *scored, MECHANISMS[type(plan.mechanism)]
         case TopKeysPlan():
             return plan.mechanism.limit, plan.mechanism.bar
@@ -136,13 +136,13 @@ def _places(plan: RangePlan) -> tuple[str, ...]:
     raise TypeError(type(plan.strategy).__name__)
 
 
-def _way(plan: QuantilePlan) -> str:
-    way = plan.method
-    if isinstance(way, ByChoice):
-        is_pure = isinstance(way.selections[0].event(), events.PureEvent)
+def _method_name(plan: QuantilePlan) -> str:
+    method = plan.method
+    if isinstance(method, ByChoice):
+        is_pure = isinstance(method.selections[0].event(), events.PureEvent)
         return "permute and flip by ranks" if is_pure else "the exponential mechanism by ranks"
-    assert way.noise.levels[0] is not None  # noqa: S101 - leaves are always measured
-    return f"{way.noise.levels[0].name} noise on a tree of {way.tree.branching} branches"
+    assert method.noise.levels[0] is not None  # noqa: S101 - leaves are always measured
+    return f"{method.noise.levels[0].name} noise on a tree of {method.tree.branching} branches"
 
 
 def _smooth(plan: SmoothPlan) -> tuple[object, ...]:

@@ -60,29 +60,27 @@ def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: 
 
 
 def selection(
-    contest: logical.Selection, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
+    query: logical.SelectionQuery, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
 ) -> Question:
     """A selection among candidates that are public or to be found; `known` are its keys, where they are resolved."""
-    scope = bind(contest.source, catalog)
+    scope = bind(query.source, catalog)
     unit = scope.table.unit
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
-    measure, terms = _measure(logical.Output("score", contest.measure), scope)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, query.max_rows_per_group)
+    measure, terms = _measure(logical.Output("score", query.measure), scope)
     parts: Parts = {
         "measure": measure,
-        "by": scope.term(logical.ColumnRef(contest.by)),
-        "side": contest.side,
-        "candidates": contest.candidates,
-        "factors": contest.factors,
-        "near": contest.near,
+        "by": scope.term(logical.ColumnRef(query.by)),
+        "side": query.side,
+        "candidates": query.candidates,
+        "factors": query.factors,
+        "near": query.near,
         "top": whole(top, "top"),
-        "unknown keys": contest.discovery,
+        "unknown keys": query.discovery,
     }
-    public = Keys((scope.term(logical.ColumnRef(contest.by)),), ())
-    if contest.side == "equal":
-        listed: Any = (None if contest.discovery else contest.candidates,)
-        grouping = logical.Grouping(
-            (contest.by,), listed, None, None, contest.max_rows_per_group, (), contest.discovery
-        )
+    public = Keys((scope.term(logical.ColumnRef(query.by)),), ())
+    if query.side == "equal":
+        listed: Any = (None if query.discovery else query.candidates,)
+        grouping = logical.Grouping((query.by,), listed, None, None, query.max_rows_per_group, (), query.discovery)
         scope, public = (scope, known) if known is not None else _keys(grouping, scope)
         parts |= {"candidates": public}
     return Question("selection", parts | _rows(scope, public, caps, terms), price.canonical_parts(budget))

@@ -93,7 +93,7 @@ def _number_of_bins(query: logical.Question) -> int:
 
 
 def plan_selection(
-    contest: logical.Selection,
+    query: logical.SelectionQuery,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -102,5 +102,5 @@ def plan_selection(
     top: int = 1,
 ) -> SelectionPlan | TopKeysPlan:
     """The private plan of a selection, among candidates that are public or to be found."""
-    analysis = analyze_selection if contest.discovery is None else analyze_top_keys
-    return analysis(contest, catalog, budget, epsilon=epsilon, rho=rho, top=top)
+    analysis = analyze_selection if query.discovery is None else analyze_top_keys
+    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, top=top)

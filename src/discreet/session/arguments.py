@@ -110,7 +110,7 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
     """One question, valid; a function is packed into bytes, so that it is the same from here on."""
     match query:
         case Choice(plan, top):
-            return Choice(_of_kind(plan, logical.Selection), top)
+            return Choice(_of_kind(plan, logical.SelectionQuery), top)
         case Application(source, function):
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))

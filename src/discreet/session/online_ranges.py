@@ -49,7 +49,7 @@ class OnlineRanges(Interactive):
     @property
     def left(self) -> int:
         """How many more corrections there may be before the stream ends."""
-        return self._plan.mechanism.watch.answers - sum(corrected for *_, corrected in self._answers)
+        return self._plan.mechanism.above_threshold.answers - sum(corrected for *_, corrected in self._answers)
 
     @property
     def asked(self) -> int:
@@ -85,7 +85,9 @@ class OnlineRanges(Interactive):
 
     def _opened(self, ready: PreparedQuery) -> OnlineStream:
         (counts,) = self._pipeline.exact(self._plan.dataset, ready)
-        return OnlineStream(self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.watch))
+        return OnlineStream(
+            self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.above_threshold)
+        )
 
     def _record(self) -> Mapping[str, Any]:
         return {"answers": self._answers, "guarantee": self.guarantee}

@@ -76,7 +76,7 @@ class Selections(Kind[Selected]):
             dataset=plan.dataset,
             version=plan.pushdown.scan.version,
             values=_values(data, plan),
-            candidates=len(plan.selection.candidates) if isinstance(plan, SelectionPlan) else None,
+            candidates=len(plan.query.candidates) if isinstance(plan, SelectionPlan) else None,
             within=_within(data, plan, event, confidence),
             confidence=confidence,
             guarantee=data.get("guarantee") or _guarantee(plan),
@@ -106,7 +106,7 @@ def _guarantee(plan: Selected) -> str:
 
 def _values(stored: dict[str, Any], plan: Selected) -> tuple[Value | float, ...]:
     if isinstance(plan, SelectionPlan):
-        return tuple(plan.selection.candidates[place] for place in stored[PLACES])
+        return tuple(plan.query.candidates[place] for place in stored[PLACES])
     kind = plan.pushdown.keys.columns[0].type
     parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
     return tuple(parse(value) if parse and value is not None else value for value in stored[KEYS])

@@ -25,7 +25,7 @@ def made(column="age", edges=(0, 10, 20), budget=dp.Budget(epsilon=1), **facts):
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_noise_covers_all_rows_of_one_unit_in_any_bins(neighbours):
     asked = made(neighbours=neighbours)
-    assert asked.mechanism.watch.sensitivity == 3
+    assert asked.mechanism.above_threshold.sensitivity == 3
     assert asked.pushdown.keys.inner == 1
     assert asked.mechanism.bins == len(asked.pushdown.keys.rows) == 2
 
@@ -34,7 +34,7 @@ def test_under_a_delta_its_epsilon_is_that_of_its_rho():
     asked = made(budget=dp.Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     spent = asked.spending
     assert spent.noise.tag == "gaussian"
-    assert asked.mechanism.watch.epsilon**2 / 2 <= spent.amount
+    assert asked.mechanism.above_threshold.epsilon**2 / 2 <= spent.amount
     assert asked.delta == Fraction(1, 10**9)
 
 

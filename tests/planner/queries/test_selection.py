@@ -31,8 +31,8 @@ def exact():
 
 
 def plan_of(session, candidates, score, **price):
-    contest = score.selection(relation_of(T), candidates)
-    return analyze_selection(contest, session.catalog, session.ledger.budget("t"), **(price or {"epsilon": 1}))
+    selection = score.selection(relation_of(T), candidates)
+    return analyze_selection(selection, session.catalog, session.ledger.budget("t"), **(price or {"epsilon": 1}))
 
 
 @pytest.mark.parametrize(

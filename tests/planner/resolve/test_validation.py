@@ -43,8 +43,8 @@ def test_a_plan_that_calls_build_stays_as_it_is(query):
 
 def test_a_selection_that_calls_build_stays_as_it_is():
     for candidates in (["a", "b"], [1, 2.5], dp.discover(delta=1e-9)):
-        contest = dp.score(by="x", times=lambda _: 2).selection(relation_of(T), candidates)
-        assert validate(contest) == contest
+        selection = dp.score(by="x", times=lambda _: 2).selection(relation_of(T), candidates)
+        assert validate(selection) == selection
 
 
 class Wards(enum.StrEnum):
@@ -158,10 +158,10 @@ NO_CALL_BUILDS = {
     ),
     "no outputs": logical.Aggregate(logical.TableRef("t"), ()),
     "no features": logical.GroupByUnit(logical.TableRef("t"), ()),
-    "fewer factors than candidates": logical.Selection(
+    "fewer factors than candidates": logical.SelectionQuery(
         logical.TableRef("t"), logical.Count(), "x", "equal", (1, 2), factors=(Fraction(1),)
     ),
-    "another side": logical.Selection(logical.TableRef("t"), logical.Count(), "x", "above", (1, 2)),
+    "another side": logical.SelectionQuery(logical.TableRef("t"), logical.Count(), "x", "above", (1, 2)),
     "nothing": None,
     "a class": logical.TableRef,
     "another dataclass": Wards.A,

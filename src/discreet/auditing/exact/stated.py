@@ -112,7 +112,7 @@ def of_online(online: Online) -> Law:
     def law(counts: Sequence[int]) -> Shares:
         difference = counts[0] - expected
         found: dict[Hashable, float] = {}
-        replies: Mapping[Any, float] = of_watch(online.watch)([difference, -difference])
+        replies: Mapping[Any, float] = of_watch(online.above_threshold)([difference, -difference])
         for told, share in replies.items():
             is_above, answer = told[-1]
             sign = 1 if len(told) == 1 else -1

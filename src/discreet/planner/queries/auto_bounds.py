@@ -331,8 +331,8 @@ def _is_alike(one: logical.AutoBoundsAggregate, other: logical.Measure) -> bool:
     return (one.measure.operand, one.measure.grid) == (other.measure.operand, other.measure.grid)
 
 
-def _is_mean(scouted: logical.AutoBoundsAggregate) -> bool:
-    return isinstance(scouted.measure, logical.Mean)
+def _is_mean(measure: logical.AutoBoundsAggregate) -> bool:
+    return isinstance(measure.measure, logical.Mean)
 
 
 def _names_of_bounds(query: logical.Aggregate) -> tuple[str, str]:

@@ -2,8 +2,9 @@
 
 The engine counts the rows at each step of a public grid between the bounds, in every group; a step is a part of its
 group, so caps are for whole groups. From these counts a step is chosen for each quantile by its ranks, or all quantiles
-are read off a noisy tree (ranks.py): whichever has the smaller expected error in ranks for the sizes that are public,
-or, where none are, the smaller margin. Margins are in ranks, because what a rank is worth in the values is private.
+are read off a noisy tree (quantile_methods.py). The method with the smaller expected error in ranks is taken, for the
+sizes that are public; where none are, the one with the smaller margin. Margins are in ranks, because what a rank is
+worth in the values is private.
 """
 
 from collections.abc import Sequence
@@ -86,7 +87,7 @@ class QuantilePlan(TablePlan):
         )
 
     def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
-        """What the way makes of the counts, with fresh noise."""
+        """What the method makes of the counts, with fresh noise."""
         return self.method.randomize(exact[0])
 
     def combine(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -151,7 +152,7 @@ def analyze_quantiles(
 ) -> QuantilePlan:
     """Resolve, bound and price quantiles, or refuse them; nothing here depends on the data."""
     refuse_ambiguous_names(query)
-    measure, sought = _one_value(query)
+    measure, quantiles = _one_value(query)
     bare = bind(query.source, catalog)
     outer = keys.resolve(query.grouping, bare)
     unit, groups = bare.table.unit, len(outer.rows)
@@ -159,17 +160,17 @@ def analyze_quantiles(
         unit, bare.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
     contribution_bounds.require_row_bound(
-        f"{sought[0].kind} {sought[0].name!r}", unit, caps, by_group=bool(query.grouping.columns)
+        f"{quantiles[0].kind} {quantiles[0].name!r}", unit, caps, by_group=bool(query.grouping.columns)
     )
     steps = grid_steps.few_steps(
-        measure, sought[0].name, bare, min(logical.MOST_EDGES, logical.MOST_KEYS // groups - 1)
+        measure, quantiles[0].name, bare, min(logical.MOST_EDGES, logical.MOST_KEYS // groups - 1)
     )
     scope = bind(grid_steps.derive_step(query.source, measure, steps, bare), catalog)
     layout = quantile_methods.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
     public = _with_steps(query.grouping, scope, layout.steps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     allocation.require_sum_bounds(spendings, "quantiles")
-    spent, way, why = _best_method(spendings, layout, sought, _rows(query, bare, groups))
+    spent, method, why = _best_method(spendings, layout, quantiles, _rows(query, bare, groups))
     return QuantilePlan(
         dataset=scope.name,
         unit=unit,
@@ -178,10 +179,10 @@ def analyze_quantiles(
             scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), (physical.CountRows(),)
         ),
         group_columns=query.grouping.columns,
-        quantiles=sought,
+        quantiles=quantiles,
         low=steps.low,
         grid=steps.grid,
-        method=way,
+        method=method,
         why=why,
         spending=spent,
         slice=scope.table.part,
@@ -192,17 +193,17 @@ def _one_value(
     query: logical.Aggregate,
 ) -> tuple[logical.MedianMeasure | logical.QuantileMeasure, tuple[QuantileOutput, ...]]:
     """The value that all outputs are quantiles of, and which."""
-    sought, values = [], set()
+    quantiles, values = [], set()
     for output in query.outputs:
         measure = output.measure
         if not isinstance(measure, logical.MedianMeasure | logical.QuantileMeasure):
             raise _several(f"{output.name!r} beside a quantile")
         share = measure.probability if isinstance(measure, logical.QuantileMeasure) else MEDIAN
-        sought.append(QuantileOutput(output.name, share, output.weight))
+        quantiles.append(QuantileOutput(output.name, share, output.weight))
         values.add((measure.operand, measure.bounds, measure.grid))
     if len(values) > 1:
         raise _several("quantiles of several values")
-    return measure, tuple(sought)  # type: ignore[return-value]
+    return measure, tuple(quantiles)  # type: ignore[return-value]
 
 
 def _several(what: str) -> UnsupportedError:
@@ -235,32 +236,32 @@ def _rows(query: logical.Aggregate, scope: Bound, groups: int) -> tuple[int | No
 def _best_method(
     spendings: Sequence[Spending],
     layout: quantile_methods.Layout,
-    sought: tuple[QuantileOutput, ...],
+    quantiles: tuple[QuantileOutput, ...],
     known: tuple[int | None, str],
 ) -> tuple[Spending, quantile_methods.Method, str]:
-    """The way with the smallest expected error for known sizes; where errors are alike, with the smallest margin."""
+    """The method with the smallest expected error for known sizes; where errors are alike, with the smallest margin."""
     rows, who = known
-    shares = tuple((one.probability, one.weight) for one in sought)
+    shares = tuple((one.probability, one.weight) for one in quantiles)
     made: list[tuple[Spending, quantile_methods.Method]] = []
     for spent in spendings:
         made.append((spent, quantile_methods.by_choice(layout, spent, shares)))
         made.append((spent, quantile_methods.by_tree(layout, spent, tuple(share for share, _ in shares))))
 
-    def margin(way: quantile_methods.Method) -> float:
-        return sum(way.margin(place, LEVEL) for place in range(len(sought))) / len(sought)
+    def margin(method: quantile_methods.Method) -> float:
+        return sum(method.margin(place, LEVEL) for place in range(len(quantiles))) / len(quantiles)
 
-    errors = [0.0 if rows is None else max(_NEGLIGIBLE, way.expected_error(rows)) for _, way in made]
+    errors = [0.0 if rows is None else max(_NEGLIGIBLE, method.expected_error(rows)) for _, method in made]
     near = [pair for pair, error in zip(made, errors, strict=True) if error <= _ALIKE * min(errors)]
-    spent, way = min(near, key=lambda pair: margin(pair[1]))
-    other = min((rest for _, rest in made if type(rest) is not type(way)), key=margin)
+    spent, method = min(near, key=lambda pair: margin(pair[1]))
+    other = min((rest for _, rest in made if type(rest) is not type(method)), key=margin)
     rival = "a noisy tree" if isinstance(other, quantile_methods.ByTree) else "choosing a step for each"
     if rows is None:
-        return spent, way, f"within {margin(way):,.0f} ranks on average, {rival} within {margin(other):,.0f}"
+        return spent, method, f"within {margin(method):,.0f} ranks on average, {rival} within {margin(other):,.0f}"
     sizes = f"with {rows:,} rows in a group, {who}, spread evenly"
     return (
         spent,
-        way,
-        f"off by {way.expected_error(rows):,.1f} ranks {sizes}; {rival} by {other.expected_error(rows):,.1f}",
+        method,
+        f"off by {method.expected_error(rows):,.1f} ranks {sizes}; {rival} by {other.expected_error(rows):,.1f}",
     )
 
 

@@ -109,15 +109,15 @@ def analyze_sparse_vector(
 
 
 def analyze_sparse_vector_query(
-    query: logical.Aggregate, catalog: Catalog, watch: SparseVectorPlan
+    query: logical.Aggregate, catalog: Catalog, vector: SparseVectorPlan
 ) -> SparseVectorQueryPlan:
     """Resolve and bound a question to an open sparse vector, or refuse it; nothing here depends on the data."""
     scope = bind(query.source, catalog)
-    if scope.name != watch.dataset:
+    if scope.name != vector.dataset:
         raise UnsupportedError(
-            f"a question to {scope.name!r} in a sparse vector of {watch.dataset!r}",
+            f"a question to {scope.name!r} in a sparse vector of {vector.dataset!r}",
             because="a sparse vector is charged to one dataset",
-            instead=f'dp.table("{watch.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
+            instead=f'dp.table("{vector.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
         )
     if len(query.outputs) != 1:
         raise UnsupportedError(
@@ -140,42 +140,42 @@ def analyze_sparse_vector_query(
     if isinstance(part.measure, physical.CountRows | physical.SumSteps):
         contribution_bounds.require_row_bound(f"{made.kind} {made.name!r}", unit, caps)
     moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
-    _require_declared_options(made.name, moved, made.grid, part.measure, watch)
+    _require_declared_options(made.name, moved, made.grid, part.measure, vector)
     asked = lower_query(
         scope, public, contribution_bounds.caps_to_enforce(unit, caps, len(public.rows)), (part.measure,)
     )
-    _refuse_others(asked.scan, watch)
+    _refuse_others(asked.scan, vector)
     return SparseVectorQueryPlan(scope.name, asked, made.grid)
 
 
-def _refuse_others(scan: physical.Scan, watch: SparseVectorPlan) -> None:
+def _refuse_others(scan: physical.Scan, vector: SparseVectorPlan) -> None:
     """A question that rests on protected tables which the sparse vector was not charged to."""
-    others = [name for name, _ in scan.datasets if name != watch.dataset]
+    others = [name for name, _ in scan.datasets if name != vector.dataset]
     if others:
         raise UnsupportedError(
-            f"a join with {others[0]!r} in a sparse vector of {watch.dataset!r}",
+            f"a join with {others[0]!r} in a sparse vector of {vector.dataset!r}",
             because="a sparse vector is charged to one dataset",
             instead="session.release(query, epsilon=...), which charges all of them",
         )
 
 
 def _require_declared_options(
-    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, watch: SparseVectorPlan
+    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, vector: SparseVectorPlan
 ) -> None:
-    declared = watch.mechanism.sensitivity
+    declared = vector.mechanism.sensitivity
     if moved > declared:
         raise UnboundedError(
             f"{name!r} in a sparse vector of sensitivity {shown(declared)}",
             because=f"one unit can move it by {shown(moved)}, and the sparse vector was charged for less",
             instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
         )
-    if (grid / watch.mechanism.grid).denominator != 1:
+    if (grid / vector.mechanism.grid).denominator != 1:
         raise ParameterError(
-            f"{name!r} on the grid {shown(grid)}, in a sparse vector on the grid {shown(watch.mechanism.grid)}",
+            f"{name!r} on the grid {shown(grid)}, in a sparse vector on the grid {shown(vector.mechanism.grid)}",
             because="its answers are not whole multiples of the grid of the sparse vector",
             instead=f"session.above_threshold(grid={shown(grid)}, ...), or grid=... on the aggregate",
         )
-    if watch.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
+    if vector.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
         raise UnboundedError(
             f"{name!r} in a sparse vector with monotone=True",
             because="a row may lower it, where others raise their answers",

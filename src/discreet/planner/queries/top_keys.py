@@ -72,7 +72,7 @@ class TopKeysPlan(AnswerPlan):
 
 
 def analyze_top_keys(
-    contest: logical.Selection,
+    query: logical.SelectionQuery,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -81,16 +81,16 @@ def analyze_top_keys(
     top: int = 1,
 ) -> TopKeysPlan:
     """Resolve, bound and price a choice among keys that are not known, or refuse it."""
-    discovery = contest.discovery
+    discovery = query.discovery
     assert discovery is not None  # noqa: S101 - the caller sees to it
-    measure = _measure(contest, discovery)
+    measure = _measure(query, discovery)
     require_reserved_delta(discovery.delta, budget)
-    scope = bind(contest.source, catalog)
+    scope = bind(query.source, catalog)
     unit = scope.table.unit
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, query.max_rows_per_group)
     if isinstance(measure, CountRows):
         contribution_bounds.require_row_bound("a score", unit, caps)
-    grouping = logical.Grouping((contest.by,), (None,), None, None, contest.max_rows_per_group, discovery=discovery)
+    grouping = logical.Grouping((query.by,), (None,), None, None, query.max_rows_per_group, discovery=discovery)
     scope, found = keys.resolve_unknown(grouping, scope)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
     spent = max(spendings, key=lambda each: each.selection_epsilon(whole(top, "top")))
@@ -99,7 +99,7 @@ def analyze_top_keys(
         dataset=scope.name,
         unit=unit,
         pushdown=lower_query(scope, found, contribution_bounds.caps_to_enforce(unit, caps, MANY), measures),
-        by=contest.by,
+        by=query.by,
         at_least=discovery.at_least,
         mechanism=TopKeys(
             k=top,
@@ -120,11 +120,11 @@ def _groups(caps: Caps) -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def _measure(contest: logical.Selection, discovery: logical.Discovery) -> physical.Integers:
-    is_plain = contest.side == "equal" and contest.factors is None and contest.near is None
-    if is_plain and isinstance(contest.measure, logical.CountDistinctUnits):
+def _measure(query: logical.SelectionQuery, discovery: logical.Discovery) -> physical.Integers:
+    is_plain = query.side == "equal" and query.factors is None and query.near is None
+    if is_plain and isinstance(query.measure, logical.CountDistinctUnits):
         return CountUnits()
-    if is_plain and isinstance(contest.measure, logical.Count) and discovery.at_least == 1:
+    if is_plain and isinstance(query.measure, logical.Count) and discovery.at_least == 1:
         return CountRows()
     raise UnsupportedError(
         "candidates that are discovered, for this score",

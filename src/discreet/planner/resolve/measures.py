@@ -121,7 +121,7 @@ def _smooth_noise_error(kind: str, name: str) -> UnsupportedError:
 
 def _count_values(measure: logical.CountDistinct, scope: Bound) -> physical.CountValues:
     term = scope.term(measure.operand)
-    column = _declared(measure.operand, scope)
+    column = scope.declared_column(measure.operand)
     domain = measure.domain if measure.domain is not None else (column.keys if column else None)
     if term.type in (ColumnType.REAL, *UNSTRUCTURED):
         raise TypeMismatchError(
@@ -205,7 +205,7 @@ def _squarable(verb: str, measure: logical.Variance | logical.Deviation, scope: 
 def clamped_steps(verb: str, measure: logical.Bounded, scope: Bound) -> physical.SumSteps:
     """The value of a measure in steps of its grid, within its bounds; refused where it has none."""
     term = _number(verb, f"a {verb}", measure.operand, scope)
-    column = _declared(measure.operand, scope)
+    column = scope.declared_column(measure.operand)
     bounds = measure.bounds or (column.bounds if column else None)
     if bounds is None:
         raise UnboundedError(
@@ -232,7 +232,7 @@ def _number(verb: str, what: str, operand: logical.Expression, scope: Bound) -> 
 
 def search_steps(operand: logical.Expression, grid: Fraction | None, scope: Bound) -> physical.SumSteps:
     """A value whose bounds are to be found: its steps as a whole number, zero among them, as far as is declared."""
-    kind, column = _number("bounds", "bounds", operand, scope).type, _declared(operand, scope)
+    kind, column = _number("bounds", "bounds", operand, scope).type, scope.declared_column(operand)
     usual = Fraction(1) if kind is ColumnType.INTEGER else GRID_OF_A_SOUGHT_REAL
     spacing = grid or (column.grid if column and column.grid else usual)
     farthest = FARTHEST_SOUGHT * spacing
@@ -273,13 +273,6 @@ def _clamp_to_grid(
             instead="tighter bounds, or a coarser grid",
         )
     return physical.SumSteps(term, grid, low, high, missing=missing_step(column, grid, low, high))
-
-
-def _declared(operand: logical.Expression, scope: Bound) -> Column | None:
-    """The catalog's column, only where the operand is that very column and nothing redefined it."""
-    if isinstance(operand, logical.ColumnRef) and operand.name not in scope.derived:
-        return scope.table.column(operand.name)
-    return None
 
 
 def _bounds(steps: physical.SumSteps) -> tuple[Fraction, Fraction]:

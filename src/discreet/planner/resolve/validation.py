@@ -187,7 +187,7 @@ _RULES: dict[type, tuple[Rule, ...]] = {
     logical.HierarchyCounts: (
         (lambda asked: _are_distinct((*asked.levels, *asked.crossing)), "each level is named once"),
     ),
-    logical.Selection: (
+    logical.SelectionQuery: (
         (lambda asked: _is_cap(asked.max_rows_per_group), "a cap is at least 1"),
         (
             lambda asked: asked.factors is None or len(asked.factors) == len(asked.candidates) or asked.discovery,
