@@ -49,7 +49,7 @@ class RecordingPipeline(ExactPipeline):
 
     def randomize(self, plan: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         """With noise, after keeping what would have been answered without."""
-        self.truth = columns(plan.outputs(plan.combined(exact), Fraction(1, 2)))
+        self.truth = columns(plan.outputs(plan.combine(exact), Fraction(1, 2)))
         return plan.randomize(exact)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from pyarrow import csv
 
 import discreet as dp
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.plots import canvas
 
 COLUMNS = ("Capital Gain", "Capital Loss", "Age", "Hours per week", "fnlwgt")
@@ -59,9 +59,9 @@ def best(values: np.ndarray, epsilon: float) -> tuple[float, int]:
 def found(session: dp.Session, column: str, epsilon: float, method: str, runs: int) -> tuple[float, int, float]:
     """The median error of releases whose bounds were found, the upper bound found most often, seconds for each."""
     query = dp.table("adult").agg(s=dp.sum(column, bounds=dp.auto_bounds(method=method)))
-    private = planned(query.plan, session.catalog, dp.Budget(epsilon=epsilon), epsilon=epsilon)
+    private = plan_query(query.plan, session.catalog, dp.Budget(epsilon=epsilon), epsilon=epsilon)
     exact = session._pipeline.exact("adult", session._pipeline.prepare(private))  # noqa: SLF001 - one pass for many runs
-    truth = private.outputs(private.combined(exact), HALF)[0].values[0]
+    truth = private.outputs(private.combine(exact), HALF)[0].values[0]
     errors, bounds, began = [], Counter(), time.perf_counter()
     for _ in range(runs):
         answer, _, high = private.outputs(private.randomize(exact), HALF)

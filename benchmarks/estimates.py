@@ -24,9 +24,9 @@ import pyarrow as pa
 import discreet as dp
 from discreet import plots
 from discreet.mechanisms.smooth.proposing import distance
-from discreet.planner.queries.sample_and_aggregate import SampledPlan, analyze_sample
-from discreet.planner.queries.selection import analyze_contest
-from discreet.planner.queries.smooth_sensitivity import analyze_fitted
+from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan, analyze_sample
+from discreet.planner.queries.selection import analyze_selection
+from discreet.planner.queries.smooth_sensitivity import analyze_smooth
 from discreet.planner.queries.tables import analyze
 from discreet.query.frame import Query, relation_of
 from discreet.session.pipeline import Pipeline
@@ -73,7 +73,7 @@ class Way:
             private = analyze(query.plan, catalog, self.budget, epsilon=epsilon)
             table = engine.run(engine.prepare(private.pushdown))
             return lambda: float(private.outputs(private.randomize(table), Fraction(19, 20))[0].values[0] or 0)
-        asked = analyze_fitted(query.plan, catalog, self.budget, epsilon=epsilon, **asdict(self.method))
+        asked = analyze_smooth(query.plan, catalog, self.budget, epsilon=epsilon, **asdict(self.method))
         exact = engine.run(engine.prepare(asked.pushdown))
 
         def drawn() -> float | None:
@@ -141,13 +141,13 @@ class Sampled:
     bounds: tuple[float, float]
     words: str
 
-    def plan(self, session: dp.Session, chunks: int, aggregate: str, epsilon: float) -> SampledPlan:
+    def plan(self, session: dp.Session, chunks: int, aggregate: str, epsilon: float) -> SampleAndAggregatePlan:
         return analyze_sample(
             relation_of(PEOPLE),
             session.catalog,
             PURE,
             columns=[self.column],
-            chunks=chunks,
+            blocks=chunks,
             bounds=self.bounds,
             function=(self.function.__name__, ""),
             aggregate=aggregate,  # type: ignore[arg-type]
@@ -193,7 +193,7 @@ def answers_here(session: dp.Session, sampled: Sampled, chunks: int) -> list[Fra
     """What a function says of each block, in this process."""
     engine = session._pipeline.engine("adult")  # noqa: SLF001
     asked = sampled.plan(session, chunks, "mean", 1)
-    prepared = engine.prepare_chunks(asked.pushdown, asked.columns, asked.chunks)
+    prepared = engine.prepare_chunks(asked.pushdown, asked.columns, asked.blocks)
     tables = [table for _, table in engine.chunks(prepared)]
     return [Fraction(sampled.function(table)) for table in tables if table is not None]
 
@@ -264,8 +264,8 @@ def chosen_row(session: dp.Session, releases: int) -> Row:
     truth = truth_of(median_age)
 
     def plan(half: Fraction, epsilon: float) -> Any:
-        contest = PEOPLE.choose(ages, score=dp.score(by="Age", side="below", near=half)).plan
-        return analyze_contest(contest, catalog, PURE, epsilon=epsilon * (1 - SHARE))
+        selection = PEOPLE.choose(ages, score=dp.score(by="Age", side="below", near=half)).plan
+        return analyze_selection(selection, catalog, PURE, epsilon=epsilon * (1 - SHARE))
 
     exact = engine.run(engine.prepare(plan(Fraction(0), 1).pushdown))
     found = []
@@ -320,7 +320,7 @@ def passing(session: dp.Session) -> None:
     for bound in (0.1, 0.01, 0.004, 0.0039, 0.00385):
         for epsilon in EPSILONS:
             words: Any = {"epsilon": epsilon, "bound": bound, "delta": DELTA}
-            asked = analyze_fitted(MEAN.plan, session.catalog, RESERVED, **words)
+            asked = analyze_smooth(MEAN.plan, session.catalog, RESERVED, **words)
             local = asked.reading.local(engine.run(engine.prepare(asked.pushdown)))
             mechanism: Any = asked.mechanism
             far = distance(local, mechanism.bound)

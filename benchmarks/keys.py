@@ -114,9 +114,9 @@ def drawn(place: Path) -> None:
                 "Laplace": LaplaceThreshold(epsilon=1, delta=DELTA, groups=groups),
                 "Gaussian": gaussian(1, groups),
             }
-            most = max(rule.needed(0.999) for rule in rules.values())
+            most = max(rule.least_units(0.999) for rule in rules.values())
             for line, (name, rule) in zip(("-", "--", ":"), rules.items(), strict=True):
-                kept = [float(rule.kept(units)) for units in range(most + 1)]
+                kept = [float(rule.keep_probability(units)) for units in range(most + 1)]
                 axes.plot(range(most + 1), kept, label=name, linestyle=line, linewidth=1.8)
             axes.set_xlabel("units of a key")
             axes.set_title(f"{groups} key{'s' if groups > 1 else ''} of one unit", fontsize=10)

@@ -23,7 +23,7 @@ from discreet.attacks.pictures import Axis, Curve, curves
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.quantile import RankSelection
 from discreet.planner.budget.allocation import Spending
-from discreet.planner.queries.quantile_methods import Layout, Way, by_choice, by_tree
+from discreet.planner.queries.quantile_methods import Layout, Method, by_choice, by_tree
 
 ROOT = Path(__file__).parents[1]
 SHARES = (Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(99, 100))
@@ -75,7 +75,7 @@ def theirs(share: Fraction, steps: int, price: dict[str, Fraction]) -> Found:
     return lambda values: [mechanism(values)]
 
 
-def way_of(steps: int, epsilon: Fraction, *, tree: bool) -> Way:
+def way_of(steps: int, epsilon: Fraction, *, tree: bool) -> Method:
     layout = Layout(Caps(1, 1, 1), 1, Neighbours.ADD_REMOVE, steps)
     spent = Spending("laplace", epsilon, epsilon, "")
     return by_tree(layout, spent, NINETEEN) if tree else by_choice(layout, spent, [(q, Fraction(1)) for q in NINETEEN])
@@ -146,7 +146,7 @@ def picture(place: Path) -> None:
         shares = tuple(Fraction(part, number + 1) for part in range(1, number + 1))
         chosen = by_choice(layout, spent, [(share, Fraction(1)) for share in shares])
         for label, way in zip(lines, (chosen, by_tree(layout, spent, shares)), strict=True):
-            lines[label].append((number, way.expected(5_000)))
+            lines[label].append((number, way.expected_error(5_000)))
     drawn = [Curve(label, tuple(points)) for label, points in lines.items()]
     made = curves(
         drawn,

@@ -158,8 +158,8 @@ def report(engine: Engine, kind: str, given: argparse.Namespace) -> None:
     chunks = [table for _, table in engine.chunks(prepared)]
     expected = [Fraction(honest(table)) for table in chunks]
     troubled = sum(map(_trouble, chunks))
-    mean = ClippedMean(bounds=BOUNDS, chunks=given.chunks, epsilon=1)
-    median = PrivateMedian(bounds=BOUNDS, chunks=given.chunks, epsilon=1, grid=0.01)
+    mean = ClippedMean(bounds=BOUNDS, blocks=given.chunks, epsilon=1)
+    median = PrivateMedian(bounds=BOUNDS, blocks=given.chunks, epsilon=1, grid=0.01)
     true = float(sum(expected) / given.chunks)
     print(f"  mean of honest answers {true:.2f}, noise within {float(mean.margin()):.2f}; deadline", end=" ")
     print(f"{float(limits.deadline(given.chunks)):.1f} s; {troubled} chunks in trouble")

@@ -26,7 +26,7 @@ from discreet.plan import logical
 from discreet.plan.fingerprint import Context, canonical, fingerprint
 from discreet.planner import format_0, identity
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.selection import SelectionPlan, analyze_contest
+from discreet.planner.queries.selection import SelectionPlan, analyze_selection
 from discreet.query.frame import Query
 from discreet.session.selections import Selections
 
@@ -60,17 +60,17 @@ def select(session: dp.Session, candidates: list[int] | list[str], top: int = 1)
     return session.release(question, epsilon=0.1, fresh=True)
 
 
-def contested(candidates: list[int]) -> logical.Contest:
+def selection_query(candidates: list[int]) -> logical.SelectionQuery:
     return dp.table("chosen").choose(candidates, score=dp.score(by="item")).plan
 
 
 def planned(session: dp.Session, candidates: list[int]) -> SelectionPlan:
-    return analyze_contest(contested(candidates), session.catalog, BUDGET, epsilon=0.1)
+    return analyze_selection(selection_query(candidates), session.catalog, BUDGET, epsilon=0.1)
 
 
 def named(session: dp.Session, candidates: list[int]) -> str:
     """The fingerprint that the question has, and the one that it had in the format before."""
-    question = identity.selection(contested(candidates), session.catalog, BUDGET, Price(epsilon=0.1), 1)
+    question = identity.selection(selection_query(candidates), session.catalog, BUDGET, Price(epsilon=0.1), 1)
     return fingerprint(question, CONTEXT) + format_0.fingerprint(planned(session, candidates), CONTEXT)
 
 
@@ -84,7 +84,7 @@ def parts(session: dp.Session, candidates: list[int]) -> dict[str, Callable[[], 
     payload = {"places": [5], "receipt": {"hash": stored["hash"]}, "private": True, "library": "0"}
     return {
         "engine's own query": lambda: engine.run(prepared),
-        "list the candidates": lambda: contested(candidates),
+        "list the candidates": lambda: selection_query(candidates),
         "analyse": lambda: planned(session, candidates),
         "prepare": lambda: session._pipeline.prepare(asked),  # noqa: SLF001
         "name the question": lambda: named(session, candidates),

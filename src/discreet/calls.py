@@ -82,7 +82,6 @@ EXAMPLES: Mapping[str, str] = {
     "edges": "range(0, 101, 10)",
     "total": "10_000",
     "blocks": "100",
-    "chunks": "100",
     "columns": '["age"]',
 }
 
@@ -367,7 +366,7 @@ def _variable(owner: str) -> str:
     """The name of a variable that holds such a thing."""
     known = {
         "Frame": "table",
-        "Grouped": 'table.group_by("ward")',
+        "GroupedFrame": 'table.group_by("ward")',
         "Expr": 'table["age"]',
         "OnlineRanges": "ranges",
         "SparseVector": "vector",

@@ -41,7 +41,7 @@ class ExactPipeline(Pipeline):
 
     def randomize(self, plan: Any, exact: Any) -> Any:
         """The exact answer."""
-        return plan.combined(exact)
+        return plan.combine(exact)
 
     def open_stream(self, mechanism: AboveThreshold) -> "ExactStream":
         """The sparse vector technique without noise."""

@@ -22,7 +22,7 @@ def hundred(scale: Fraction) -> events.Event:
     [
         ("concentrated", lambda event: concentrated.epsilon(event, 1e-6)),
         ("concentrated, loose", lambda event: concentrated.epsilon(event, 1e-6, "loose")),
-        ("renyi", lambda event: renyi.converted(event, 1e-6).epsilon),
+        ("renyi", lambda event: renyi.conversion(event, 1e-6).epsilon),
         ("pld", lambda event: pld.epsilon(event, 1e-6)),
     ],
 )

@@ -49,9 +49,9 @@ def test_gaussian_releases_are_within_half_a_percent_above_the_closed_form(count
     truth = gaussian_epsilon(math.sqrt(count) / 20, delta)
     assert truth <= pld.epsilon(event, delta) <= truth * 1.005
     assert pld.epsilon(event, delta) <= concentrated.epsilon(event, delta)
-    assert pld.epsilon(event, delta) <= renyi.converted(event, delta).epsilon
+    assert pld.epsilon(event, delta) <= renyi.conversion(event, delta).epsilon
     assert truth <= concentrated.epsilon(event, delta)
-    assert truth <= renyi.converted(event, delta).epsilon
+    assert truth <= renyi.conversion(event, delta).epsilon
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -197,7 +197,7 @@ def test_events_of_every_kind_compose():
     )
     together = events.ComposedEvent(parts)
     found = pld.epsilon(together, 1e-6)
-    assert found <= renyi.converted(together, 1e-6).epsilon
+    assert found <= renyi.conversion(together, 1e-6).epsilon
     assert found <= concentrated.epsilon(together, 1e-6)
     assert found >= pld.epsilon(events.ComposedEvent(parts[:-2]), 1e-6)
 

@@ -117,19 +117,19 @@ def test_dp_accounting_agrees_at_its_own_orders(ours, theirs, count):
     reached, order = accountant.get_epsilon_and_optimal_order(1e-6)
     ours_at_order = renyi.epsilon(events.RepeatedEvent(ours, count), Fraction(float(order)))
     assert float(ours_at_order) == pytest.approx(accountant._rdp[list(accountant._orders).index(order)], rel=1e-6)
-    assert float(renyi.converted(events.RepeatedEvent(ours, count), 1e-6).epsilon) <= reached * (1 + 1e-3)
+    assert float(renyi.conversion(events.RepeatedEvent(ours, count), 1e-6).epsilon) <= reached * (1 + 1e-3)
 
 
 def test_one_laplace_answer_converts_to_little_more_than_its_true_epsilon():
     """Laplace noise has delta 1 - e^((epsilon - e)/2) at epsilon, so at delta its epsilon is e + 2 ln(1 - delta)."""
     truth = 0.1 + 2 * math.log1p(-1e-6)
-    found = float(renyi.converted(events.LaplaceEvent(10, 1), 1e-6).epsilon)
+    found = float(renyi.conversion(events.LaplaceEvent(10, 1), 1e-6).epsilon)
     assert truth <= found <= truth * (1 + 1e-6)
 
 
 def test_the_best_order_is_found_and_the_classic_conversion_is_looser():
     event = events.RepeatedEvent(events.GaussianEvent(100, 1), 40)
-    found = renyi.converted(event, 1e-6)
+    found = renyi.conversion(event, 1e-6)
     assert float(found.epsilon) == pytest.approx(float(concentrated.epsilon(event, 1e-6)), rel=1e-3)
     assert found.epsilon >= concentrated.epsilon(event, 1e-6)
     assert found.classic_epsilon > found.epsilon
@@ -139,15 +139,15 @@ def test_the_best_order_is_found_and_the_classic_conversion_is_looser():
 
 def test_deltas_of_events_come_out_of_the_delta_asked_for():
     with_delta = events.ComposedEvent((events.GaussianEvent(100, 1), events.ApproximateEvent(0, 5e-7)))
-    assert renyi.converted(with_delta, 1e-6).epsilon == renyi.converted(events.GaussianEvent(100, 1), 5e-7).epsilon
+    assert renyi.conversion(with_delta, 1e-6).epsilon == renyi.conversion(events.GaussianEvent(100, 1), 5e-7).epsilon
     with pytest.raises(AccountingError, match="infinite"):
         renyi.epsilon(with_delta, 2)
     with pytest.raises(AccountingError, match="deltas of their own"):
-        renyi.converted(with_delta, 1e-7)
+        renyi.conversion(with_delta, 1e-7)
 
 
 def test_orders_are_above_one_and_events_are_known():
     with pytest.raises(ParameterError, match="above 1"):
         renyi.epsilon(events.PureEvent(1), 1)
     with pytest.raises(AccountingError, match="unknown event"):
-        renyi.converted(object(), 1e-6)
+        renyi.conversion(object(), 1e-6)

@@ -45,10 +45,10 @@ def test_halved_samplers_draw_with_half_of_what_they_are_called_with(draws, monk
 def test_halved_chances_of_keys_are_those_of_twice_the_epsilon_and_stated_ones_stay(draws, monkeypatch):
     halve(monkeypatch)
     rule, twice = (keys.Optimal(epsilon=epsilon, delta=0.001) for epsilon in (1, 2))
-    between = int(2**256 * (rule.kept(4) + twice.kept(4)) / 2)
+    between = int(2**256 * (rule.keep_probability(4) + twice.keep_probability(4)) / 2)
     draws.give_bits(between)
     assert rule.release([4]) == [0]
-    assert rule.kept(4) < twice.kept(4)
+    assert rule.keep_probability(4) < twice.keep_probability(4)
 
 
 def test_a_family_with_half_of_its_noise_is_caught(half_noise):

@@ -26,7 +26,7 @@ def _limited(number: float | None) -> float | None:
 
 def _raw(node: object, cell: float | None) -> float | None:
     match node:
-        case logical.Column():
+        case logical.ColumnRef():
             return _limited(cell)
         case logical.Literal(constant):
             return _limited(float(constant))

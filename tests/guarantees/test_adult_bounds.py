@@ -9,7 +9,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dp
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 
 GAIN = "Capital Gain"
 TOTAL = 35_089_324
@@ -31,7 +31,7 @@ def gains(adult) -> np.ndarray:
 
 def _released(session, query, runs) -> list[dict[str, float]]:
     """Many answers with fresh noise from one pass over the data."""
-    private = planned(query.plan, session.catalog, BUDGET, epsilon=1)
+    private = plan_query(query.plan, session.catalog, BUDGET, epsilon=1)
     exact = session._pipeline.exact("adult", session._pipeline.prepare(private))
     found = []
     for _ in range(runs):

@@ -16,7 +16,7 @@ from scipy import integrate, optimize, stats
 import discreet as dp
 from discreet.mechanisms.smooth.proposing import distance
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
-from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_fitted
+from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_smooth
 from discreet.planner.queries.tables import analyze
 
 PEOPLE, YEARS, ALARM = 32_561, 1_256_257, 1e-6
@@ -60,7 +60,7 @@ def read(adult):
         engine = session._pipeline.engines["adult"]
         found = {}
         for query in (MEAN, MEDIAN, HOURS):
-            asked = analyze_fitted(query.plan, session.catalog, PURE, epsilon=1)
+            asked = analyze_smooth(query.plan, session.catalog, PURE, epsilon=1)
             found[query] = engine.run(engine.prepare(asked.pushdown))
         return session.catalog, found
 
@@ -69,7 +69,7 @@ def fitted(facts, query, name, epsilon) -> tuple[SmoothPlan, float]:
     """The plan of a session, and the width of its noise on these rows, which only a test may know."""
     catalog, exact = facts
     budget, words = NOISES[name]
-    asked = analyze_fitted(query.plan, catalog, budget, epsilon=epsilon, **words)
+    asked = analyze_smooth(query.plan, catalog, budget, epsilon=epsilon, **words)
     sensitivity = smooth_sensitivity(asked.reading.local(exact[query]), asked.mechanism.beta)
     return asked, float(sensitivity / asked.mechanism.shift)
 
@@ -106,7 +106,7 @@ def test_the_smooth_sensitivity_of_the_mean_is_that_of_its_count(facts, name):
     for epsilon in (0.1, 1, 10):
         asked, width = fitted(facts, MEAN, name, epsilon)
         assert width * float(asked.mechanism.shift) == pytest.approx(125 / PEOPLE, rel=1e-12)
-        assert asked.combined(facts[1][MEAN]) == Fraction(YEARS, PEOPLE)
+        assert asked.combine(facts[1][MEAN]) == Fraction(YEARS, PEOPLE)
 
 
 @pytest.mark.parametrize("name", NOISES)
@@ -144,7 +144,7 @@ def test_for_a_mean_noise_that_fits_is_about_as_wide_as_that_of_sum_over_count(f
 def test_at_epsilon_1_a_median_comes_back_as_it_is(facts, query, answer, name):
     """Hundreds of rows would have to change before it moves at all; any noise is far below the grid."""
     asked, width = fitted(facts, query, name, 1)
-    assert asked.combined(facts[1][query]) == answer
+    assert asked.combine(facts[1][query]) == answer
     assert within(asked, name, width, ALARM) < 2 * float(asked.mechanism.grid)
 
 
@@ -179,7 +179,7 @@ def test_a_session_says_the_median_age_exactly(adult):
 def test_a_proposed_bound_of_a_hundredth_passes_and_one_below_the_truth_does_not(adult, facts):
     """One row moves the mean by up to 0.00384 here. False alarms: e^-10000, 1e-13 and a tenth of delta."""
     catalog, exact = facts
-    asked = analyze_fitted(MEAN.plan, catalog, RESERVED, epsilon=1, bound=0.01, delta=DELTA / 10)
+    asked = analyze_smooth(MEAN.plan, catalog, RESERVED, epsilon=1, bound=0.01, delta=DELTA / 10)
     far = distance(asked.reading.local(exact[MEAN]), asked.mechanism.bound)
     assert asked.mechanism.chance(far) == 1
     with dp.protect(adult, privacy_unit=dp.ROW, budget=RESERVED, ledger=":memory:") as session:

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 import discreet as dp
 from discreet.planner.queries.quantile_methods import ByChoice
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 
 EPSILON = 0.1
 T = dp.table("adult")
@@ -39,8 +39,8 @@ def test_a_median_age_is_within_a_year_of_the_truth_in_95_percent_of_releases(ad
     counts = [sum(pair) for pair in zip(*ages.values(), strict=True)]
     with opened(adult, neighbours=neighbours, budget=dp.Budget(epsilon=10, delta=delta)) as session:
         private = _planned(session, T.agg(m=MEDIAN))
-        assert isinstance(private.way, ByChoice)
-        chances = private.way.selections[0].pmf(counts)
+        assert isinstance(private.method, ByChoice)
+        chances = private.method.selections[0].pmf(counts)
         assert sum(chances[36:39]) >= 0.9999
         assert abs(session.release(T.agg(m=MEDIAN), epsilon=EPSILON).value() - 37) <= 1
 
@@ -58,7 +58,7 @@ def test_a_testing_session_knows_the_truth(adult):
 def test_medians_of_both_sexes_are_within_a_year_by_the_exact_probabilities(adult, ages, delta):
     with opened(adult, budget=dp.Budget(epsilon=10, delta=delta)) as session:
         query = T.group_by("Sex").agg(m=MEDIAN)
-        selection = _planned(session, query).way.selections[0]
+        selection = _planned(session, query).method.selections[0]
         for sex, truth in (("Female", 35), ("Male", 38)):
             assert sum(selection.pmf(ages[sex])[truth - 1 : truth + 2]) >= 0.99
         assert len(session.release(query, epsilon=EPSILON)) == 2
@@ -84,4 +84,4 @@ def test_nineteen_quantiles_from_one_tree_are_within_their_margins(adult, ages, 
 
 
 def _planned(session, query):
-    return planned(query.plan, session.catalog, session.ledger.budget("adult"), epsilon=EPSILON)
+    return plan_query(query.plan, session.catalog, session.ledger.budget("adult"), epsilon=EPSILON)

@@ -292,7 +292,7 @@ def _drawn(private: AggregatePlan) -> tuple[dict[Drawn, Sensitivity], Pushdown]:
     measures = tuple(dict.fromkeys(part.measure for made in private.recipes for part in made.parts))
     ways = bases(measures, private.caps, len(private.pushdown.keys.rows), private.unit.neighbours)
     rules = {one: rule for way in ways for one, rule in zip(way.drawn, way.sensitivities, strict=True)}
-    asked = dict.fromkeys(measure for way in ways for measure in way.asked)
+    asked = dict.fromkeys(measure for way in ways for measure in way.engine_measures)
     return rules, replace(private.pushdown, measures=tuple(asked))
 
 

@@ -20,9 +20,9 @@ from corpus import DECLARED, Row, Whose, answers, arranged, corpus, once_per_bou
 import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.planner.queries.auto_bounds import ScoutPlan
+from discreet.planner.queries.auto_bounds import AutoBoundsPlan
 from discreet.planner.queries.bound_search import ByCounts, ByGrowth
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.query import frame
 from opened import Opener, opener
@@ -55,13 +55,13 @@ class Case:
     query: frame.Query
     place: Callable[[int, int], Row] = lambda *_: {}
 
-    def private(self, how: str, method: str = "histogram") -> ScoutPlan:
+    def private(self, how: str, method: str = "histogram") -> AutoBoundsPlan:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
-        scouted = [replace(o, measure=_by(o.measure, method)) for o in self.query.plan.outputs]
-        asked = planned(replace(self.query.plan, outputs=tuple(scouted)), catalog, Budget(epsilon=1), epsilon=1)
-        assert isinstance(asked, ScoutPlan)
+        outputs = [replace(o, measure=_by(o.measure, method)) for o in self.query.plan.outputs]
+        asked = plan_query(replace(self.query.plan, outputs=tuple(outputs)), catalog, Budget(epsilon=1), epsilon=1)
+        assert isinstance(asked, AutoBoundsPlan)
         return asked
 
 
@@ -83,7 +83,7 @@ CASES = [
 EACH = [pytest.param(case, how, id=f"{case.name}-{how}") for case in CASES for how in HOW]
 
 
-def _fullest(private: ScoutPlan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _fullest(private: AutoBoundsPlan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Rows of a unit, by group and signed by their value, that fill caps: added, or replaced by the other side."""
     caps, groups = private.caps, private.groups
     per_group = min(cap for cap in (caps.max_rows, caps.max_rows_per_group) if cap is not None)
@@ -101,7 +101,9 @@ def _fullest(private: ScoutPlan) -> list[tuple[tuple[int, ...], tuple[int, ...]]
     return signed
 
 
-def _exact(case: Case, private: ScoutPlan, how: str, pairs: int, place: Path, opened: Opener) -> list[list[list[int]]]:
+def _exact(
+    case: Case, private: AutoBoundsPlan, how: str, pairs: int, place: Path, opened: Opener
+) -> list[list[list[int]]]:
     """The exact table of every world: counts and sums."""
     best = [tuple(map(_countable, arranged(case.place, sides))) for sides in _fullest(private)]
     table = pa.concat_tables([corpus(case.whose, how, pairs, 7), stack(best, 2 * pairs)])
@@ -119,7 +121,7 @@ def _norms(one: list[int], other: list[int]) -> dict[str, int]:
     return {"l0": int((apart > 0).sum()), "l1": apart.sum(), "l2_squared": (apart**2).sum(), "linf": apart.max()}
 
 
-def _some_bounds(private: ScoutPlan) -> list[tuple[int, int]]:
+def _some_bounds(private: AutoBoundsPlan) -> list[tuple[int, int]]:
     ends = private.scale.candidates
     few = ends if len(ends) < 20 else (*ends[:2], *ends[len(ends) // 2 - 3 : len(ends) // 2 + 4], *ends[-2:])
     return list(itertools.combinations(few, 2))
@@ -127,13 +129,13 @@ def _some_bounds(private: ScoutPlan) -> list[tuple[int, int]]:
 
 def _hold(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None:
     private = case.private(how)
-    assert isinstance(private.seeker, ByCounts)
+    assert isinstance(private.search, ByCounts)
     worlds = _exact(case, private, how, pairs, place, opened)
     neighbours = list(zip(worlds[::2], worlds[1::2], strict=True))
     pooled = [_norms(private._together(one)[0], private._together(other)[0]) for one, other in neighbours]
     for norm in ("l0", "l1", "l2_squared", "linf"):
         reached = max(apart[norm] for apart in pooled)
-        rule = getattr(private.seeker.moved, norm)
+        rule = getattr(private.search.moved, norm)
         assert reached <= rule, (case.name, how, norm)
         assert reached == rule or norm == "l0", (case.name, how, norm)
     for bounds in _some_bounds(private):
@@ -167,20 +169,20 @@ def test_bins_and_totals_move_by_at_most_their_sensitivity_on_every_engine(case,
 def _hold_growth(case: Case, how: str, pairs: int, place: Path, opened: Opener) -> None:
     """The integers that a search by growth reads, as it reads them: rows on both sides of zero, and growth of sums."""
     private = case.private(how, "growth")
-    seeker = private.seeker
-    assert isinstance(seeker, ByGrowth)
+    search = private.search
+    assert isinstance(search, ByGrowth)
     worlds = _exact(case, private, how, pairs, place, opened)
     pooled = [private._together(world) for world in worlds]
     neighbours = list(zip(pooled[::2], pooled[1::2], strict=True))
-    present = [_norms(seeker.sides(one[0]), seeker.sides(other[0])) for one, other in neighbours]
+    present = [_norms(search.sides(one[0]), search.sides(other[0])) for one, other in neighbours]
     for norm in ("l0", "l1", "l2_squared", "linf"):
-        reached, rule = max(apart[norm] for apart in present), getattr(seeker.moved, norm)
+        reached, rule = max(apart[norm] for apart in present), getattr(search.moved, norm)
         assert reached <= rule, (case.name, how, norm)
         assert reached == rule or norm == "l0", (case.name, how, norm)
-    assert seeker.presence.sensitivity == seeker.moved.l1
-    farthest, side = 0, seeker.mechanism
+    assert search.presence.sensitivity == search.moved.l1
+    farthest, side = 0, search.mechanism
     for one, other in neighbours:
-        both = zip(itertools.chain(*seeker.growths(*one)), itertools.chain(*seeker.growths(*other)), strict=True)
+        both = zip(itertools.chain(*search.growths(*one)), itertools.chain(*search.growths(*other)), strict=True)
         apart = [after - before for before, after in both]
         farthest = max(farthest, *map(abs, apart))
         assert not side.monotone or min(apart) >= 0 or max(apart) <= 0, (case.name, how)

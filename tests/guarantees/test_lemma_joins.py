@@ -23,7 +23,7 @@ from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.engines.sql import aggregates, contribution_bounding, joins
 from discreet.engines.sql.dialect import Dialect
-from discreet.plan.physical import CountRows, Joined, Pushdown
+from discreet.plan.physical import CountRows, JoinedRows, Pushdown
 from discreet.planner.queries.tables import AggregatePlan, analyze, sensitivity
 from discreet.query.frame import Frame, Query
 from opened import ENGINES, Opener, opener
@@ -307,7 +307,7 @@ def test_neighbours_differ_by_at_most_the_sensitivity_through_joins_on_every_eng
     _hold(case, how, PAIRS[engine], tmp_path, opener(engine, request))
 
 
-def _without_units(join: Joined) -> Joined:
+def _without_units(join: JoinedRows) -> JoinedRows:
     """The join that a platform would make which trusts the other columns of a condition to mean the same unit."""
     kept = tuple((term, name) for term, name in join.on if getattr(term, "column", "") != "id")
     return replace(join, on=kept)

@@ -38,7 +38,7 @@ from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.quantile import RankSelection
 from discreet.plan.physical import CountRows, Keys
 from discreet.planner.queries.quantile_methods import Layout
-from discreet.planner.queries.quantiles import RankPlan, analyze_quantiles
+from discreet.planner.queries.quantiles import QuantilePlan, analyze_quantiles
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.query import frame
 from discreet.workloads.tree import Tree
@@ -96,7 +96,7 @@ class Case:
     query: frame.Query
     place: Callable[[int, int], Row] = field(default=_by(["a"], _whole))
 
-    def private(self, how: str) -> RankPlan:
+    def private(self, how: str) -> QuantilePlan:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
@@ -176,7 +176,7 @@ def _held(apart: np.ndarray, rule: Sensitivity, what: object) -> dict[str, int]:
 
 def _hold(case: Case, how: str, pairs: int, seed: int, place: Path, opened: Opener) -> None:
     private = case.private(how)
-    layout, relation = private.way.layout, Neighbours(how)
+    layout, relation = private.method.layout, Neighbours(how)
     possible = most(private.caps, layout.groups, layout.steps, relation)
     ways = list(dict.fromkeys((before, after) for _, before, after in possible.values()))
     table = pa.concat_tables(
@@ -202,10 +202,10 @@ def _hold_nodes(case: Case, how: str, layout: Any, counts: np.ndarray) -> None:
         assert width > 1 or far["linf"] == reached["linf"][0], (case.name, how)
 
 
-def _hold_scores(case: Case, how: str, private: RankPlan, counts: np.ndarray) -> None:
+def _hold_scores(case: Case, how: str, private: QuantilePlan, counts: np.ndarray) -> None:
     """Over all groups, the most that the score of any step moves sums to what stands in the price, and its square."""
     for share in SHARES:
-        rule = private.way.layout.scored(share)
+        rule = private.method.layout.score_sensitivity(share)
         scored = RankSelection(probability=share, l1=rule.l1, l2_squared=rule.l2_squared, epsilon=1).scores
         scores = np.array([[scored(group) for group in world] for world in counts.tolist()])
         moved = np.abs(scores[0::2] - scores[1::2]).max(axis=2)
@@ -242,7 +242,7 @@ def test_no_unit_moves_the_scores_of_two_groups_by_more_than_the_rule_says_under
     """Against every way to put the unit at steps, beside others whose rows leave the scores room to move."""
     others = np.array([[5, 1, 7], [2, 9, 0]])
     for caps in (Caps(2), Caps(3, 1), Caps(None, None, 2), Caps(None, 1, 2), Caps(3, 2, 2)):
-        rule = Layout(caps, 2, Neighbours(how), STEPS).scored(share)
+        rule = Layout(caps, 2, Neighbours(how), STEPS).score_sensitivity(share)
         scored = RankSelection(probability=share, l1=rule.l1, l2_squared=rule.l2_squared, epsilon=1).scores
         worlds = _spreads(caps, 2, STEPS).reshape(-1, 2, STEPS) + others
         scores = np.array([[scored(group) for group in world] for world in worlds.tolist()])

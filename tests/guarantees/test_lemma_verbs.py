@@ -17,8 +17,8 @@ from corpus import DECLARED, PUBLIC, Whose, answers, corpus
 import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.planner.queries.selection import analyze_contest
-from discreet.planner.queries.smooth_sensitivity import analyze_fitted
+from discreet.planner.queries.selection import analyze_selection
+from discreet.planner.queries.smooth_sensitivity import analyze_smooth
 from discreet.query.frame import relation_of
 from opened import Opener, opener
 
@@ -75,8 +75,8 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
     score, candidates = SCORES[name]
     if "or above" in name or "below" in name or "price" in name:
         caps = "rows" if caps == "in each" else caps
-    contest = score().contest(relation_of(T), candidates)
-    asked = analyze_contest(contest, _catalog(how, CAPS[caps]), Budget(epsilon=1), epsilon=1)
+    selection = score().selection(relation_of(T), candidates)
+    asked = analyze_selection(selection, _catalog(how, CAPS[caps]), Budget(epsilon=1), epsilon=1)
     worlds = _worlds(asked.pushdown, how, engine, tmp_path, opener(engine, request))
     farthest = 0
     for one, other in zip(worlds[0::2], worlds[1::2], strict=True):
@@ -91,7 +91,7 @@ def test_no_score_moves_farther_than_its_selection_covers(name, caps, how, engin
 @pytest.mark.parametrize(("name", "caps", "how", "engine"), _each(list(FITTED), list(ROWS)))
 def test_no_value_moves_farther_than_the_local_sensitivity_of_either_table(name, caps, how, engine, tmp_path, request):
     query = T.agg(value=FITTED[name])
-    asked = analyze_fitted(query.plan, _catalog(how, ROWS[caps]), Budget(epsilon=1), epsilon=1)
+    asked = analyze_smooth(query.plan, _catalog(how, ROWS[caps]), Budget(epsilon=1), epsilon=1)
     farthest = Fraction(0)
     worlds = _worlds(asked.pushdown, how, engine, tmp_path, opener(engine, request))
     for pair in zip(worlds[0::2], worlds[1::2], strict=True):

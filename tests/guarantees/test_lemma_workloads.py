@@ -19,9 +19,9 @@ from corpus import DECLARED, Whose, answers, arranged, corpus, once_per_bound, s
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
-from discreet.planner.queries.hierarchy import NestedPlan
+from discreet.planner.queries.hierarchy import HierarchyPlan
 from discreet.planner.queries.ranges import RangePlan
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.query import frame
 from opened import Opener, opener
@@ -46,11 +46,11 @@ class Case:
     cells: tuple[dict[str, Any], ...]
     budget: Budget = PURE
 
-    def private(self, how: str) -> RangePlan | NestedPlan:
+    def private(self, how: str) -> RangePlan | HierarchyPlan:
         unit = list(self.whose.columns) or "dp.ROW"
         table = {"columns": DECLARED, "privacy_unit": unit, "neighbours": how, "missing_units": self.whose.missing}
         catalog = Catalog.model_validate({"tables": {"t": table | self.facts}})
-        return planned(self.query.plan, catalog, self.budget, epsilon=1)  # type: ignore[return-value]
+        return plan_query(self.query.plan, catalog, self.budget, epsilon=1)  # type: ignore[return-value]
 
 
 RANGES = T.ranges("y", ranges=[(0, 1), (0, 7), (1, 10), (7, 10)])
@@ -90,14 +90,14 @@ def norms(moved: np.ndarray) -> dict[str, int]:
     }
 
 
-def parts_moved(private: RangePlan | NestedPlan, counts: np.ndarray) -> list[np.ndarray]:
+def parts_moved(private: RangePlan | HierarchyPlan, counts: np.ndarray) -> list[np.ndarray]:
     """How far neighbours are apart in each part that gets noise."""
-    worlds = [private.combined([list(map(int, world))]) for world in counts]
+    worlds = [private.combine([list(map(int, world))]) for world in counts]
     parts = [np.array([world[i] for world in worlds], dtype=object) for i in range(len(private.noises))]
     return [np.abs(part[0::2] - part[1::2]) for part in parts]
 
 
-def possible(private: RangePlan | NestedPlan, how: str) -> tuple[list[dict[str, int]], list[Any]]:
+def possible(private: RangePlan | HierarchyPlan, how: str) -> tuple[list[dict[str, int]], list[Any]]:
     """The most that any unit does to each part, by trying all, and units that do it."""
     bins = len(private.pushdown.keys.rows)
     rows = min(cap for cap in (private.caps.max_rows, private.caps.max_rows_per_group) if cap is not None)

@@ -133,9 +133,9 @@ def test_thirds_and_sevenths_are_charged_at_least_what_their_noise_costs(delta):
         session.release(query, epsilon=Fraction(1, 3))
         cost = spent(session)
         if delta:
-            assert Fraction(cost.rho, 10**15) >= sum(noised.mechanism.rho for noised in private.noised)
+            assert Fraction(cost.rho, 10**15) >= sum(noised.mechanism.rho for noised in private.noisy_measures)
         else:
-            assert Fraction(cost.epsilon, 10**12) >= sum(noised.mechanism.epsilon for noised in private.noised)
+            assert Fraction(cost.epsilon, 10**12) >= sum(noised.mechanism.epsilon for noised in private.noisy_measures)
             assert Fraction(cost.epsilon, 10**12) <= Fraction(1, 3)
 
 
@@ -208,9 +208,9 @@ def test_one_answer_over_groups_is_credited_only_for_an_enforced_cap(words, grou
     query = T.group_by("w", keys={"w": ["A", "B", "C"]}, **grouping).agg(n=dp.count())
     with opened(**words) as session:
         private = analyzed(session, query, epsilon=0.3)
-        assert private.noised[0].sensitivity.l1 == sensitivity
-        assert private.noised[0].mechanism.epsilon <= Fraction(3, 10)
-        assert private.noised[0].mechanism.scale >= sensitivity / 0.3
+        assert private.noisy_measures[0].sensitivity.l1 == sensitivity
+        assert private.noisy_measures[0].mechanism.epsilon <= Fraction(3, 10)
+        assert private.noisy_measures[0].mechanism.scale >= sensitivity / 0.3
         session.release(query, epsilon=0.3)
         assert spent(session).epsilon == 3 * EPSILON_UNITS // 10
 

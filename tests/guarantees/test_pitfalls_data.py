@@ -93,7 +93,7 @@ def test_the_stated_sensitivity_is_reached_by_a_unit_that_fills_its_caps():
         rows = pa.table({"id": ["a"] * 10, "x": [5] * 10})
         with opened(rows, privacy_unit="id", max_rows=cap, ledger=None) as session:
             query = T.agg(n=dp.count(), s=dp.sum("x", bounds=(0, 5)))
-            stated = [noised.sensitivity.l1 for noised in analyzed(session, query, epsilon=1).noised]
+            stated = [noised.sensitivity.l1 for noised in analyzed(session, query, epsilon=1).noisy_measures]
             assert [session.release(query, epsilon=1)[name][0] for name in ("n", "s")] == stated == [cap, 5 * cap]
 
 

@@ -207,7 +207,7 @@ def test_caps_are_enforced_on_the_final_grouping_not_on_a_redefined_key():
     assert exact(rows, grouped, privacy_unit="id") == ((10,),)
     with opened(rows, privacy_unit="id") as session:
         private = analyzed(session, grouped, epsilon=1)
-        assert private.noised[0].sensitivity.l1 == 1
+        assert private.noisy_measures[0].sensitivity.l1 == 1
 
 
 @pytest.mark.pitfall("A8")
@@ -253,7 +253,7 @@ def test_three_rows_that_turn_from_plus_ten_to_minus_ten_move_the_sum_by_the_sta
     words = {"privacy_unit": "id", "max_rows": 3, "neighbours": "replace_one"}
     moved = total(pa.table(rows), bounds=(-10, 10), **words) - total(pa.table(swapped), bounds=(-10, 10), **words)
     with opened(pa.table(rows), **words) as session:
-        stated = analyzed(session, T.agg(s=dp.sum("x", bounds=(-10, 10))), epsilon=1).noised[0].sensitivity.l1
+        stated = analyzed(session, T.agg(s=dp.sum("x", bounds=(-10, 10))), epsilon=1).noisy_measures[0].sensitivity.l1
     assert moved == stated == 60
 
 
@@ -279,4 +279,4 @@ def test_rounding_never_leaves_the_bounds():
         assert exact(reals([value]), query) == ((0.2,),)
         assert exact(reals([-value]), query) == ((-0.2,),)
     with opened(reals([1.0])) as session:
-        assert analyzed(session, query, epsilon=1).noised[0].sensitivity.l1 == 2
+        assert analyzed(session, query, epsilon=1).noisy_measures[0].sensitivity.l1 == 2

@@ -254,18 +254,22 @@ def test_nothing_of_what_an_engine_raises_goes_on_whatever_kind_it_is(verb, kind
         assert float(session.remaining("visits")) == 89
 
 
-C, Out, A, G, TABLE = logical.Column, logical.Output, logical.Aggregate, logical.Grouping, logical.Table("t")
+C, Out, A, G, TABLE = logical.ColumnRef, logical.Output, logical.Aggregate, logical.Grouping, logical.TableRef("t")
 N = (Out("n", logical.Count()),)
 HANDMADE = {
-    "zero weight": A(TABLE, (Out("a", logical.Count()), Out("b", logical.CountUnits(), Fraction(0)))),
-    "negative weight": A(TABLE, (Out("a", logical.Count(), Fraction(2)), Out("b", logical.CountUnits(), Fraction(-1)))),
+    "zero weight": A(TABLE, (Out("a", logical.Count()), Out("b", logical.CountDistinctUnits(), Fraction(0)))),
+    "negative weight": A(
+        TABLE, (Out("a", logical.Count(), Fraction(2)), Out("b", logical.CountDistinctUnits(), Fraction(-1)))
+    ),
     "reversed bounds": A(TABLE, (Out("a", logical.Sum(C("x"), (Fraction(10), Fraction(0)))),)),
     "negative grid": A(TABLE, (Out("a", logical.Sum(C("x"), (Fraction(0), Fraction(10)), Fraction(-1))),)),
     "cap of half a row": A(TABLE, N, G(("g",), (None,), None, 0.5)),
     "the same key twice": A(TABLE, N, G(("g",), (("a", "a"),))),
     "an unhashable key": A(TABLE, N, G(("g",), ((["a"],),))),
     "a key that is no number": A(TABLE, N, G(("x",), ((float("nan"),),))),
-    "quantile 2": A(TABLE, (Out("a", logical.Quantile(C("x"), Fraction(2), (Fraction(0), Fraction(9)), Fraction(1))),)),
+    "quantile 2": A(
+        TABLE, (Out("a", logical.QuantileMeasure(C("x"), Fraction(2), (Fraction(0), Fraction(9)), Fraction(1))),)
+    ),
     "labels without bins": A(TABLE, N, G(("g",), (("a", "b"),), labels=(("p", "q"),))),
     "ranges backwards": A(TABLE, (Out("a", logical.Ranges(C("x"), (1, 2, 3), ((2, 0),))),)),
     "ranges out of range": A(TABLE, (Out("a", logical.Ranges(C("x"), (1, 2, 3), ((0, 9),))),)),
@@ -273,7 +277,9 @@ HANDMADE = {
     "an operator": A(logical.Where(TABLE, logical.Compare("= 1 OR 1 =", C("x"), logical.Literal(1.0))), N),
     "an infinite constant": A(logical.Where(TABLE, logical.Compare("<", C("x"), logical.Literal(float("inf")))), N),
     "a constant of 65 bits": A(logical.Where(TABLE, logical.Compare("<", C("x"), logical.Literal(2**64))), N),
-    "a hierarchy of one level twice": A(TABLE, (Out("a", logical.Nested(("g", "g"))),), G(("g",), (("a", "b"),))),
+    "a hierarchy of one level twice": A(
+        TABLE, (Out("a", logical.HierarchyCounts(("g", "g"))),), G(("g",), (("a", "b"),))
+    ),
     "no aggregate": TABLE,
 }
 

@@ -26,7 +26,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.engines.sql import aggregates, contribution_bounding
-from discreet.plan.physical import Found, Keys, Pushdown, Read
+from discreet.plan.physical import KeyedTable, Keys, Pushdown, Read
 from discreet.planner.queries.partition_selection import MANY, DiscoveryPlan, analyze_discovery
 from discreet.planner.queries.tables import sensitivity
 from discreet.query import frame
@@ -114,17 +114,17 @@ def stacked(question: Pushdown) -> Pushdown:
     return replace(question, scan=replace(question.scan, columns=columns, unit=unit), keys=keys)
 
 
-def answered(question: Pushdown, table: pa.Table, place: Path, opened: Opener) -> Found:
+def answered(question: Pushdown, table: pa.Table, place: Path, opened: Opener) -> KeyedTable:
     engine = opened({question.scan.table: table}, place, key=KEY)
     try:
         found = engine.run(engine.prepare(question))
     finally:
         engine.close()
-    assert isinstance(found, Found)
+    assert isinstance(found, KeyedTable)
     return found
 
 
-def by_world(found: Found) -> dict[int, dict[tuple, tuple[int, ...]]]:
+def by_world(found: KeyedTable) -> dict[int, dict[tuple, tuple[int, ...]]]:
     worlds: dict[int, dict[tuple, tuple[int, ...]]] = defaultdict(dict)
     for key, row in zip(found.keys, zip(*found.columns, strict=True), strict=True):
         worlds[key[0]][key[1:]] = row
@@ -250,7 +250,7 @@ def _mixed(columns: tuple[str, ...], at_least: int = 1, max_groups: int = 1) -> 
 
 def test_keys_are_equal_on_every_engine_and_of_their_declared_types(request, tmp_path):
     """Missing keys, spaces, quotes, letters beyond ASCII, days and times at the ends of the calendar, and caps."""
-    answers: dict[str, list[Found]] = {}
+    answers: dict[str, list[KeyedTable]] = {}
     for kind in opened.ENGINES:
         engine = opener(kind, request)({"t": MIXED}, tmp_path)
         try:

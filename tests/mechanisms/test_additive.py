@@ -31,7 +31,7 @@ def test_each_noise_is_found_by_its_tag_and_by_its_published_name_and_nothing_el
 
 @pytest.mark.parametrize(("kind", "amount"), CALIBRATED)
 def test_calibrated_noise_costs_at_most_the_amount_and_its_event_costs_the_same(kind, amount):
-    noise = kind.calibrated(Moved(), amount)
+    noise = kind.calibrate(Moved(), amount)
     assert noise.amount <= amount
     assert noise.amount >= amount * (1 - Fraction(1, 10**12))
     price = prices.total(noise.event())
@@ -40,7 +40,7 @@ def test_calibrated_noise_costs_at_most_the_amount_and_its_event_costs_the_same(
 
 @pytest.mark.parametrize(("kind", "amount"), CALIBRATED)
 def test_noise_covers_what_it_was_calibrated_for_and_nothing_that_moves_farther_in_its_norms(kind, amount):
-    noise = kind.calibrated(Moved(), amount)
+    noise = kind.calibrate(Moved(), amount)
     assert noise.covers(Moved())
     for norm in kind.norms:
         assert not noise.covers(Moved(**{norm: getattr(Moved(), norm) + 1})), norm
@@ -48,14 +48,14 @@ def test_noise_covers_what_it_was_calibrated_for_and_nothing_that_moves_farther_
 
 @pytest.mark.parametrize(("kind", "amount"), CALIBRATED)
 def test_a_release_publishes_enough_to_have_the_same_distribution_again(kind, amount):
-    noise = kind.calibrated(Moved(), amount)
-    again = kind.published(noise.width, noise.shape, Moved().l1, Moved().l2_squared)
+    noise = kind.calibrate(Moved(), amount)
+    again = kind.from_release(noise.width, noise.shape, Moved().l1, Moved().l2_squared)
     assert [again.pmf(y) for y in range(40)] == [noise.pmf(y) for y in range(40)]
 
 
 @pytest.mark.parametrize(("kind", "amount"), CALIBRATED)
 def test_tails_weights_and_moments_are_those_of_the_probabilities(kind, amount):
-    noise = kind.calibrated(Moved(), amount)
+    noise = kind.calibrate(Moved(), amount)
     reach = int(noise.margin(1 - Fraction(1, 10**14)))
     masses = {y: noise.pmf(y) for y in range(-reach, reach + 1)}
     assert math.fsum(masses.values()) == pytest.approx(1, abs=1e-9)
@@ -74,13 +74,13 @@ def test_tails_weights_and_moments_are_those_of_the_probabilities(kind, amount):
 def test_unit_variances_are_those_of_wide_noise():
     for kind in (Laplace, Gaussian):
         amount = Fraction(1, 10**4)
-        noise = kind.calibrated(Moved(), amount)
+        noise = kind.calibrate(Moved(), amount)
         assert noise.variance == pytest.approx(float(kind.unit_variance(Moved()) / amount**kind.power), rel=1e-3)
 
 
 def test_draws_alone_are_as_many_as_asked_for():
     for kind in NOISES:
-        assert len(kind.calibrated(Moved(), Fraction(1)).draw(7)) == 7
+        assert len(kind.calibrate(Moved(), Fraction(1)).draw(7)) == 7
 
 
 def test_noise_without_a_proved_bound_on_sums_refuses_to_state_one():

@@ -76,7 +76,7 @@ def test_no_two_kinds_of_question_share_a_fingerprint():
 def test_no_field_of_a_class_is_left_out_of_its_form(forms):
     """A new field goes into the form, and into `later` with the value that its absence stands for."""
     for kind, form in forms.items():
-        attributes = {"rows" if kind is Keys and each == "written" else each for each in form.attributes}
+        attributes = {"rows" if kind is Keys and each == "canonical_rows" else each for each in form.attributes}
         assert attributes == {each.name for each in fields(kind)}, kind
         assert set(form.later) <= set(form.attributes.values())
 
@@ -151,29 +151,29 @@ RENAMED = (
     "Apply",
     "Constant",
     "Read",
-    "Joined",
+    "JoinedRows",
     "PerUnit",
-    "Scouted",
-    "Nested",
+    "AutoBoundsAggregate",
+    "HierarchyCounts",
     "Search",
     "Discovery",
     "Recipe",
     "Offset",
-    "Reading",
+    "LocalReading",
     "PrivatePlan",
     "AggregatePlan",
     "DiscoveryPlan",
-    "NestedPlan",
+    "HierarchyPlan",
     "RangePlan",
-    "RankPlan",
-    "ScoutPlan",
+    "QuantilePlan",
+    "AutoBoundsPlan",
     "SelectionPlan",
     "TopKeysPlan",
     "SmoothPlan",
-    "SampledPlan",
+    "SampleAndAggregatePlan",
     "BatchPlan",
-    "WatchPlan",
-    "StreamPlan",
+    "SparseVectorPlan",
+    "OnlineRangesPlan",
     "Scales",
 )
 

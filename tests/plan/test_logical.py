@@ -12,12 +12,12 @@ NODES = [kind for _, kind in inspect.getmembers(logical, dataclasses.is_dataclas
 
 
 def _query() -> logical.Aggregate:
-    old = logical.Compare(">=", logical.Column("age"), logical.Literal(40))
-    cost = logical.Combine("/", logical.Column("cost"), logical.Literal(100))
-    rows = logical.Derive(logical.Where(logical.Table("visits"), old), "euros", cost)
+    old = logical.Compare(">=", logical.ColumnRef("age"), logical.Literal(40))
+    cost = logical.Combine("/", logical.ColumnRef("cost"), logical.Literal(100))
+    rows = logical.Derive(logical.Where(logical.TableRef("visits"), old), "euros", cost)
     outputs = (
         logical.Output("n", logical.Count()),
-        logical.Output("cost", logical.Sum(logical.Column("euros")), Fraction(2)),
+        logical.Output("cost", logical.Sum(logical.ColumnRef("euros")), Fraction(2)),
     )
     return logical.Aggregate(rows, outputs, logical.Grouping(("ward",), (("A", "B"),)))
 
@@ -46,7 +46,7 @@ def test_a_query_survives_another_process():
 
 
 def test_a_question_without_a_grouping_has_one_group():
-    aggregate = logical.Aggregate(logical.Table("visits"), (logical.Output("n", logical.Count()),))
+    aggregate = logical.Aggregate(logical.TableRef("visits"), (logical.Output("n", logical.Count()),))
     assert aggregate.grouping == logical.Grouping()
     assert aggregate.grouping.columns == ()
 
@@ -60,8 +60,8 @@ def test_every_node_belongs_to_one_family():
         logical.Discovery,
         logical.Grouping,
         logical.Aggregate,
-        logical.Contest,
-        logical.Extreme,
-        logical.Feature,
+        logical.SelectionQuery,
+        logical.UnitExtreme,
+        logical.UnitFeature,
         logical.Search,
     }

@@ -9,7 +9,7 @@ from discreet.accounting import pld
 from discreet.catalog.catalog import Catalog
 from discreet.planner.batch import analyze_batch
 from discreet.planner.budget.price import Price
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from former import former
 
 T = dp.table("visits")
@@ -19,7 +19,7 @@ COUNT, TOTAL = T.agg(n=dp.count()).plan, T.agg(total=dp.sum("age")).plan
 
 
 def plan_of(query, budget, price):
-    return planned(query, CATALOG, budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
+    return plan_query(query, CATALOG, budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
 
 
 def batch_of(questions, budget, *, weights=None, **price):

@@ -12,20 +12,20 @@ from discreet.accounting.filters import cost
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
-from discreet.plan.physical import Found
+from discreet.plan.physical import KeyedTable
 from discreet.planner.batch import analyze_batch
 from discreet.planner.budget import allocation
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.aggregate import AggregatePlan
-from discreet.planner.queries.hierarchy import NestedPlan
-from discreet.planner.queries.online_ranges import analyze_stream
+from discreet.planner.queries.hierarchy import HierarchyPlan
+from discreet.planner.queries.online_ranges import analyze_online_ranges
 from discreet.planner.queries.quantile_methods import ByChoice, ByTree, Layout, by_choice, by_tree
-from discreet.planner.queries.quantiles import RankPlan
+from discreet.planner.queries.quantiles import QuantilePlan
 from discreet.planner.queries.ranges import RangePlan
 from discreet.planner.queries.sample_and_aggregate import analyze_sample
-from discreet.planner.queries.smooth_sensitivity import analyze_fitted
-from discreet.planner.queries.sparse_vector import Threshold, analyze_watch
-from discreet.planner.registry import contested, planned
+from discreet.planner.queries.smooth_sensitivity import analyze_smooth
+from discreet.planner.queries.sparse_vector import Threshold, analyze_sparse_vector
+from discreet.planner.registry import plan_query, plan_selection
 from discreet.query.frame import relation_of
 from discreet.samplers import continuous
 
@@ -55,7 +55,7 @@ def catalog(neighbours, **facts):
 
 
 def plan_of(query, neighbours, mechanism="laplace", budget=None, **facts):
-    return planned(query.plan, catalog(neighbours, **facts), budget or PAIR, mechanism=mechanism, **PRICE[mechanism])
+    return plan_query(query.plan, catalog(neighbours, **facts), budget or PAIR, mechanism=mechanism, **PRICE[mechanism])
 
 
 def parts_of(event):
@@ -79,7 +79,7 @@ def require_price(event, mechanism):
 
 def require_drawn(draws, private, exact, noisy):
     """A draw for each integer of each part, with the very parameters of the event that is charged."""
-    combined = private.combined(exact)
+    combined = private.combine(exact)
     assert draws.calls == record.additive(private.event, map(len, combined))
     assert record.carried(noisy, combined) == draws.returned
 
@@ -121,14 +121,14 @@ STATES = pa.table({"state": ["N", "N", "S"], "county": ["a", "b", "c"], "zip": [
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.hierarchy.NestedPlan")
+@pytest.mark.draws("planner.queries.hierarchy.HierarchyPlan")
 @RELATIONS
 @NOISES
 @pytest.mark.parametrize("crossing", [(), ("zip",)])
 def test_every_level_of_a_hierarchy_has_noise_the_total_too(draws, crossing, mechanism, neighbours, sides):
     asked = T.hierarchy("state", "county", keys=STATES, crossing=list(crossing))
     private = plan_of(asked, neighbours, mechanism)
-    assert isinstance(private, NestedPlan)
+    assert isinstance(private, HierarchyPlan)
     exact = [[30, 20, 10]]
     noisy = private.randomize(exact)
     levels = [part.name for part in private.hierarchy.parts]
@@ -191,14 +191,14 @@ def test_quantiles_choose_a_step_in_each_group_or_draw_for_each_node(draws, mech
             assert leaf == events.PureEvent(2 * call.rate * most * sides)
         else:
             assert isinstance(call, record.Peeled)
-            priced = layout.scored(share).l2_squared
+            priced = layout.score_sensitivity(share).l2_squared
             alone = events.BoundedRangeEvent(2 * call.rate * most * sides)
             together = events.ConcentratedEvent(call.rate**2 * priced / 2)
             assert leaf == (alone if (most * sides) ** 2 == priced else together)
             assert squared <= priced <= Fraction(10, 9) * squared
     assert [call.rate for call in draws.calls[::2]] == [call.rate for call in draws.calls[1::2]]
     draws.forget()
-    noisy, exact = tree.randomize(counts), tree.combined(counts)
+    noisy, exact = tree.randomize(counts), tree.combine(counts)
     assert draws.calls == record.additive(tree.event, map(len, exact))
     assert record.carried(noisy, exact) == draws.returned
     for event in (chosen.event, tree.event):
@@ -206,28 +206,28 @@ def test_quantiles_choose_a_step_in_each_group_or_draw_for_each_node(draws, mech
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.quantiles.RankPlan")
+@pytest.mark.draws("planner.queries.quantiles.QuantilePlan")
 @RELATIONS
 @NOISES
 def test_quantiles_of_groups_are_what_their_way_draws(draws, mechanism, neighbours, sides):
     one = plan_of(T.group_by("ward").agg(m=dp.median("cost")), neighbours, mechanism)
     twentieths = T.agg(q=dp.quantiles("cost", [part / 20 for part in range(1, 20)]))
     many = plan_of(twentieths, neighbours, mechanism)
-    assert isinstance(one, RankPlan)
-    assert isinstance(one.way, ByChoice)
-    assert isinstance(many.way, ByTree)
+    assert isinstance(one, QuantilePlan)
+    assert isinstance(one.method, ByChoice)
+    assert isinstance(many.method, ByTree)
     counts = list(range(11))
     one.randomize([counts * 3])
     assert [type(call) for call in draws.calls] == [record.FirstKept if mechanism == "laplace" else record.Peeled] * 3
-    assert one.event == one.way.event
-    assert {call.rate for call in draws.calls} == {one.way.selections[0].rate}
+    assert one.event == one.method.event
+    assert {call.rate for call in draws.calls} == {one.method.selections[0].rate}
     draws.forget()
     require_drawn(draws, many, [counts], many.randomize([counts]))
     leaves = (2 if mechanism == "laplace" else 4) * sides
     assert moved_by(many.event)[0] == leaves
 
 
-FOUND = Found((("a",), ("b",), ("c",), ("d",)), [])
+FOUND = KeyedTable((("a",), ("b",), ("c",), ("d",)), [])
 
 
 @pytest.mark.pitfall("B23")
@@ -252,14 +252,14 @@ def test_keys_that_are_found_have_the_draws_of_their_rule_and_of_their_answers(d
         assert draws.calls == record.additive(drawn, [4, *answered])
         assert own == events.ApproximateEvent(Fraction(0), Fraction(1, 10**6))
         assert moved_by(events.ComposedEvent((noise,))) == [2 * sides]
-    exact = private.answers.combined(columns)
+    exact = private.answers.combine(columns)
     assert sorted(record.carried(noisy.columns, exact)) == sorted(draws.returned)[-4 * len(exact) :]
     assert private.rule.changed_keys == 2 * sides
     require_price(private.event, mechanism)
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.auto_bounds.ScoutPlan", "planner.queries.bound_search.ByCounts")
+@pytest.mark.draws("planner.queries.auto_bounds.AutoBoundsPlan", "planner.queries.bound_search.ByCounts")
 @RELATIONS
 @NOISES
 def test_bounds_by_counts_are_drawn_and_what_is_left_is_drawn_for_within_them(draws, mechanism, neighbours, sides):
@@ -329,8 +329,8 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
     """All scores move one way where a unit is added or removed, unless what counts is how near they are."""
     asked, moved = SCORES[score]
     candidates = [10, 20, 30] if score.startswith("side") else ["A", "B", "C"]
-    budget, contest = PURE if mechanism == "laplace" else PAIR, asked.contest(relation_of(T), candidates)
-    private = contested(contest, catalog(neighbours), budget, **PRICE[mechanism], top=top)
+    budget, selection = PURE if mechanism == "laplace" else PAIR, asked.selection(relation_of(T), candidates)
+    private = plan_selection(selection, catalog(neighbours), budget, **PRICE[mechanism], top=top)
     exact = [[5, 9, 2, 9][: 4 if score.startswith("side") else 3]]
     scores = private.scores(exact)
     private.randomize(exact)
@@ -357,8 +357,8 @@ def test_a_selection_is_drawn_with_the_rate_of_what_one_unit_moves(draws, score,
 def test_the_best_of_keys_that_are_not_known_are_drawn_with_the_rate_that_is_priced(
     draws, measure, moved, neighbours, sides
 ):
-    contest = dp.score(by="drug", of=measure).contest(relation_of(T), dp.discover(delta=1e-6))
-    private = contested(contest, catalog(neighbours), RESERVED, epsilon=4, top=2)
+    selection = dp.score(by="drug", of=measure).selection(relation_of(T), dp.discover(delta=1e-6))
+    private = plan_selection(selection, catalog(neighbours), RESERVED, epsilon=4, top=2)
     columns = [[50, 70, 3, 2]] * len(private.pushdown.measures)
     private.randomize(FOUND._replace(columns=columns))
     (call,) = draws.calls
@@ -370,11 +370,11 @@ def test_the_best_of_keys_that_are_not_known_are_drawn_with_the_rate_that_is_pri
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.sparse_vector.WatchPlan", "planner.queries.online_ranges.StreamPlan")
+@pytest.mark.draws("planner.queries.sparse_vector.SparseVectorPlan", "planner.queries.online_ranges.OnlineRangesPlan")
 @RELATIONS
 def test_a_watch_and_a_stream_draw_what_their_opening_is_charged_for(draws, neighbours, sides):
     options = Threshold(10, answers=2, sensitivity=2, monotone=sides == 1, with_answers=True)
-    watch = analyze_watch("t", catalog(neighbours), PURE, options, epsilon=1)
+    watch = analyze_sparse_vector("t", catalog(neighbours), PURE, options, epsilon=1)
     watch.mechanism.open().ask_many([10**6] * 2)
     scales = [call.scale for call in draws.calls]
     first, second, third = 2 / scales[0], 2 * sides * 2 / scales[1], 2 * 2 / scales[2]
@@ -383,7 +383,7 @@ def test_a_watch_and_a_stream_draw_what_their_opening_is_charged_for(draws, neig
     assert watch.event == events.PureEvent(together)
     draws.forget()
     asked = {"total": 100, "threshold": 5, "corrections": 2, "epsilon": 1}
-    stream = analyze_stream(relation_of(T), "age", (0, 10, 20), catalog(neighbours), PURE, **asked)
+    stream = analyze_online_ranges(relation_of(T), "age", (0, 10, 20), catalog(neighbours), PURE, **asked)
     stream.mechanism.open([10**6, 0]).ask(0, 1)
     threshold, comparison, answer = (call.scale for call in draws.calls)
     assert stream.event == events.PureEvent(2 / threshold + 2 * 2 * 2 / comparison + 2 * 2 / answer)
@@ -399,8 +399,8 @@ def test_a_watch_and_a_stream_draw_what_their_opening_is_charged_for(draws, neig
 )
 def test_noise_that_fits_is_drawn_on_the_scale_of_what_one_unit_moves(draws, query, neighbours):
     asked = T.agg(x=query).plan
-    smooth = analyze_fitted(asked, catalog(neighbours), PURE, epsilon=1)
-    proposed = analyze_fitted(asked, catalog(neighbours), RESERVED, epsilon=4, bound=3, delta=Fraction(1, 10**6))
+    smooth = analyze_smooth(asked, catalog(neighbours), PURE, epsilon=1)
+    proposed = analyze_smooth(asked, catalog(neighbours), RESERVED, epsilon=4, bound=3, delta=Fraction(1, 10**6))
     exact = [[120], [40]] if len(smooth.pushdown.measures) == 2 else [[3, 0, 1, 5, 0, 2, 2, 0, 0, 1, 4]]
     local = smooth.reading.local(exact)
     assert (smooth.reading.max_rows, str(smooth.unit.neighbours)) == (2, neighbours)
@@ -420,11 +420,11 @@ def test_noise_that_fits_is_drawn_on_the_scale_of_what_one_unit_moves(draws, que
 
 
 @pytest.mark.pitfall("B23")
-@pytest.mark.draws("planner.queries.sample_and_aggregate.SampledPlan")
+@pytest.mark.draws("planner.queries.sample_and_aggregate.SampleAndAggregatePlan")
 @RELATIONS
 @pytest.mark.parametrize("aggregate", ["mean", "median", "mean with bounds of its own"])
-def test_answers_of_chunks_are_drawn_for_all_that_a_unit_changes(draws, aggregate, neighbours, sides):
-    words = {"columns": ["cost"], "chunks": 5, "bounds": (0, 10), "function": ("f", "ab"), "grid": 1}
+def test_answers_of_blocks_are_drawn_for_all_that_a_unit_changes(draws, aggregate, neighbours, sides):
+    words = {"columns": ["cost"], "blocks": 5, "bounds": (0, 10), "function": ("f", "ab"), "grid": 1}
     private = analyze_sample(relation_of(T), catalog(neighbours), PURE, epsilon=1, aggregate=aggregate, **words)
     private.randomize([Fraction(each) for each in (0, 2, 5, 7, 10)])
     if aggregate == "mean":
@@ -452,7 +452,7 @@ def test_a_batch_draws_for_each_of_its_questions_what_all_are_charged_for(draws,
 
     def part_of(query, budget, price):
         words = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
-        return planned(query, catalog(neighbours), budget, **words)
+        return plan_query(query, catalog(neighbours), budget, **words)
 
     batch = analyze_batch(queries, part_of, RESERVED if delta else PURE, Price(epsilon=1, delta=delta))
     exact = [[[7]], [[1, 2, 3]]]

@@ -33,7 +33,7 @@ def _relative(table, name):
 
 def test_a_count_is_wrong_by_its_deviation_over_its_size():
     table = expected_errors(_plan(t.group_by("ward").agg(n=dp.count())), {"A": 400, "B": 10}, LEVEL)
-    deviation = _plan(t.group_by("ward").agg(n=dp.count())).noised[0].mechanism.standard_deviation
+    deviation = _plan(t.group_by("ward").agg(n=dp.count())).noisy_measures[0].mechanism.standard_deviation
     assert _relative(table, "n") == pytest.approx((deviation / 400, deviation / 10))
     assert table.marks[1].startswith("<- smallest")
 
@@ -70,7 +70,7 @@ def test_the_error_of_a_mean_is_what_draws_of_its_noise_have(samples):
     many = samples(4_000)
     plan = _plan(t.group_by("ward").agg(mean=dp.mean("cost")), epsilon=2)
     made = plan.recipes[0]
-    total, present = plan.noised
+    total, present = plan.noisy_measures
     sums = np.array(total.mechanism.release([0] * many), dtype=float) * float(made.grid) + 50 * 2_000
     counts = np.array(present.mechanism.release([0] * many), dtype=float) + 2_000
     seen = np.sqrt(np.mean((sums / counts - 50) ** 2)) / 50

@@ -10,7 +10,7 @@ import discreet as dp
 from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
-from discreet.planner.explain import explained, least_epsilon
+from discreet.planner.explain import explanation, least_epsilon
 from discreet.planner.queries.tables import AggregatePlan, analyze
 
 PURE, MIXED = Budget(epsilon=2), Budget(epsilon=2, delta=1e-9, reserved_delta=0)
@@ -33,7 +33,7 @@ def _plan(query, budget=MIXED, *, facts="max_rows: 3", unit="id", **price) -> Ag
 
 
 def _text(query, budget=MIXED, spent=NOTHING, **options) -> str:
-    return str(explained(_plan(query, budget, **options), budget, spent, LEVEL))
+    return str(explanation(_plan(query, budget, **options), budget, spent, LEVEL))
 
 
 COUNT = t.group_by("ward").agg(n=dp.count())
@@ -115,17 +115,17 @@ def test_without_caps_every_row_is_kept():
 
 def test_what_does_not_fit_is_said_before_it_is_tried():
     private = _plan(COUNT, epsilon=2)
-    assert explained(private, MIXED, NOTHING, LEVEL).fits
-    after = explained(private, MIXED, private.cost, LEVEL)
+    assert explanation(private, MIXED, NOTHING, LEVEL).fits
+    after = explanation(private, MIXED, private.cost, LEVEL)
     assert not after.fits
     assert "left      epsilon 0 of epsilon 2, delta 1e-09 before this query; IT DOES NOT FIT" in str(after)
-    assert not explained(_plan(COUNT, epsilon=2.1), MIXED, NOTHING, LEVEL).fits
+    assert not explanation(_plan(COUNT, epsilon=2.1), MIXED, NOTHING, LEVEL).fits
 
 
 def test_the_price_that_is_said_is_the_price_that_is_charged():
     for budget, price in ((PURE, {"epsilon": 0.3}), (MIXED, {"epsilon": 0.3}), (MIXED, {"rho": 0.001})):
         private = _plan(COUNT, budget, **price)
-        said = explained(private, budget, NOTHING, LEVEL)
+        said = explanation(private, budget, NOTHING, LEVEL)
         charged = private.cost
         if budget is PURE:
             assert said.cost == "epsilon 0.3"
@@ -143,8 +143,8 @@ def test_a_price_under_a_partly_reserved_delta_is_said_at_the_rest():
 
 def test_an_explanation_shows_the_confidence_that_was_asked_for():
     private = _plan(COUNT)
-    half = explained(private, MIXED, NOTHING, Fraction(1, 2))
-    assert half.outputs[0].margin < explained(private, MIXED, NOTHING, LEVEL).outputs[0].margin
+    half = explanation(private, MIXED, NOTHING, Fraction(1, 2))
+    assert half.outputs[0].margin < explanation(private, MIXED, NOTHING, LEVEL).outputs[0].margin
     assert str(half).endswith("± at 50%, for the noise")
 
 

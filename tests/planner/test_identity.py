@@ -256,7 +256,7 @@ class TestOthers:
     def test_selections_are_the_same_only_where_everything_is(self):
         def selection(candidates, top=1, price=HALF, **words):
             source, score = relation_of(words.pop("table", t)), dp.score(**({"by": "ward"} | words))
-            return named(identity.selection(score.contest(source, candidates), catalog(), MIXED, price, top))
+            return named(identity.selection(score.selection(source, candidates), catalog(), MIXED, price, top))
 
         names = [
             selection(["A", "B"]),
@@ -279,11 +279,11 @@ class TestOthers:
             selection(dp.discover(delta=1e-11), by="drug"),
         ]
         assert all_different(names)
-        contest = dp.score(by="ward").contest(relation_of(t), ["A", "B"])
+        query = dp.score(by="ward").selection(relation_of(t), ["A", "B"])
         known = identity.keys.resolve(
-            logical.Grouping(("ward",), (("A", "B"),)), identity.bind(contest.source, catalog())
+            logical.Grouping(("ward",), (("A", "B"),)), identity.bind(query.source, catalog())
         )
-        assert named(identity.selection(contest, catalog(), MIXED, HALF, 1, known)) == names[0]
+        assert named(identity.selection(query, catalog(), MIXED, HALF, 1, known)) == names[0]
         days = [["2026-01-31"], [dt.date(2026, 1, 31)]]
         assert len({selection(each, by="seen") for each in days}) == 1
 
@@ -308,7 +308,7 @@ class TestOthers:
     def test_samples_are_told_apart_by_all_that_runs(self):
         asked = {
             "columns": ["age"],
-            "chunks": 4,
+            "blocks": 4,
             "bounds": (0, 100),
             "default": None,
             "grid": None,
@@ -324,7 +324,7 @@ class TestOthers:
         changes = [
             {"columns": ["cost"]},
             {"columns": ["age", "cost"]},
-            {"chunks": 5},
+            {"blocks": 5},
             {"bounds": (0, 101)},
             {"default": 50},
             {"grid": 1},
@@ -338,11 +338,11 @@ class TestOthers:
 
     def test_watches_and_streams_are_told_apart_by_their_words(self):
         def watch(**changes):
-            return named(identity.watch("t", catalog(), PURE, HALF, Threshold(**({"threshold": 10} | changes))))
+            return named(identity.sparse_vector("t", catalog(), PURE, HALF, Threshold(**({"threshold": 10} | changes))))
 
         def stream(column="age", edges=(0, 10, 20), **changes):
             words = {"total": 100, "threshold": 5, "corrections": 3} | changes
-            return named(identity.stream(t._relation, column, edges, catalog(), PURE, HALF, **words))
+            return named(identity.online_ranges(t._relation, column, edges, catalog(), PURE, HALF, **words))
 
         watches = [watch(), watch(threshold=11), watch(answers=2), watch(monotone=True)]
         streams = [stream(), stream("cost"), stream(edges=(0, 10)), stream(total=9), stream(threshold=6)]

@@ -6,7 +6,7 @@ import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import TypeMismatchError
 from discreet.planner.queries.aggregate import AggregatePlan
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 
 COLUMNS = {"id": {"type": "text"}, "age": {"type": "integer", "bounds": [0, 120]}}
 CATALOG = Catalog.model_validate({"tables": {"visits": {"columns": COLUMNS, "privacy_unit": "id", "max_rows": 2}}})
@@ -14,11 +14,11 @@ CATALOG = Catalog.model_validate({"tables": {"visits": {"columns": COLUMNS, "pri
 
 def test_counts_sums_and_means_are_private_plans():
     query = dp.table("visits").agg(n=dp.count(), total=dp.sum("age"), average=dp.mean("age"))
-    assert isinstance(planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1), AggregatePlan)
+    assert isinstance(plan_query(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1), AggregatePlan)
 
 
 @pytest.mark.parametrize("query", [dp.table("visits").histogram("id", bins=["a"])])
 def test_a_histogram_of_text_is_refused_with_groups(query):
     with pytest.raises(TypeMismatchError, match="a histogram of 'id'") as caught:
-        planned(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1)
+        plan_query(query.plan, CATALOG, dp.Budget(epsilon=1), epsilon=1)
     assert caught.value.instead.startswith('group_by("id").agg(n=dp.count())')

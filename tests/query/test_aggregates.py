@@ -9,24 +9,24 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.plan import logical
-from discreet.plan.logical import Column
+from discreet.plan.logical import ColumnRef
 from discreet.query import frame
 
 visits = dp.table("visits")
-AGE, COST = Column("age"), Column("cost")
+AGE, COST = ColumnRef("age"), ColumnRef("cost")
 
 
 class TestAggregates:
     def test_aggregates_take_names_and_expressions(self):
         assert dp.sum("cost").measure.operand == COST
         assert dp.mean(visits.cost / 2).measure.operand == (visits.cost / 2).node
-        assert dp.count_distinct("ward", domain=["A"]).measure == logical.CountDistinct(Column("ward"), ("A",))
+        assert dp.count_distinct("ward", domain=["A"]).measure == logical.CountDistinct(ColumnRef("ward"), ("A",))
         assert dp.count().measure == logical.Count()
-        assert dp.count_units().measure == logical.CountUnits()
-        assert frame.median("cost").measure == logical.Median(COST)
+        assert dp.count_units().measure == logical.CountDistinctUnits()
+        assert frame.median("cost").measure == logical.MedianMeasure(COST)
         assert frame.interquartile_range(visits.cost / 2).measure.operand == (visits.cost / 2).node
 
-    @pytest.mark.parametrize("column", [5, None, ["cost"], logical.Column("cost"), dp.count()])
+    @pytest.mark.parametrize("column", [5, None, ["cost"], logical.ColumnRef("cost"), dp.count()])
     def test_what_is_no_column_is_refused(self, column):
         for aggregate in (dp.sum, dp.mean, dp.count_distinct, frame.median, frame.interquartile_range):
             with pytest.raises(TypeMismatchError):

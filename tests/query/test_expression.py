@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, UnknownCallError
-from discreet.query.expression import Expr, written
+from discreet.query.expression import Expr, expression_text
 
 visits = dp.table("visits")
 DAY = dt.date(2026, 1, 31)
@@ -34,7 +34,7 @@ TYPED = {
 @pytest.mark.parametrize("text", TYPED)
 def test_an_expression_reads_as_it_could_be_typed(text):
     expression = TYPED[text]
-    assert repr(expression) == written(expression.node) == text
+    assert repr(expression) == expression_text(expression.node) == text
     typed_again = eval(text, {"table": visits})  # noqa: S307 - the text is our own
     if "'2026" not in text:
         assert typed_again.node == expression.node

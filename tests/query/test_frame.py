@@ -17,10 +17,10 @@ import discreet as dp
 from discreet.catalog.catalog import ColumnType
 from discreet.errors import ParameterError, Refusal, TypeMismatchError, UnsupportedError
 from discreet.plan import logical
-from discreet.plan.logical import Column, Combine, Compare, Literal
+from discreet.plan.logical import ColumnRef, Combine, Compare, Literal
 
 visits = dp.table("visits")
-AGE, COST = Column("age"), Column("cost")
+AGE, COST = ColumnRef("age"), ColumnRef("cost")
 
 
 class TestOperators:
@@ -42,11 +42,11 @@ class TestOperators:
             (2 * visits.age, Combine("*", Literal(2), AGE)),
             (2 / visits.age, Combine("/", Literal(2), AGE)),
             (-visits.age, Combine("-", Literal(0), AGE)),
-            (visits.a & visits.b, logical.Both(Column("a"), Column("b"))),
-            (True & visits.b, logical.Both(Literal(True), Column("b"))),
-            (visits.a | visits.b, logical.Either(Column("a"), Column("b"))),
-            (False | visits.b, logical.Either(Literal(False), Column("b"))),
-            (~visits.a, logical.Not(Column("a"))),
+            (visits.a & visits.b, logical.Both(ColumnRef("a"), ColumnRef("b"))),
+            (True & visits.b, logical.Both(Literal(True), ColumnRef("b"))),
+            (visits.a | visits.b, logical.Either(ColumnRef("a"), ColumnRef("b"))),
+            (False | visits.b, logical.Either(Literal(False), ColumnRef("b"))),
+            (~visits.a, logical.Not(ColumnRef("a"))),
             (visits.age.is_missing(), logical.IsMissing(AGE)),
             (visits.age.is_present(), logical.Not(logical.IsMissing(AGE))),
             (visits.age.is_in([1, 2]), logical.IsIn(AGE, (1, 2))),
@@ -240,7 +240,7 @@ class TestFrames:
         assert (derive.name, derive.source.name) == ("half", "tens")
         where = derive.source.source
         assert where.predicate == (visits.cost > 0).node
-        assert where.source == logical.Where(logical.Table("visits"), (visits.age >= 40).node)
+        assert where.source == logical.Where(logical.TableRef("visits"), (visits.age >= 40).node)
 
     def test_a_frame_is_not_changed_by_what_is_built_from_it(self):
         before = visits.agg(n=dp.count())
@@ -248,7 +248,7 @@ class TestFrames:
         assert visits.agg(n=dp.count()) == before
 
     def test_a_column_named_like_a_verb_is_reached_by_brackets(self):
-        assert visits["where"].node == Column("where")
+        assert visits["where"].node == ColumnRef("where")
         assert not hasattr(visits, "_private")
 
     @pytest.mark.parametrize("name", [5, None, visits, ["a"], visits.where(visits.age == 1)])

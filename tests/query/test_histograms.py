@@ -12,7 +12,7 @@ import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, Refusal
 from discreet.plan import logical
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 
 T = dp.table("t")
 TABLE = pa.table(
@@ -114,8 +114,8 @@ def test_cells_are_composed_in_parallel_as_far_as_the_caps_say(caps):
     noises = set()
     for cells in (10, 1000):
         query = T.contingency("a", "b", keys={"a": range(cells)}, **caps)
-        private = planned(query.plan, catalog, dp.Budget(epsilon=1), epsilon=1)
-        noises.add(private.noised[0].sensitivity.l1)
+        private = plan_query(query.plan, catalog, dp.Budget(epsilon=1), epsilon=1)
+        noises.add(private.noisy_measures[0].sensitivity.l1)
     assert noises == {3 if "max_rows_per_group" in caps else 4}
 
 
@@ -130,7 +130,7 @@ def test_a_table_with_too_many_cells_says_how_many():
     columns = {name: {"type": "integer", "keys": list(range(200))} for name in "abc"}
     catalog = Catalog.model_validate({"tables": {"t": {"columns": columns, "privacy_unit": "dp.ROW"}}})
     with pytest.raises(KeysError) as caught:
-        planned(T.contingency("a", "b", "c").plan, catalog, dp.Budget(epsilon=1), epsilon=1)
+        plan_query(T.contingency("a", "b", "c").plan, catalog, dp.Budget(epsilon=1), epsilon=1)
     assert "8,000,000" in caught.value.what
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_table_of_cells_is_refused(ask):
 
 def test_labels_do_not_change_what_is_asked_of_an_engine():
     cut = T.histogram("age", bins=[20, 30]).plan
-    assert cut.source == logical.Derive(logical.Table("t"), "age", logical.Bin(logical.Column("age"), (20, 30)))
+    assert cut.source == logical.Derive(logical.TableRef("t"), "age", logical.Bin(logical.ColumnRef("age"), (20, 30)))
     assert cut.grouping.labels == (("below 20", "[20, 30)", "30 and above"),)
     assert cut.grouping.values == ((0, 1, 2),)
 

@@ -19,7 +19,7 @@ VISITS, WARDS = dp.table("visits"), dp.table("wards")
     ],
 )
 def test_columns_to_join_on_are_named_once_together_or_in_pairs(on, pairs):
-    assert relation_of(VISITS.join(WARDS, on=on)) == logical.Join(logical.Table("visits"), "wards", pairs)
+    assert relation_of(VISITS.join(WARDS, on=on)) == logical.Join(logical.TableRef("visits"), "wards", pairs)
 
 
 def test_a_join_says_how_and_gives_names_and_a_cap():
@@ -49,7 +49,7 @@ def test_joins_with_other_things_than_tables_of_the_catalog_are_refused_with_the
 def test_features_are_aggregates_of_a_units_rows_by_name():
     made = relation_of(VISITS.per_unit(n=dp.count(), first=dp.smallest("age"), last=dp.largest(VISITS.age + 1)))
     assert [feature.name for feature in made.features] == ["n", "first", "last"]
-    assert made.features[1].measure == logical.Extreme(logical.Column("age"), is_largest=False)
+    assert made.features[1].measure == logical.UnitExtreme(logical.ColumnRef("age"), is_largest=False)
 
 
 def test_features_of_nothing_or_of_other_things_are_refused():

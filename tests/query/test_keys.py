@@ -107,19 +107,19 @@ class TestKeys:
 class TestDiscover:
     def test_all_columns_are_found_where_keys_are_to_be_discovered(self):
         found = key_lists.discover(delta=1e-9, rule="optimal", at_least=5, weight=2)
-        discovery, given = key_lists.discovered(("drug", "ward"), found)
+        discovery, given = key_lists.split_discovery(("drug", "ward"), found)
         assert discovery == logical.Discovery(("drug", "ward"), Fraction(1, 10**9), "optimal", 5, Fraction(2))
         assert given is None
 
     def test_some_columns_may_be_listed(self):
         keys = {"ward": ["A"], "drug": key_lists.discover(delta=1e-9)}
-        discovery, given = key_lists.discovered(("drug", "ward"), keys)
+        discovery, given = key_lists.split_discovery(("drug", "ward"), keys)
         assert discovery.columns == ("drug",)
         assert given == {"ward": ["A"]}
 
     def test_keys_that_are_given_stay_as_they_are(self):
         for keys in (None, {"ward": ["A"]}, ["A"]):
-            assert key_lists.discovered(("ward",), keys) == (None, keys)
+            assert key_lists.split_discovery(("ward",), keys) == (None, keys)
 
     @pytest.mark.parametrize(
         "keys",
@@ -130,7 +130,7 @@ class TestDiscover:
     )
     def test_columns_are_found_together(self, keys):
         with pytest.raises(ParameterError, match="found together"):
-            key_lists.discovered(("drug", "ward"), keys)
+            key_lists.split_discovery(("drug", "ward"), keys)
 
     @pytest.mark.parametrize(
         "words", [{"delta": 0}, {"delta": 1}, {"delta": "1e-9"}, {"rule": "best"}, {"at_least": 0}, {"weight": 0}]

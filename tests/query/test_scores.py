@@ -14,12 +14,14 @@ from discreet.query.frame import relation_of
 T = dp.table("t")
 
 
-def test_a_contest_has_the_candidates_as_plain_values_and_their_factors():
-    contest = T.choose(np.array([1, 4]), score=dp.score(by="bid", side="or above", times=lambda price: price / 2)).plan
-    assert contest.candidates == (1, 4)
-    assert contest.factors == (Fraction(1, 2), Fraction(2))
-    assert contest.measure == logical.Count()
-    assert all(type(candidate) is int for candidate in contest.candidates)
+def test_a_selection_has_the_candidates_as_plain_values_and_their_factors():
+    selection = T.choose(
+        np.array([1, 4]), score=dp.score(by="bid", side="or above", times=lambda price: price / 2)
+    ).plan
+    assert selection.candidates == (1, 4)
+    assert selection.factors == (Fraction(1, 2), Fraction(2))
+    assert selection.measure == logical.Count()
+    assert all(type(candidate) is int for candidate in selection.candidates)
 
 
 def test_without_factors_none_are_kept():

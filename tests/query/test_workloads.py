@@ -17,7 +17,7 @@ AREAS = pa.table({"state": ["A", "A", "B"], "county": ["A1", "A2", "B1"], "zip":
 
 def test_ranges_are_places_among_the_edges():
     made = workloads.ranges("age", [0, 21, 33, 65], [(21, 33), (0, 65)])
-    assert made == logical.Ranges(logical.Column("age"), (0, 21, 33, 65), ((1, 2), (0, 3)))
+    assert made == logical.Ranges(logical.ColumnRef("age"), (0, 21, 33, 65), ((1, 2), (0, 3)))
 
 
 def test_edges_are_where_ranges_end_unless_they_are_given():
@@ -55,14 +55,14 @@ def test_the_column_of_ranges_is_named_by_text():
 
 @pytest.mark.parametrize("keys", [AREAS, AREAS.to_pandas()], ids=["arrow", "pandas"])
 def test_a_hierarchy_takes_its_cells_from_a_public_table(keys):
-    measure, grouping = workloads.nested(("state", "county"), keys, ["zip"], 3)
-    assert measure == logical.Nested(("state", "county"), ("zip",))
+    measure, grouping = workloads.hierarchy(("state", "county"), keys, ["zip"], 3)
+    assert measure == logical.HierarchyCounts(("state", "county"), ("zip",))
     assert grouping.rows == (("A", "A1", "1"), ("A", "A2", "2"), ("B", "B1", "2"))
     assert grouping.max_rows_per_group == 3
 
 
 def test_one_crossing_column_may_be_named_alone():
-    assert workloads.nested(("state",), AREAS, "zip", None)[0].crossing == ("zip",)
+    assert workloads.hierarchy(("state",), AREAS, "zip", None)[0].crossing == ("zip",)
 
 
 @pytest.mark.parametrize("levels", [(), ("state", "state"), (3,)])

@@ -45,7 +45,7 @@ def test_a_query_around_something_that_is_no_aggregate_is_refused(plan):
 
 
 @pytest.mark.parametrize("plan", [VISITS, QUERY.plan, relation_of(VISITS), None])
-def test_a_choice_around_something_that_is_no_contest_is_refused(plan):
+def test_a_choice_around_something_that_is_no_selection_is_refused(plan):
     with pytest.raises(ParameterError, match="a plan of type"):
         asked(Choice(plan, 1))
 
@@ -56,7 +56,7 @@ def test_an_application_to_something_that_is_no_relation_is_refused(source):
         asked(Application(source, TEXT, Blocks(**OPTIONS)))
 
 
-@pytest.mark.parametrize("source", [logical.Table(7), logical.Where(relation_of(VISITS), None)])
+@pytest.mark.parametrize("source", [logical.TableRef(7), logical.Where(relation_of(VISITS), None)])
 def test_a_plan_that_is_built_by_hand_is_validated(source):
     for question in (
         Query(logical.Aggregate(source, QUERY.plan.outputs, QUERY.plan.grouping)),

@@ -47,7 +47,7 @@ def test_exact_results_print_shortly():
         dp.accounting.concentrated.epsilon(gaussian.event(), 1e-6),
         dp.accounting.concentrated.rho(gaussian.event()).rho,
         dp.accounting.renyi.epsilon(laplace.event(), 10),
-        dp.accounting.renyi.converted(laplace.event(), 1e-6).epsilon,
+        dp.accounting.renyi.conversion(laplace.event(), 1e-6).epsilon,
         dp.accounting.group.approximate(epsilon=0.1, delta=1e-9, size=5).delta,
         dp.accounting.approximate.advanced(epsilon=0.1, count=100, slack=1e-6).epsilon,
         dp.accounting.approximate.optimal(epsilon=0.1, count=100, delta=1e-6),

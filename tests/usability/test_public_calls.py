@@ -13,13 +13,13 @@ import discreet as dp
 from discreet.errors import ArgumentsError, DiscreetError
 from discreet.ledger import PostgresLedger, open_ledger
 from discreet.query.expression import Expr
-from discreet.query.frame import Frame, Grouped, Query
+from discreet.query.frame import Frame, GroupedFrame, Query
 from discreet.release.remaining import Remaining
 from discreet.session.above_threshold import SparseVector
 from discreet.session.online_ranges import OnlineRanges
 
 MANY = tuple(range(60))
-HANDED_OUT = (Frame, Grouped, Query, Expr, Remaining, SparseVector, OnlineRanges, PostgresLedger, open_ledger)
+HANDED_OUT = (Frame, GroupedFrame, Query, Expr, Remaining, SparseVector, OnlineRanges, PostgresLedger, open_ledger)
 
 
 def _names(module: types.ModuleType) -> list[str]:

@@ -19,7 +19,7 @@ def test_a_stream_draws_a_threshold_comparisons_and_an_answer_for_each_correctio
     first = stream.ask(0, 1)  # 100 more than the even histogram says: corrected from above
     draws.give(-7)
     second = stream.ask(2, 4)  # 130 less than it says: corrected from below
-    threshold, comparison, answer = (Fraction(scale) for scale in online.watch.scales.all())
+    threshold, comparison, answer = (Fraction(scale) for scale in online.above_threshold.scales.all())
     assert draws.calls == [
         record.Laplace(threshold, 1),
         record.Laplace(comparison, 16),

@@ -85,7 +85,7 @@ def test_neighbours_tell_a_correction_with_probabilities_within_e_to_the_epsilon
     """Exact, from the watch: the first question held from above, on counts that one unit moves by its rows."""
     made = online(epsilon=1, corrections=1, rows=2, threshold=10)
     for difference in range(-40, 60):
-        one, other = (made.watch.probability_above(d) for d in (difference, difference + 2))
+        one, other = (made.above_threshold.probability_above(d) for d in (difference, difference + 2))
         factor = math.exp(float(made.event().epsilon)) * (1 + 1e-12)
         assert one <= factor * other
         assert other <= factor * one
@@ -98,7 +98,7 @@ def test_neighbours_tell_a_correction_with_probabilities_within_e_to_the_epsilon
 def test_corrections_happen_as_often_as_the_watch_says(samples):
     """At least as often as from above alone, at most that and from below. False alarm: at most 1e-5 (Hoeffding)."""
     made = online(epsilon=1, corrections=1, threshold=10, total=8)
-    above, below = (made.watch.probability_above(sign * 12) for sign in (1, -1))
+    above, below = (made.above_threshold.probability_above(sign * 12) for sign in (1, -1))
     draws = samples(1_000)
     seen = sum(made.open([13, *[0] * 7]).ask(0, 1).corrected for _ in range(draws))
     away = math.sqrt(math.log(2 / 1e-5) / (2 * draws))

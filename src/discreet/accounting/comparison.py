@@ -56,7 +56,7 @@ def _loose(event: events.Event, delta: Fraction) -> Fraction:
 
 
 def _renyi(event: events.Event, delta: Fraction) -> Fraction:
-    return renyi.converted(event, delta).epsilon
+    return renyi.conversion(event, delta).epsilon
 
 
 def _pld(event: events.Event, delta: Fraction) -> Fraction:

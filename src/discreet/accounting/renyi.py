@@ -69,7 +69,7 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
 
 
 @short_traceback
-def converted(event: events.Event, delta: Number) -> Conversion:
+def conversion(event: events.Event, delta: Number) -> Conversion:
     """The epsilon of an event at delta, by the best order of a grid."""
     left = delta_left(total(event).delta, probability(delta, "delta"))
     counted = tuple(events.leaves(event))

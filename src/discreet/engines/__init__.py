@@ -25,7 +25,7 @@ from discreet.engines.sources.source import Source, Statements, unreadable_colum
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk
 from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource
-from discreet.plan.physical import Found, Pushdown, Term
+from discreet.plan.physical import KeyedTable, Pushdown, Term
 from discreet.progress import Stage
 
 __all__ = [
@@ -65,7 +65,7 @@ class Engine(Protocol):
     def prepare(self, question: Pushdown) -> PreparedQuery:
         """Bind a question without reading a protected row."""
 
-    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
         """Answer a bound question in whole numbers, and in keys where those are open."""
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:

@@ -22,7 +22,7 @@ from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk, Split, Spool, spli
 from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.plan.fingerprint import digest
-from discreet.plan.physical import Found, Keys, Pushdown, Scan, SumSteps, Term
+from discreet.plan.physical import KeyedTable, Keys, Pushdown, Scan, SumSteps, Term
 from discreet.progress import Stage
 from discreet.release.release import KEY_TYPES
 
@@ -144,7 +144,7 @@ class SQLEngine(ABC):
             return unknown_keys.found_sql(question, rows, hash_key, self.dialect, stored)
         return aggregates.aggregate_sql(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
 
-    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
         """Answer a bound question in whole numbers, and in keys where those are open."""
         with (
             self._use_connection(*_tables_of(prepared)) as connected,

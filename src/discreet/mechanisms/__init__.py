@@ -17,7 +17,7 @@ References) say what is proved; the proof is at the same path under docs/proofs/
 Other mechanisms have contracts of their own, stated by their families:
 `selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
 (AboveThreshold: which of many answers are above one), `smooth` (smooth sensitivity), `sampled` (any function,
-asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
+asked about blocks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
 
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """

@@ -67,12 +67,12 @@ class AdditiveNoise(ABC):
 
     @classmethod
     @abstractmethod
-    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+    def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
         """Noise on integers with this sensitivity, whose cost is at most the amount."""
 
     @classmethod
     @abstractmethod
-    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:
+    def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:
         """The noise that a release says it has: the inverse of `width` and `shape`."""
 
     @classmethod

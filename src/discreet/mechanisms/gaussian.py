@@ -115,12 +115,12 @@ class Gaussian(AdditiveNoise):
         return cls(squared_sensitivity=squared, rho=rho, dimension=dimension, grid=spacing)
 
     @classmethod
-    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+    def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
         """Calibrated by the L2 norm to a rho; the number of coordinates that move is kept for accountants."""
         return cls(squared_sensitivity=sensitivity.l2_squared, rho=amount, dimension=sensitivity.l0)
 
     @classmethod
-    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
+    def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
         """The noise of a release, by its sigma."""
         return cls.with_sigma(sigma=width, squared_sensitivity=l2_squared)
 

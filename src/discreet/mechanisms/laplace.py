@@ -79,12 +79,12 @@ class Laplace(AdditiveNoise):
         return cls(sensitivity=sensitivity, epsilon=size / Fraction(double_up(exact)), grid=grid)
 
     @classmethod
-    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+    def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
         """Calibrated by the L1 norm to an epsilon."""
         return cls(sensitivity=sensitivity.l1, epsilon=amount)
 
     @classmethod
-    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
+    def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
         """The noise of a release, by its scale."""
         return cls.with_scale(scale=width, sensitivity=l1)
 

@@ -99,12 +99,12 @@ class Staircase(AdditiveNoise):
         object.__setattr__(self, "grid", spacing)
 
     @classmethod
-    def calibrated(cls, sensitivity: Norms, amount: Fraction) -> Self:
+    def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
         """Calibrated by the L0 and Linf norms to an epsilon."""
         return cls(sensitivity=sensitivity.linf, coordinates=sensitivity.l0, epsilon=amount)
 
     @classmethod
-    def published(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
+    def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
         """The noise of a release, by its scale and its shape."""
         step, inner, coordinates = shape
         epsilon = coordinates / Fraction(width)

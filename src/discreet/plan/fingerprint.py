@@ -9,7 +9,7 @@ there. `FORMAT` is the number of the format; whatever changes a fingerprint need
 go on trying the earlier formats. Golden tests hold both (tests/plan/test_fingerprint.py).
 
 Format 0, of release 0.1.0, took the names of classes, the version and the planned mechanism into the fingerprint.
-`Form.was` keeps those names: earlier answers are found under them (analysis/format_0.py), and descriptions in the
+`Form.was` keeps those names: earlier answers are found under them (planner/format_0.py), and descriptions in the
 ledger and measures in releases are still written with them.
 """
 
@@ -72,18 +72,18 @@ FORMS: Forms = {
     physical.CountUnits: Form("count of units", "CountUnits"),
     physical.CountValues: Form("count of values", "CountValues", "operand domain"),
     physical.SumSteps: Form("sum of steps", "SumSteps", "operand grid low high centre missing power", {"power": 1}),
-    physical.Named: Form("named", "Named", "name read"),
+    physical.NamedColumn: Form("named", "Named", "name read"),
     physical.Rows: Form("rows", "Rows", "table version columns within is_public"),
-    physical.Joined: Form("joined", "Joined", "left right on keeps_unmatched"),
+    physical.JoinedRows: Form("joined", "Joined", "left right on keeps_unmatched"),
     physical.Average: Form("average", "Average", "steps"),
     physical.Extreme: Form("extreme", "Extreme", "operand is_largest"),
     physical.CountKinds: Form("count of kinds", "CountKinds", "operand"),
     physical.Feature: Form("feature", "Feature", "name of type"),
     physical.PerUnit: Form("one row per unit", "PerUnit", "source predicate unit missing_units features"),
-    physical.Keys: Form("keys", "Keys", "columns written=rows inner at_least", {"inner": 0, "at_least": None}),
+    physical.Keys: Form("keys", "Keys", "columns canonical_rows=rows inner at_least", {"inner": 0, "at_least": None}),
     physical.Pushdown: Form("engine question", "Pushdown", "scan predicate keys caps measures"),
     # What a person asks.
-    logical.Column: Form("column", "Column", "name"),
+    logical.ColumnRef: Form("column", "Column", "name"),
     logical.Literal: Form("literal", "Literal", "value"),
     logical.Compare: Form("compare", "Compare", "operator left right"),
     logical.Both: Form("both", "Both", "left right"),
@@ -95,19 +95,19 @@ FORMS: Forms = {
     logical.Cast: Form("cast", "Cast", "operand type"),
     logical.Bin: Form("bin", "Bin", "operand edges"),
     logical.Count: Form("count", "Count"),
-    logical.CountUnits: Form("count units", "CountUnits"),
+    logical.CountDistinctUnits: Form("count units", "CountUnits"),
     logical.CountDistinct: Form("count distinct", "CountDistinct", "operand domain"),
     logical.Sum: Form("sum", "Sum", _VALUE),
     logical.Mean: Form("mean", "Mean", _VALUE),
     logical.Variance: Form("variance", "Variance", _VALUE),
     logical.Deviation: Form("deviation", "Deviation", _VALUE),
-    logical.Median: Form("median", "Median", _VALUE),
-    logical.Quantile: Form("quantile", "Quantile", "operand probability bounds grid rows"),
-    logical.InterquartileRange: Form("interquartile range", "InterquartileRange", _VALUE),
+    logical.MedianMeasure: Form("median", "Median", _VALUE),
+    logical.QuantileMeasure: Form("quantile", "Quantile", "operand probability bounds grid rows"),
+    logical.InterquartileRangeMeasure: Form("interquartile range", "InterquartileRange", _VALUE),
     logical.Search: Form("search", "Search", "share method"),
-    logical.Scouted: Form("automatic bounds", "Scouted", "measure search"),
-    logical.Limits: Form("bounds", "Limits", "operand grid search"),
-    logical.Nested: Form("hierarchy", "Nested", "levels crossing"),
+    logical.AutoBoundsAggregate: Form("automatic bounds", "Scouted", "measure search"),
+    logical.ClippingBounds: Form("bounds", "Limits", "operand grid search"),
+    logical.HierarchyCounts: Form("hierarchy", "Nested", "levels crossing"),
     logical.Output: Form("output", "Output", "name measure weight"),
     logical.Discovery: Form("unknown keys", "Discovery", "columns delta rule at_least weight"),
     logical.Grouping: Form(
@@ -115,13 +115,13 @@ FORMS: Forms = {
     ),
     # Mechanisms whose parameters are asked for: in descriptions and in format 0.
     Laplace: Form("discrete Laplace", "Laplace", "sensitivity scale grid"),
-    sampled.Steps: Form("answers in steps", "Steps", "low high grid chunks neighbours"),
+    sampled.Steps: Form("answers in steps", "Steps", "low high grid blocks=chunks neighbours"),
     sampled.ClippedMean: Form("clipped mean", "ClippedMean", "steps noise"),
     sampled.PrivateMedian: Form("private median", "PrivateMedian", "steps fraction epsilon"),
     sampled.SelfBoundedMean: Form("self-bounded mean", "SelfBoundedMean", "steps epsilon share widening"),
     Scales: Form("scales", "Scales", "threshold comparison answer"),
     AboveThreshold: Form("above threshold", "AboveThreshold", "threshold sensitivity answers monotone gap grid scales"),
-    Online: Form("online ranges", "Online", "bins total watch"),
+    Online: Form("online ranges", "Online", "bins total above_threshold=watch"),
 }
 """Every class that a fingerprint or a description may hold."""
 
@@ -165,31 +165,31 @@ def fingerprint(question: Question, context: Context) -> str:
         "private": context.is_private,
         "public": context.public,
     }
-    return sha256(_tagged(asked))
+    return sha256(_with_tags(asked))
 
 
 def canonical(thing: object, forms: Forms = FORMS) -> str:
     """One text for one value, with the names of 0.1.0: descriptions, measures in releases, and format 0."""
-    return text(_named(thing, forms))
+    return text(_with_former_names(thing, forms))
 
 
 def digest(thing: object, forms: Forms = FORMS) -> str:
     """The SHA-256 of that text."""
-    return sha256(_named(thing, forms))
+    return sha256(_with_former_names(thing, forms))
 
 
-def _tagged(thing: object) -> object:
+def _with_tags(thing: object) -> object:
     def write(other: object) -> object:
         form = _form(other, FORMS)
-        return {"is": form.tag} | _fields(other, form, _tagged)
+        return {"is": form.tag} | _fields(other, form, _with_tags)
 
     return canonical_values.plain(thing, write)
 
 
-def _named(thing: object, forms: Forms) -> object:
+def _with_former_names(thing: object, forms: Forms) -> object:
     def write(other: object) -> object:
         form = _form(other, forms)
-        return {"is": form.was} | _fields(other, form, lambda part: _named(part, forms))
+        return {"is": form.was} | _fields(other, form, lambda part: _with_former_names(part, forms))
 
     return canonical_values.plain(thing, write)
 

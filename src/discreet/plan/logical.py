@@ -1,7 +1,7 @@
 """What is asked: frozen nodes and expressions, built without data and without behaviour.
 
-A plan is a chain  Table -> (Where | Derive | Join | PerUnit)* -> Aggregate.  Names are resolved and types checked by
-planner/, against the catalog; here a column is only a name.
+A plan is a chain  TableRef -> (Where | Derive | Join | GroupByUnit)* -> Aggregate.  Names are resolved and types
+checked by planner/, against the catalog; here a column is only a name.
 """
 
 import datetime as dt
@@ -25,7 +25,7 @@ Arithmetic = Choice["+", "-", "*", "/"]
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnRef:
     """A column of the table, or one derived before."""
 
     name: str
@@ -110,7 +110,7 @@ class Bin:
     edges: tuple[Scalar, ...]
 
 
-Expression = Column | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast | Bin
+Expression = ColumnRef | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast | Bin
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class CountUnits:
+class CountDistinctUnits:
     """How many different units."""
 
 
@@ -168,7 +168,7 @@ class Deviation:
 
 
 @dataclass(frozen=True)
-class Median:
+class MedianMeasure:
     """The median of a clamped value on a public grid: with a margin in ranks, or with noise that fits the data."""
 
     operand: Expression
@@ -177,7 +177,7 @@ class Median:
 
 
 @dataclass(frozen=True)
-class Quantile:
+class QuantileMeasure:
     """The value on a public grid that such a part of the rows are below; `rows` says how many a group has, roughly."""
 
     operand: Expression
@@ -188,7 +188,7 @@ class Quantile:
 
 
 @dataclass(frozen=True)
-class InterquartileRange:
+class InterquartileRangeMeasure:
     """The upper quartile of a clamped value less the lower one; only noise that fits the data covers it."""
 
     operand: Expression
@@ -205,7 +205,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Scouted:
+class AutoBoundsAggregate:
     """A sum or a mean whose bounds are found first."""
 
     measure: Sum | Mean
@@ -213,7 +213,7 @@ class Scouted:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ClippingBounds:
     """The bounds of a value, found for the whole of a price."""
 
     operand: Expression
@@ -225,21 +225,30 @@ class Limits:
 class Ranges:
     """How many rows are in each of some ranges: edges in order, and pairs of places among them."""
 
-    operand: Column
+    operand: ColumnRef
     edges: tuple[Scalar, ...]
     pairs: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Nested:
+class HierarchyCounts:
     """How many rows are in each area of every level, from coarse to fine, and in each area that crosses them."""
 
     levels: tuple[str, ...]
     crossing: tuple[str, ...] = ()
 
 
-Bounded = Sum | Mean | Variance | Deviation | Median | Quantile | InterquartileRange
-Measure = Count | CountUnits | CountDistinct | Bounded | Scouted | Limits | Ranges | Nested
+Bounded = Sum | Mean | Variance | Deviation | MedianMeasure | QuantileMeasure | InterquartileRangeMeasure
+Measure = (
+    Count
+    | CountDistinctUnits
+    | CountDistinct
+    | Bounded
+    | AutoBoundsAggregate
+    | ClippingBounds
+    | Ranges
+    | HierarchyCounts
+)
 
 
 @dataclass(frozen=True)
@@ -252,7 +261,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableRef:
     """A table of the catalog."""
 
     name: str
@@ -288,7 +297,7 @@ class Join:
 
 
 @dataclass(frozen=True)
-class Extreme:
+class UnitExtreme:
     """The smallest or the largest value of an expression over the rows of one unit."""
 
     operand: Expression
@@ -296,22 +305,22 @@ class Extreme:
 
 
 @dataclass(frozen=True)
-class Feature:
+class UnitFeature:
     """A named number about the rows of one unit."""
 
     name: str
-    measure: Measure | Extreme
+    measure: Measure | UnitExtreme
 
 
 @dataclass(frozen=True)
-class PerUnit:
+class GroupByUnit:
     """One row for each unit: its own columns, and its features."""
 
     source: "Relation"
-    features: tuple[Feature, ...]
+    features: tuple[UnitFeature, ...]
 
 
-Relation = Table | Where | Derive | Join | PerUnit
+Relation = TableRef | Where | Derive | Join | GroupByUnit
 
 
 KeyRule = Choice["optimal", "laplace", "gaussian"]
@@ -362,7 +371,7 @@ Side = Choice["equal", "or above", "below"]
 
 
 @dataclass(frozen=True)
-class Contest:
+class SelectionQuery:
     """Which candidate has the highest score: a measure of the rows whose column is equal to it, or above, or below.
 
     A score is multiplied by the candidate's own public factor; with `near`, it is minus its distance to that number.

@@ -84,7 +84,7 @@ class Scan:
         """The tables that are read, as they stand in the base; a plain table is the only one."""
         if self.base is not None:
             return leaves(self.base)
-        return (Rows(self.table, self.version, tuple(Named(read.column, read) for read in self.columns)),)
+        return (Rows(self.table, self.version, tuple(NamedColumn(read.column, read) for read in self.columns)),)
 
     @property
     def datasets(self) -> tuple[tuple[str, int], ...]:
@@ -133,7 +133,7 @@ Integers = CountRows | CountUnits | CountValues | SumSteps
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedColumn:
     """A column of a table, under the name that it has in the whole."""
 
     name: str
@@ -146,13 +146,13 @@ class Rows:
 
     table: str
     version: int
-    columns: tuple[Named, ...]
+    columns: tuple[NamedColumn, ...]
     within: Term | None = None
     is_public: bool = False
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedRows:
     """Pairs of rows where each term of the left one equals the named column of the right one; missing equals nothing.
 
     Where it keeps the unmatched, a row of the left side without a partner stands beside missing values.
@@ -206,7 +206,7 @@ class PerUnit:
     features: tuple[Feature, ...]
 
 
-Base = Rows | Joined | PerUnit
+Base = Rows | JoinedRows | PerUnit
 
 
 def leaves(base: Base) -> tuple[Rows, ...]:
@@ -214,7 +214,7 @@ def leaves(base: Base) -> tuple[Rows, ...]:
     match base:
         case Rows():
             return (base,)
-        case Joined(left, right):
+        case JoinedRows(left, right):
             return (*leaves(left), *leaves(right))
         case PerUnit(source):
             return leaves(source)
@@ -241,21 +241,21 @@ class Keys:
         return tuple(numbers.setdefault(row[:outer], len(numbers)) for row in self.rows)
 
     @cached_property
-    def written(self) -> object:
+    def canonical_rows(self) -> object:
         """The rows as they stand in the fingerprint of a question; many of them as their own digest, made once."""
         rows = plain(self.rows)
         return rows if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": sha256(rows)}
 
 
-class Found(NamedTuple):
+class KeyedTable(NamedTuple):
     """What an engine answers where keys are open: the keys in their own order, and one list of integers per measure."""
 
     keys: tuple[tuple[Value, ...], ...]
     columns: list[list[int]]
 
-    def at(self, places: Sequence[int]) -> "Found":
+    def at(self, places: Sequence[int]) -> "KeyedTable":
         """Some of the keys, by their places."""
-        return Found(
+        return KeyedTable(
             tuple(self.keys[place] for place in places),
             [[column[place] for place in places] for column in self.columns],
         )

@@ -48,9 +48,9 @@ class BatchPlan(PrivatePlan):
         """Every exact answer with fresh noise."""
         return [part.randomize(answer) for part, answer in zip(self.parts, exact, strict=True)]
 
-    def combined(self, exact: Sequence[Any]) -> list[Any]:
+    def combine(self, exact: Sequence[Any]) -> list[Any]:
         """The same without noise, for tests."""
-        return [part.combined(answer) for part, answer in zip(self.parts, exact, strict=True)]
+        return [part.combine(answer) for part, answer in zip(self.parts, exact, strict=True)]
 
     @property
     def pushdown(self) -> Pushdown:

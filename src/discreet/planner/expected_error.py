@@ -88,13 +88,13 @@ def _sizes(plan: AggregatePlan, keys: tuple[Key, ...], sizes: Sizes | None) -> l
             )
         return [Fraction(plan.declared_rows, groups)] * groups
     if isinstance(sizes, Release):
-        return _released(sizes, keys, groups)
+        return _sizes_from_release(sizes, keys, groups)
     if isinstance(sizes, Mapping):
-        return _mapped(sizes, keys, groups)
+        return _sizes_from_mapping(sizes, keys, groups)
     return [positive(sizes, "sizes") / groups] * groups
 
 
-def _mapped(sizes: Mapping[Any, Number], keys: tuple[Key, ...], groups: int) -> list[Fraction]:
+def _sizes_from_mapping(sizes: Mapping[Any, Number], keys: tuple[Key, ...], groups: int) -> list[Fraction]:
     found = []
     for row in range(groups):
         group = tuple(key.values[row] for key in keys)
@@ -109,7 +109,7 @@ def _mapped(sizes: Mapping[Any, Number], keys: tuple[Key, ...], groups: int) -> 
     return found
 
 
-def _released(release: Release, keys: tuple[Key, ...], groups: int) -> list[Fraction]:
+def _sizes_from_release(release: Release, keys: tuple[Key, ...], groups: int) -> list[Fraction]:
     """Noisy counts as sizes; where they were released for coarser groups, spread evenly over the finer ones."""
     counts = next((output for output in release.outputs if output.kind in _COUNTS), None)
     names = [key.name for key in release.keys]

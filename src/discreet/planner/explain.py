@@ -17,7 +17,7 @@ _LARGEST_EPSILON = 100_000
 _STEPS = 40
 
 
-def explained(
+def explanation(
     private: AnswerPlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
 ) -> Explanation:
     """The explanation of a plan against what is left of the promise; with public sizes, also group by group."""
@@ -26,7 +26,7 @@ def explained(
         dataset=private.dataset,
         unit=str(private.unit),
         caps=_caps(private),
-        outputs=private.explained(confidence),
+        outputs=private.explain_outputs(confidence),
         groups=private.groups,
         columns_read=private.pushdown.columns_read,
         mechanism=f"{private.noise}, because {private.spending.reason}",
@@ -38,7 +38,7 @@ def explained(
         units=vars(private.cost),
         slice="" if private.slice is None else private.slice.statement(private.unit),
         expected=None if sizes is None else expected_errors(private, sizes, confidence),
-        found=private.found,
+        found=private.key_selection,
     )
 
 
@@ -48,10 +48,10 @@ def _of_each(private: AnswerPlan) -> str:
     return f", of {', '.join(names[:-1])} and {names[-1]} each" if len(names) > 1 else ""
 
 
-def explained_batch(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
+def batch_explanation(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
     """Each question of a batch, and the price of all against what is left of the promise."""
     return BatchExplanation(
-        parts=tuple(explained(part, budget, spent, confidence) for part in batch.parts),
+        parts=tuple(explanation(part, budget, spent, confidence) for part in batch.parts),
         cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
         fits=budget.admits(spent + batch.cost),

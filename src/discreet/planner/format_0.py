@@ -14,19 +14,19 @@ from discreet.mechanisms.smooth import ProposeTestRelease
 from discreet.plan.fingerprint import Context, Form, Forms, digest
 from discreet.planner.batch import BatchPlan
 from discreet.planner.queries.aggregate import AggregatePlan
-from discreet.planner.queries.auto_bounds import ScoutPlan
-from discreet.planner.queries.hierarchy import NestedPlan
-from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner.queries.auto_bounds import AutoBoundsPlan
+from discreet.planner.queries.hierarchy import HierarchyPlan
+from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.partition_selection import DiscoveryPlan
 from discreet.planner.queries.quantile_methods import ByChoice
-from discreet.planner.queries.quantiles import RankPlan
+from discreet.planner.queries.quantiles import QuantilePlan
 from discreet.planner.queries.ranges import RangePlan
-from discreet.planner.queries.sample_and_aggregate import SampledPlan
+from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.selection import SelectionPlan
-from discreet.planner.queries.smooth_sensitivity import Reading, SmoothPlan
-from discreet.planner.queries.sparse_vector import WatchPlan
+from discreet.planner.queries.smooth_sensitivity import LocalReading, SmoothPlan
+from discreet.planner.queries.sparse_vector import SparseVectorPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
-from discreet.planner.resolve.measures import Part, Recipe
+from discreet.planner.resolve.measures import MeasureShare, Recipe
 from discreet.planner.sensitivity.sensitivity import DRAWN_FORMS
 from discreet.workloads.ranges import Levels, MatrixStrategy
 
@@ -34,9 +34,9 @@ VERSION = "0.1.0"
 
 OWN_FORMS: Forms = {
     **DRAWN_FORMS,
-    Part: Form("", "Part", "measure share"),
+    MeasureShare: Form("", "Part", "measure share"),
     Recipe: Form("", "Recipe", "name kind parts grid centre bounds"),
-    Reading: Form("", "Reading", "measure grid low high centre max_rows neighbours"),
+    LocalReading: Form("", "Reading", "measure grid low high centre max_rows neighbours"),
 }
 """With classes of the planner, which later formats do not hold."""
 
@@ -59,16 +59,16 @@ _MADE_BY = {
 Plan = (
     AggregatePlan
     | DiscoveryPlan
-    | NestedPlan
+    | HierarchyPlan
     | RangePlan
-    | RankPlan
-    | ScoutPlan
+    | QuantilePlan
+    | AutoBoundsPlan
     | SelectionPlan
     | TopKeysPlan
     | SmoothPlan
-    | SampledPlan
-    | WatchPlan
-    | StreamPlan
+    | SampleAndAggregatePlan
+    | SparseVectorPlan
+    | OnlineRangesPlan
 )
 
 
@@ -83,10 +83,10 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
     if isinstance(plan, DiscoveryPlan):
         answers = fingerprint(plan.answers, context)
         return digest((answers, MECHANISMS[type(plan.rule)], events.canonical(plan.event)))
-    if isinstance(plan, WatchPlan | StreamPlan):
+    if isinstance(plan, SparseVectorPlan | OnlineRangesPlan):
         return digest((around, plan.description))
     parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
-    marked = {NestedPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
+    marked = {HierarchyPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
     return digest((around, *marked, *parts_asked), OWN_FORMS)
 
 
@@ -101,27 +101,27 @@ def _own(plan: object) -> tuple[object, ...]:
     """What a kind of plan adds to the dataset, the unit, the engine's question and the event."""
     match plan:
         case AggregatePlan():
-            drawn = tuple(noised.measure for noised in plan.noised)
+            drawn = tuple(noised.measure for noised in plan.noisy_measures)
             return plan.group_columns, plan.recipes, drawn, *((plan.labels,) if plan.labels else ())
-        case NestedPlan():
+        case HierarchyPlan():
             return plan.name, plan.measure
         case RangePlan():
             return plan.column, plan.name, plan.shown, plan.workload.pairs, _places(plan)
-        case RankPlan():
-            found = tuple((one.name, one.probability) for one in plan.sought)
-            return plan.group_columns, found, plan.low, plan.grid, _way(plan)
-        case ScoutPlan():
+        case QuantilePlan():
+            found = tuple((one.name, one.probability) for one in plan.quantiles)
+            return plan.group_columns, found, plan.low, plan.grid, _method_name(plan)
+        case AutoBoundsPlan():
             return plan.query.outputs, plan.query.grouping, plan.grid
         case SelectionPlan():
-            ordered = None if plan.contest.side == "equal" else plan.contest.candidates
-            scored = (plan.contest.side, ordered, plan.factors, plan.target, plan.denominator)
+            ordered = None if plan.query.side == "equal" else plan.query.candidates
+            scored = (plan.query.side, ordered, plan.factors, plan.target, plan.denominator)
             return *scored, MECHANISMS[type(plan.mechanism)]
         case TopKeysPlan():
             return plan.mechanism.limit, plan.mechanism.bar
         case SmoothPlan():
             return plan.name, plan.reading, *_smooth(plan)
-        case SampledPlan():
-            asked = (tuple(plan.columns.items()), plan.chunks, plan.name)
+        case SampleAndAggregatePlan():
+            asked = (tuple(plan.columns.items()), plan.blocks, plan.name)
             return *asked, plan.function, plan.default, plan.mechanism
     raise TypeError(type(plan).__name__)
 
@@ -136,13 +136,13 @@ def _places(plan: RangePlan) -> tuple[str, ...]:
     raise TypeError(type(plan.strategy).__name__)
 
 
-def _way(plan: RankPlan) -> str:
-    way = plan.way
-    if isinstance(way, ByChoice):
-        is_pure = isinstance(way.selections[0].event(), events.PureEvent)
+def _method_name(plan: QuantilePlan) -> str:
+    method = plan.method
+    if isinstance(method, ByChoice):
+        is_pure = isinstance(method.selections[0].event(), events.PureEvent)
         return "permute and flip by ranks" if is_pure else "the exponential mechanism by ranks"
-    assert way.noise.levels[0] is not None  # noqa: S101 - leaves are always measured
-    return f"{way.noise.levels[0].name} noise on a tree of {way.tree.branching} branches"
+    assert method.noise.levels[0] is not None  # noqa: S101 - leaves are always measured
+    return f"{method.noise.levels[0].name} noise on a tree of {method.tree.branching} branches"
 
 
 def _smooth(plan: SmoothPlan) -> tuple[object, ...]:

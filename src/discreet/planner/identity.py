@@ -18,11 +18,11 @@ from discreet.plan import logical, physical
 from discreet.plan.fingerprint import Question
 from discreet.plan.physical import Keys, Term
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.ranges import reduced
+from discreet.planner.queries.ranges import merge_bins
 from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.sensitivity import contribution_bounds
 
@@ -31,10 +31,10 @@ _VALUES: Mapping[type, str] = {
     logical.Mean: "mean",
     logical.Variance: "variance",
     logical.Deviation: "deviation",
-    logical.Median: "quantile",
-    logical.Quantile: "quantile",
-    logical.InterquartileRange: "interquartile range",
-    logical.Limits: "bounds",
+    logical.MedianMeasure: "quantile",
+    logical.QuantileMeasure: "quantile",
+    logical.InterquartileRangeMeasure: "interquartile range",
+    logical.ClippingBounds: "bounds",
 }
 _HALF = Fraction(1, 2)
 
@@ -60,29 +60,27 @@ def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: 
 
 
 def selection(
-    contest: logical.Contest, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
+    query: logical.SelectionQuery, catalog: Catalog, budget: Budget, price: Price, top: int, known: Keys | None = None
 ) -> Question:
     """A selection among candidates that are public or to be found; `known` are its keys, where they are resolved."""
-    scope = bind(contest.source, catalog)
+    scope = bind(query.source, catalog)
     unit = scope.table.unit
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
-    measure, terms = _measure(logical.Output("score", contest.measure), scope)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, query.max_rows_per_group)
+    measure, terms = _measure(logical.Output("score", query.measure), scope)
     parts: Parts = {
         "measure": measure,
-        "by": scope.term(logical.Column(contest.by)),
-        "side": contest.side,
-        "candidates": contest.candidates,
-        "factors": contest.factors,
-        "near": contest.near,
+        "by": scope.term(logical.ColumnRef(query.by)),
+        "side": query.side,
+        "candidates": query.candidates,
+        "factors": query.factors,
+        "near": query.near,
         "top": whole(top, "top"),
-        "unknown keys": contest.discovery,
+        "unknown keys": query.discovery,
     }
-    public = Keys((scope.term(logical.Column(contest.by)),), ())
-    if contest.side == "equal":
-        listed: Any = (None if contest.discovery else contest.candidates,)
-        grouping = logical.Grouping(
-            (contest.by,), listed, None, None, contest.max_rows_per_group, (), contest.discovery
-        )
+    public = Keys((scope.term(logical.ColumnRef(query.by)),), ())
+    if query.side == "equal":
+        listed: Any = (None if query.discovery else query.candidates,)
+        grouping = logical.Grouping((query.by,), listed, None, None, query.max_rows_per_group, (), query.discovery)
         scope, public = (scope, known) if known is not None else _keys(grouping, scope)
         parts |= {"candidates": public}
     return Question("selection", parts | _rows(scope, public, caps, terms), price.canonical_parts(budget))
@@ -106,18 +104,18 @@ def sample(
     price: Price,
     *,
     columns: Sequence[str],
-    chunks: int,
+    blocks: int,
     bounds: tuple[Number, Number],
     default: Number | None,
     grid: Number | None,
     **words: object,
 ) -> Question:
-    """A function of chunks: its bytes and limits, what it sees, and how its answers are aggregated."""
+    """A function of blocks: its bytes and limits, what it sees, and how its answers are aggregated."""
     scope, (low, high) = bind(source, catalog), bounds
-    seen = [(name, scope.term(logical.Column(name))) for name in dict.fromkeys(columns)]
+    seen = [(name, scope.term(logical.ColumnRef(name))) for name in dict.fromkeys(columns)]
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
     numbers: Parts = {
-        "chunks": whole(chunks, "blocks"),
+        "chunks": whole(blocks, "blocks"),
         "bounds": (rational(low, "bounds"), rational(high, "bounds")),
         "default": None if default is None else rational(default, "default"),
         "grid": None if grid is None else rational(grid, "grid"),
@@ -126,7 +124,7 @@ def sample(
     return Question("sample", {"columns": seen} | numbers | words | rows, price.canonical_parts(budget))
 
 
-def watch(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:
+def sparse_vector(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:
     """A threshold that any number of questions are held against."""
     facts = catalog.table(name)
     asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in vars(options).items()}
@@ -134,7 +132,7 @@ def watch(name: str, catalog: Catalog, budget: Budget, price: Price, options: Th
     return Question("above threshold", parts | asked, price.canonical_parts(budget))
 
 
-def stream(
+def online_ranges(
     source: logical.Relation,
     column: str,
     edges: Sequence[logical.Scalar],
@@ -145,7 +143,7 @@ def stream(
 ) -> Question:
     """Any number of ranges of a column between public edges."""
     scope = bind(source, catalog)
-    binned = scope.term(logical.Bin(logical.Column(column), tuple(edges)))
+    binned = scope.term(logical.Bin(logical.ColumnRef(column), tuple(edges)))
     caps = contribution_bounds.effective(scope.table.unit, scope.table.caps, None, None)
     asked: Parts = {name: rational(value, name) for name, value in words.items()}
     return Question(
@@ -174,12 +172,14 @@ def _aggregate(query: logical.Aggregate, catalog: Catalog, known: Keys | None = 
 
 
 def _keys(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Keys]:
-    return (scope, keys.resolve(grouping, scope)) if grouping.discovery is None else keys.opened(grouping, scope)
+    return (
+        (scope, keys.resolve(grouping, scope)) if grouping.discovery is None else keys.resolve_unknown(grouping, scope)
+    )
 
 
 def _rows(scope: Bound, public: Keys, caps: Caps, terms: Sequence[Term]) -> Parts:
     """Which rows count, whose they are, and how many of one unit: what the scan says beside the columns it reads."""
-    asked = pushed(scope, public, caps, (), tuple(terms))
+    asked = lower_query(scope, public, caps, (), tuple(terms))
     return {
         "scan": replace(asked.scan, columns=()),  # each term says what it reads
         "predicate": asked.predicate,
@@ -192,7 +192,7 @@ def _measure(output: logical.Output, scope: Bound) -> tuple[object, list[Term]]:
     """A measure with its names resolved, and the terms that it reads."""
     measure = output.measure
     match measure:
-        case logical.Count() | logical.CountUnits() | logical.Nested():
+        case logical.Count() | logical.CountDistinctUnits() | logical.HierarchyCounts():
             return measure, []
         case logical.CountDistinct():
             ((part),) = recipe(output, scope).parts
@@ -200,22 +200,22 @@ def _measure(output: logical.Output, scope: Bound) -> tuple[object, list[Term]]:
             assert isinstance(values, physical.CountValues)  # noqa: S101 - of different values it is
             return values, [values.operand]
         case logical.Ranges():
-            edges, workload = reduced(measure)
+            edges, workload = merge_bins(measure)
             binned = scope.term(logical.Bin(measure.operand, edges))
             shown = [f"[{measure.edges[low]}, {measure.edges[high]})" for low, high in measure.pairs]
             asked = {"column": measure.operand.name, "bins": binned, "ranges": workload.pairs, "shown": shown}
             return {"is": "ranges"} | asked, [binned]
-        case logical.Scouted():
+        case logical.AutoBoundsAggregate():
             inner, terms = _value(measure.measure, scope)
             return {"is": "automatic bounds", "of": inner, "search": measure.search}, terms
         case _:
             return _value(measure, scope)
 
 
-def _value(measure: logical.Bounded | logical.Limits, scope: Bound) -> tuple[Parts, list[Term]]:
+def _value(measure: logical.Bounded | logical.ClippingBounds, scope: Bound) -> tuple[Parts, list[Term]]:
     """What is summed, averaged or ranked: the term, its bounds, grid and missing values, as asked or as declared."""
-    term, declared = scope.term(measure.operand), scope.declared(measure.operand)
-    bounds = None if isinstance(measure, logical.Limits) else measure.bounds
+    term, declared = scope.term(measure.operand), scope.declared_column(measure.operand)
+    bounds = None if isinstance(measure, logical.ClippingBounds) else measure.bounds
     parts: Parts = {
         "is": _VALUES[type(measure)],
         "value": term,
@@ -224,10 +224,10 @@ def _value(measure: logical.Bounded | logical.Limits, scope: Bound) -> tuple[Par
         "missing": declared.missing if declared else "skip",
     }
     match measure:
-        case logical.Median():
+        case logical.MedianMeasure():
             parts |= {"probability": _HALF, "rows": None}
-        case logical.Quantile():
+        case logical.QuantileMeasure():
             parts |= {"probability": measure.probability, "rows": measure.rows}
-        case logical.Limits():
+        case logical.ClippingBounds():
             parts |= {"search": measure.search}
     return parts, [term]

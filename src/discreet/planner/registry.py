@@ -10,13 +10,13 @@ from discreet.errors import TypeMismatchError
 from discreet.exact import Number
 from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.auto_bounds import analyze_scouting, asks_for_bounds
-from discreet.planner.queries.hierarchy import analyze_nested, asks_for_a_hierarchy
+from discreet.planner.queries.auto_bounds import analyze_auto_bounds, asks_for_bounds
+from discreet.planner.queries.hierarchy import analyze_hierarchy, asks_for_a_hierarchy
 from discreet.planner.queries.partition_selection import analyze_discovery
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.quantiles import analyze_quantiles, asks_for_quantiles
 from discreet.planner.queries.ranges import analyze_ranges, asks_for_ranges
-from discreet.planner.queries.selection import SelectionPlan, analyze_contest
+from discreet.planner.queries.selection import SelectionPlan, analyze_selection
 from discreet.planner.queries.tables import analyze
 from discreet.planner.queries.top_keys import TopKeysPlan, analyze_top_keys
 from discreet.planner.resolve.binding import bind
@@ -40,16 +40,16 @@ class Analysis(Protocol):
 
 TABLES: tuple[tuple[Callable[[logical.Aggregate], bool], Analysis], ...] = (
     (lambda query: query.grouping.discovery is not None, analyze_discovery),
-    (asks_for_a_hierarchy, analyze_nested),
+    (asks_for_a_hierarchy, analyze_hierarchy),
     (asks_for_ranges, analyze_ranges),
     (asks_for_quantiles, analyze_quantiles),
-    (asks_for_bounds, analyze_scouting),
+    (asks_for_bounds, analyze_auto_bounds),
     (lambda _: True, analyze),
 )
 """Every kind of query whose answer is a table, in the order in which they are tried."""
 
 
-def planned(
+def plan_query(
     query: logical.Question,
     catalog: Catalog,
     budget: Budget,
@@ -60,22 +60,24 @@ def planned(
 ) -> TablePlan:
     """The private plan of a question, or its refusal; nothing here depends on the data."""
     if query.grouping.labels:
-        _refuse_unordered(query, catalog)
+        _require_order(query, catalog)
     analysis = next(analysis for asks_for_it, analysis in TABLES if asks_for_it(query))
     return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
 
 
-def _refuse_unordered(query: logical.Question, catalog: Catalog) -> None:
+def _require_order(query: logical.Question, catalog: Catalog) -> None:
     """Refuse bins of text and the like; those of a histogram are the columns that were derived last."""
     source, cut = query.source, list[str]()
     while (
-        isinstance(source, logical.Derive) and isinstance(source.expression, logical.Bin) and len(cut) < _binned(query)
+        isinstance(source, logical.Derive)
+        and isinstance(source.expression, logical.Bin)
+        and len(cut) < _number_of_bins(query)
     ):
         cut.append(source.name)
         source = source.source
     scope = bind(source, catalog)
     for name in cut:
-        kind = scope.term(logical.Column(name)).type
+        kind = scope.term(logical.ColumnRef(name)).type
         if kind in (ColumnType.TEXT, ColumnType.BOOLEAN):
             cast = f'table["{name}"].cast("real")'
             raise TypeMismatchError(
@@ -86,12 +88,12 @@ def _refuse_unordered(query: logical.Question, catalog: Catalog) -> None:
             )
 
 
-def _binned(query: logical.Question) -> int:
+def _number_of_bins(query: logical.Question) -> int:
     return sum(labels is not None for labels in query.grouping.labels)
 
 
-def contested(
-    contest: logical.Contest,
+def plan_selection(
+    query: logical.SelectionQuery,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -100,5 +102,5 @@ def contested(
     top: int = 1,
 ) -> SelectionPlan | TopKeysPlan:
     """The private plan of a selection, among candidates that are public or to be found."""
-    analysis = analyze_contest if contest.discovery is None else analyze_top_keys
-    return analysis(contest, catalog, budget, epsilon=epsilon, rho=rho, top=top)
+    analysis = analyze_selection if query.discovery is None else analyze_top_keys
+    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, top=top)

@@ -14,7 +14,7 @@ from discreet.exact import Number, positive, rational, shown
 from discreet.mechanisms.quantile import share_below
 from discreet.plan import logical
 from discreet.query import keys
-from discreet.query.expression import Expr, written
+from discreet.query.expression import Expr, expression_text
 
 SHARE_OF_A_SEARCH = Fraction(1, 4)
 _BOUNDS_FIRST = (
@@ -47,13 +47,13 @@ def count(*, weight: Number = 1) -> Aggregation:
 @short_traceback
 def count_units(*, weight: Number = 1) -> Aggregation:
     """How many different privacy units."""
-    return Aggregation(logical.CountUnits(), positive(weight, "weight"))
+    return Aggregation(logical.CountDistinctUnits(), positive(weight, "weight"))
 
 
 @short_traceback
 def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None, weight: Number = 1) -> Aggregation:
     """How many values of a public domain occur (given here, or the keys of the column in the catalog)."""
-    values = None if domain is None else keys.listed(domain, "domain", 'domain=["A", "B"]')
+    values = None if domain is None else keys.list_values(domain, "domain", 'domain=["A", "B"]')
     return Aggregation(logical.CountDistinct(_operand(column), values), positive(weight, "weight"))
 
 
@@ -67,7 +67,9 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
 ) -> Aggregation:
     """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
     if (search := _search_or_numbers(bounds)) is not None:
-        return Aggregation(logical.Scouted(logical.Sum(_operand(column), None, _grid(grid)), search), _weight(weight))
+        return Aggregation(
+            logical.AutoBoundsAggregate(logical.Sum(_operand(column), None, _grid(grid)), search), _weight(weight)
+        )
     measure = logical.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, _weight(weight))
 
@@ -82,7 +84,9 @@ def mean(
 ) -> Aggregation:
     """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
     if (search := _search_or_numbers(bounds)) is not None:
-        return Aggregation(logical.Scouted(logical.Mean(_operand(column), None, _grid(grid)), search), _weight(weight))
+        return Aggregation(
+            logical.AutoBoundsAggregate(logical.Mean(_operand(column), None, _grid(grid)), search), _weight(weight)
+        )
     measure = logical.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
     return Aggregation(measure, _weight(weight))
 
@@ -118,7 +122,7 @@ def limits(column: str | Expr, grid: Number | None, method: Literal["histogram",
             because="bounds are found for one column, by name or as an expression",
             instead=f'bounds("{named}"), and a question for each other column',
         )
-    return Aggregation(logical.Limits(_operand(column), _grid(grid), auto_bounds(method=method)))
+    return Aggregation(logical.ClippingBounds(_operand(column), _grid(grid), auto_bounds(method=method)))
 
 
 @short_traceback
@@ -155,7 +159,7 @@ def median(
 
     `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
     """
-    return Aggregation(logical.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
+    return Aggregation(logical.MedianMeasure(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
 @short_traceback
@@ -181,7 +185,7 @@ def quantile(
             instead=f"dp.quantile({_column(_operand(column))}, 0.5, bounds=(0, 100))",
         )
     share = share_below(probability)
-    measure = logical.Quantile(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
+    measure = logical.QuantileMeasure(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
     return Aggregation(measure, positive(weight, "weight"))
 
 
@@ -202,7 +206,9 @@ def quantiles(
             instead='dp.quantiles("age", [0.25, 0.5, 0.75]), or dp.quantile("age", 0.5)',
         )
     made = [quantile(column, share, bounds=bounds, grid=grid, sizes=sizes) for share in probabilities]
-    named = {_percent(each.measure.probability): each for each in made if isinstance(each.measure, logical.Quantile)}
+    named = {
+        _percent(each.measure.probability): each for each in made if isinstance(each.measure, logical.QuantileMeasure)
+    }
     if len(named) < len(made):
         raise ParameterError(
             "the same quantile twice", because="each is answered once", instead="a list of different quantiles"
@@ -215,7 +221,7 @@ def interquartile_range(
     column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
 ) -> Aggregation:
     """The distance between the quartiles of a value clamped to bounds, for `method=dp.SmoothSensitivity()`."""
-    return Aggregation(logical.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
+    return Aggregation(logical.InterquartileRangeMeasure(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
 def each(aggregations: Mapping[str, object]) -> dict[str, Aggregation]:
@@ -318,10 +324,10 @@ def _grid(grid: Number | None) -> Fraction | None:
     return None if grid is None else positive(grid, "grid")
 
 
-def suggested(unnamed: object) -> str:
+def name_suggestion(unnamed: object) -> str:
     """The same aggregate with a name."""
     if isinstance(unnamed, Aggregation):
-        return f"{_short(unnamed.measure)}={typed(unnamed.measure)}"
+        return f"{_short(unnamed.measure)}={call_text(unnamed.measure)}"
     if isinstance(unnamed, Mapping) and unnamed:
         column, verb = next(iter(unnamed.items()))
         if verb in ("mean", "sum"):
@@ -332,7 +338,7 @@ def suggested(unnamed: object) -> str:
 
 def _short(measure: logical.Measure) -> str:
     match measure:
-        case logical.Count() | logical.CountUnits() | logical.CountDistinct():
+        case logical.Count() | logical.CountDistinctUnits() | logical.CountDistinct():
             return "n"
         case logical.Sum():
             return "total"
@@ -340,37 +346,37 @@ def _short(measure: logical.Measure) -> str:
             return "average"
         case logical.Variance() | logical.Deviation():
             return "spread"
-        case logical.Median() | logical.Quantile():
+        case logical.MedianMeasure() | logical.QuantileMeasure():
             return "middle"
-        case logical.InterquartileRange():
+        case logical.InterquartileRangeMeasure():
             return "width"
-        case logical.Scouted(known):
+        case logical.AutoBoundsAggregate(known):
             return _short(known)
-        case logical.Limits():
+        case logical.ClippingBounds():
             return "bounds"
-        case logical.Ranges() | logical.Nested():
+        case logical.Ranges() | logical.HierarchyCounts():
             return "n"
 
 
-def typed(measure: logical.Measure) -> str:
+def call_text(measure: logical.Measure) -> str:
     """The call that makes a measure, with the bounds that it has."""
     match measure:
         case logical.Count():
             return "dp.count()"
-        case logical.CountUnits():
+        case logical.CountDistinctUnits():
             return "dp.count_units()"
         case logical.CountDistinct(operand):
             return f"dp.count_distinct({_column(operand)})"
-        case logical.Scouted(known):
-            return typed(known).removesuffix(")") + ', bounds="auto")'
-        case logical.Limits(operand):
+        case logical.AutoBoundsAggregate(known):
+            return call_text(known).removesuffix(")") + ', bounds="auto")'
+        case logical.ClippingBounds(operand):
             return f"bounds({_column(operand)})"
         case logical.Ranges(operand, _, pairs):
             return f"{len(pairs):,} ranges of {_column(operand)}"
-        case logical.Nested(levels):
+        case logical.HierarchyCounts(levels):
             return f"hierarchy({', '.join(map(repr, levels))})"
         case _:
-            share = f", {shown(measure.probability)}" if isinstance(measure, logical.Quantile) else ""
+            share = f", {shown(measure.probability)}" if isinstance(measure, logical.QuantileMeasure) else ""
             limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
             return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{share}{limits})"
 
@@ -380,24 +386,24 @@ _VERBS: Mapping[type[logical.Measure], str] = {
     logical.Mean: "mean",
     logical.Variance: "variance",
     logical.Deviation: "std",
-    logical.Median: "median",
-    logical.Quantile: "quantile",
-    logical.InterquartileRange: "interquartile_range",
+    logical.MedianMeasure: "median",
+    logical.QuantileMeasure: "quantile",
+    logical.InterquartileRangeMeasure: "interquartile_range",
 }
 
 
-def measured(measure: logical.Measure) -> str:
+def short_call_text(measure: logical.Measure) -> str:
     """A measure as it is typed, without the name of the package."""
-    return typed(measure).removeprefix("dp.")
+    return call_text(measure).removeprefix("dp.")
 
 
 def _column(operand: logical.Expression) -> str:
-    return repr(operand.name) if isinstance(operand, logical.Column) else written(operand)
+    return repr(operand.name) if isinstance(operand, logical.ColumnRef) else expression_text(operand)
 
 
 def _operand(column: str | Expr) -> logical.Expression:
     if isinstance(column, str):
-        return logical.Column(column)
+        return logical.ColumnRef(column)
     if isinstance(column, Expr):
         return column.node
     raise TypeMismatchError(

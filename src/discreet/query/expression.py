@@ -111,7 +111,7 @@ class Expr:
                 f"is_in of type {type(values).__name__}", because="it takes a list", instead='is_in(["A", "B"])'
             )
         constants = tuple(_scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
-        return _sized(Expr(logical.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
+        return _check_size(Expr(logical.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
 
     @short_traceback
     def bin(self, edges: Iterable[Any]) -> "Expr":
@@ -130,7 +130,7 @@ class Expr:
                 instead="fewer edges, such as bin(edges[::10])",
             )
         parts = 1 + -(-len(constants) // EDGES_IN_A_PART)
-        return _sized(Expr(logical.Bin(self.node, constants), self.depth + 1, self.nodes + parts))
+        return _check_size(Expr(logical.Bin(self.node, constants), self.depth + 1, self.nodes + parts))
 
     def is_missing(self) -> "Expr":
         """Whether the value is missing."""
@@ -182,7 +182,7 @@ class Expr:
         )
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        name = self.node.name if isinstance(self.node, logical.Column) else "an expression"
+        name = self.node.name if isinstance(self.node, logical.ColumnRef) else "an expression"
         raise UnsupportedError(
             f"{name}(...)",
             because=f"it is read as a column, which cannot be called; a table has {hints.LISTED_VERBS}",
@@ -197,13 +197,13 @@ class Expr:
             raise hints.unknown_call("an expression", name, hints.EXPRESSION, dir(type(self)), "table.age.{}(...)")
 
     def __repr__(self) -> str:
-        return written(self.node)
+        return expression_text(self.node)
 
 
-def written(node: logical.Expression) -> str:  # noqa: C901 - one case per node
+def expression_text(node: logical.Expression) -> str:  # noqa: C901 - one case per node
     """An expression as it could be typed, with `table` for its table."""
     match node:
-        case logical.Column(name):
+        case logical.ColumnRef(name):
             return f"table.{name}" if name.isidentifier() else f"table[{name!r}]"
         case logical.Literal(value):
             return repr(value.isoformat(sep=" ") if isinstance(value, dt.datetime) else _iso(value))
@@ -218,22 +218,22 @@ def written(node: logical.Expression) -> str:  # noqa: C901 - one case per node
         case logical.IsMissing(operand):
             return f"{_inner(operand)}.is_missing()"
         case logical.IsIn(operand, values):
-            return f"{_inner(operand)}.is_in([{_listed(values)}])"
+            return f"{_inner(operand)}.is_in([{_list_text(values)}])"
         case logical.Bin(operand, edges):
-            return f"{_inner(operand)}.bin([{_listed(edges)}])"
+            return f"{_inner(operand)}.bin([{_list_text(edges)}])"
         case logical.Cast(operand, kind):
             return f"{_inner(operand)}.cast({str(kind)!r})"
 
 
-def _listed(values: tuple[logical.Scalar, ...]) -> str:
+def _list_text(values: tuple[logical.Scalar, ...]) -> str:
     return ", ".join([repr(_iso(value)) for value in values[:8]] + ["..."] * (len(values) > 8))
 
 
 def _inner(node: logical.Expression) -> str:
     is_simple = isinstance(
-        node, logical.Column | logical.Literal | logical.IsMissing | logical.IsIn | logical.Cast | logical.Bin
+        node, logical.ColumnRef | logical.Literal | logical.IsMissing | logical.IsIn | logical.Cast | logical.Bin
     )
-    return written(node) if is_simple else f"({written(node)})"
+    return expression_text(node) if is_simple else f"({expression_text(node)})"
 
 
 def _iso(value: logical.Scalar) -> object:
@@ -266,20 +266,20 @@ def _scalar(value: object) -> logical.Scalar:
     )
 
 
-def _wrapped(value: object) -> Expr:
+def _as_expr(value: object) -> Expr:
     return value if isinstance(value, Expr) else Expr(logical.Literal(_scalar(value)))
 
 
 def _binary(build: Any, left: object, right: object) -> Expr:
-    a, b = _wrapped(left), _wrapped(right)
-    return _sized(Expr(build(a.node, b.node), max(a.depth, b.depth) + 1, a.nodes + b.nodes + 1))
+    a, b = _as_expr(left), _as_expr(right)
+    return _check_size(Expr(build(a.node, b.node), max(a.depth, b.depth) + 1, a.nodes + b.nodes + 1))
 
 
 def _unary(build: Any, operand: Expr) -> Expr:
-    return _sized(Expr(build(operand.node), operand.depth + 1, operand.nodes + 1))
+    return _check_size(Expr(build(operand.node), operand.depth + 1, operand.nodes + 1))
 
 
-def _sized(expr: Expr) -> Expr:
+def _check_size(expr: Expr) -> Expr:
     if expr.depth > DEEPEST or expr.nodes > MOST_NODES:
         raise ParameterError(
             f"an expression of depth {expr.depth} and {expr.nodes} parts",

@@ -24,12 +24,12 @@ from discreet.query.aggregates import (
     interquartile_range,
     limits,
     mean,
-    measured,
     median,
+    name_suggestion,
     quantile,
     quantiles,
+    short_call_text,
     std,
-    suggested,
     sum,  # noqa: A004 - dp.sum is the name that people type
     variance,
 )
@@ -45,7 +45,7 @@ __all__ = [
     "Aggregation",
     "Expr",
     "Frame",
-    "Grouped",
+    "GroupedFrame",
     "Query",
     "checked_bounds",
     "count",
@@ -72,8 +72,8 @@ class Query:
 
     def __repr__(self) -> str:
         by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
-        asked = ", ".join(f"{output.name}={measured(output.measure)}" for output in self.plan.outputs)
-        return f"query of {_told(self.plan.source)}{by}: {asked}"
+        asked = ", ".join(f"{output.name}={short_call_text(output.measure)}" for output in self.plan.outputs)
+        return f"query of {_relation_text(self.plan.source)}{by}: {asked}"
 
     if not TYPE_CHECKING:  # a checker still finds names that are not there
 
@@ -91,7 +91,7 @@ class Frame:
         self._relation = relation
 
     def __repr__(self) -> str:
-        return _told(self._relation)
+        return _relation_text(self._relation)
 
     @short_traceback
     def __getitem__(self, name: str) -> Expr:
@@ -101,14 +101,14 @@ class Frame:
                 because="a column is named by text, and rows are kept by where",
                 instead=f"table.where({name!r})" if isinstance(name, Expr) else 'table["age"]',
             )
-        return Expr(logical.Column(name))
+        return Expr(logical.ColumnRef(name))
 
     def __getattr__(self, name: str) -> Expr:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in hints.FRAME:
             raise hints.unknown_call("a table", name, hints.FRAME, (), "{}")
-        return Expr(logical.Column(name))
+        return Expr(logical.ColumnRef(name))
 
     @short_traceback
     def where(self, *predicates: Expr) -> "Frame":
@@ -133,7 +133,7 @@ class Frame:
         keys: Mapping[str, Sequence[Value]] | Any | None = None,
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
-    ) -> "Grouped":
+    ) -> "GroupedFrame":
         """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
 
         Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-10).
@@ -144,7 +144,7 @@ class Frame:
                 because="groups are named by text, not by expressions",
                 instead='group_by("ward"), or derive(tens=...) and group_by("tens", keys=...)',
             )
-        discovery, given = key_lists.discovered(columns, keys)
+        discovery, given = key_lists.split_discovery(columns, keys)
         values, rows = key_lists.read(columns, given)
         grouping = logical.Grouping(
             columns,
@@ -154,7 +154,7 @@ class Frame:
             None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group"),
             discovery=discovery,
         )
-        return Grouped(self._relation, grouping)
+        return GroupedFrame(self._relation, grouping)
 
     @short_traceback
     def histogram(
@@ -173,7 +173,7 @@ class Frame:
         missing  rows without a value have a bin of their own
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        return _counted(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
+        return _count_cells(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
 
     @short_traceback
     def bounds(
@@ -204,7 +204,7 @@ class Frame:
         cells = histograms.cells(
             self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
         )
-        return _counted(cells, name)
+        return _count_cells(cells, name)
 
     @short_traceback
     def ranges(
@@ -240,7 +240,7 @@ class Frame:
         keys      a public table (Arrow, pandas, Polars) with a row for each finest area, and those columns
         crossing  further columns of it whose areas nest in none of the levels: ["zip"]
         """
-        measure, grouping = workloads.nested(levels, keys, crossing, max_rows_per_group)
+        measure, grouping = workloads.hierarchy(levels, keys, crossing, max_rows_per_group)
         return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
 
     @short_traceback
@@ -271,7 +271,7 @@ class Frame:
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
         """Ask for named aggregates over all rows."""
-        _refuse_unnamed(unnamed)
+        _require_names(unnamed)
         return Query(logical.Aggregate(self._relation, _outputs(aggregations)))
 
     @short_traceback
@@ -300,7 +300,7 @@ class Frame:
                 because="candidates are chosen by a score that the engine computes",
                 instead='table.choose(["A", "B"], score=dp.score(by="ward"))',
             )
-        return Choice(score.contest(self._relation, candidates), whole(top, "top"))
+        return Choice(score.selection(self._relation, candidates), whole(top, "top"))
 
     @short_traceback
     def apply(
@@ -341,7 +341,7 @@ class Frame:
 
 
 @public_class
-class Grouped:
+class GroupedFrame:
     """A frame with a grouping, waiting for its aggregates."""
 
     def __init__(self, relation: logical.Relation, grouping: logical.Grouping) -> None:
@@ -351,7 +351,7 @@ class Grouped:
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
         """Ask for named aggregates for each key."""
-        _refuse_unnamed(unnamed)
+        _require_names(unnamed)
         outputs = _outputs(aggregations)
         for output in outputs:
             if output.name in self._grouping.columns:
@@ -376,10 +376,10 @@ class Grouped:
         """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
         inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
-        return _counted(histograms.within(self._grouping, inner), name)
+        return _count_cells(histograms.within(self._grouping, inner), name)
 
     def __repr__(self) -> str:
-        return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
+        return f"{_relation_text(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
 
     if not TYPE_CHECKING:  # a checker still finds names that are not there
 
@@ -403,10 +403,10 @@ def table(name: str) -> Frame:
             because="a table is named by text; its rows come from the session",
             instead='dp.table("visits")',
         )
-    return Frame(logical.Table(name))
+    return Frame(logical.TableRef(name))
 
 
-def _counted(cells: histograms.Cells, name: str) -> Query:
+def _count_cells(cells: histograms.Cells, name: str) -> Query:
     """How many rows each cell has, under a name that no column has."""
     columns = cells.grouping.columns
     if name in columns:
@@ -415,7 +415,7 @@ def _counted(cells: histograms.Cells, name: str) -> Query:
             because="cells are named by their columns, and the counts stand beside them",
             instead='name="rows"' if "rows" not in columns else 'name="rows_counted"',
         )
-    return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
+    return GroupedFrame(cells.relation, cells.grouping).agg(**{name: count()})
 
 
 def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, ...]:
@@ -434,23 +434,23 @@ def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, .
     return tuple(logical.Output(name, value.measure, value.weight) for name, value in aggregations.items())
 
 
-def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
+def _require_names(unnamed: tuple[object, ...]) -> None:
     if unnamed:
         named = isinstance(unnamed[0], Aggregation)
         raise ParameterError(
             "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
             because="every answer has a name of its own in the release",
-            instead=f"agg({suggested(unnamed[0])})",
+            instead=f"agg({name_suggestion(unnamed[0])})",
         )
 
 
-def _told(relation: logical.Relation) -> str:
+def _relation_text(relation: logical.Relation) -> str:
     """A table with how often it was narrowed and extended."""
     conditions = derived = 0
     beside: list[str] = []
-    while not isinstance(relation, logical.Table):
+    while not isinstance(relation, logical.TableRef):
         beside += [f"joined with {relation.table!r}"] if isinstance(relation, logical.Join) else []
-        beside += ["one row per unit"] if isinstance(relation, logical.PerUnit) else []
+        beside += ["one row per unit"] if isinstance(relation, logical.GroupByUnit) else []
         conditions, derived = (
             conditions + isinstance(relation, logical.Where),
             derived + isinstance(relation, logical.Derive),

@@ -46,7 +46,7 @@ def _same(words: str, because: str, instead: str) -> dict[str, Hint]:
     return dict.fromkeys(words.split(), Hint(because, instead))
 
 
-def _released(verb: str, method: str = "") -> str:
+def _release_call(verb: str, method: str = "") -> str:
     return f'session.release(dp.table("visits").{verb}, epsilon=0.5{", method=" * bool(method)}{method})'
 
 
@@ -94,7 +94,7 @@ MODULE: Mapping[str, Hint] = {
     **_same(
         "smooth_sensitivity propose_test_release",
         "it is a method of a release",
-        f"{_released(_AGG_MEDIAN, _SMOOTH)}, or method={_PROPOSED}",
+        f"{_release_call(_AGG_MEDIAN, _SMOOTH)}, or method={_PROPOSED}",
     ),
     **_same("Ledger", _ELSEWHERE, 'dp.SQLiteLedger("ledger.sqlite")'),
 }
@@ -102,10 +102,10 @@ MODULE: Mapping[str, Hint] = {
 SESSION: Mapping[str, Hint] = {
     **_same("sql query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
     **_same("evaluate answer compute", _ONE_DOOR, _RELEASE),
-    **_same("select choose top within", _ONE_DOOR, _released(_CHOOSE)),
-    **_same("sample apply map", _ONE_DOOR, _released(_APPLY)),
-    **_same("smooth", _ONE_DOOR, _released(_AGG_MEDIAN, method=_SMOOTH)),
-    **_same("propose", _ONE_DOOR, _released(_AGG_MEDIAN, method=_PROPOSED)),
+    **_same("select choose top within", _ONE_DOOR, _release_call(_CHOOSE)),
+    **_same("sample apply map", _ONE_DOOR, _release_call(_APPLY)),
+    **_same("smooth", _ONE_DOOR, _release_call(_AGG_MEDIAN, method=_SMOOTH)),
+    **_same("propose", _ONE_DOOR, _release_call(_AGG_MEDIAN, method=_PROPOSED)),
     **_same("batch", _ONE_DOOR, "session.release([query, another], epsilon=0.5)"),
     **_same(
         "watch sparse_vector svt",

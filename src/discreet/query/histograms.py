@@ -82,7 +82,7 @@ def cells(
     max_rows_per_group: int | None = None,
 ) -> Cells:
     """Every combination of the keys of columns, some of which are cut into bins."""
-    _refuse_unnamed(columns)
+    _require_column_names(columns)
     _refuse_unfit(columns, edges, keys)
     cut = {name: _cut(name, edges[name]) for name in columns if name in edges}
     known: dict[str, Any] = dict(keys or {})
@@ -109,7 +109,7 @@ def within(grouping: logical.Grouping, inner: Cells) -> Cells:
         raise UnsupportedError(
             "a histogram for keys that are discovered",
             because="bins are public and always answered, and a search for keys would leave out those of few people",
-            instead=f"group_by({_quoted(grouping.columns)}, keys={{{listed}}}).histogram(...), "
+            instead=f"group_by({_quote_names(grouping.columns)}, keys={{{listed}}}).histogram(...), "
             "with keys that are public or that an earlier release found",
         )
     if grouping.rows is not None or set(grouping.columns) & set(inner.grouping.columns):
@@ -144,7 +144,7 @@ def _one_cap(name: str, outer: int | None, inner: int | None) -> int | None:
     return inner if outer is None else outer
 
 
-def _refuse_unnamed(columns: tuple[str, ...]) -> None:
+def _require_column_names(columns: tuple[str, ...]) -> None:
     if not columns:
         raise ParameterError(
             "contingency() of no column", because="its cells are named by columns", instead='contingency("sex", "race")'
@@ -154,7 +154,7 @@ def _refuse_unnamed(columns: tuple[str, ...]) -> None:
             raise ParameterError(
                 f"contingency(...) of type {type(name).__name__}",
                 because="columns are given one after another",
-                instead=f"contingency({_quoted(name)})",
+                instead=f"contingency({_quote_names(name)})",
             )
         if not isinstance(name, str):
             raise ParameterError(
@@ -164,9 +164,9 @@ def _refuse_unnamed(columns: tuple[str, ...]) -> None:
             )
     if len(set(columns)) != len(columns):
         raise ParameterError(
-            f"contingency({_quoted(columns)})",
+            f"contingency({_quote_names(columns)})",
             because="each column is there once",
-            instead=f"contingency({_quoted(tuple(dict.fromkeys(columns)))})",
+            instead=f"contingency({_quote_names(tuple(dict.fromkeys(columns)))})",
         )
 
 
@@ -176,27 +176,27 @@ def _refuse_unfit(columns: tuple[str, ...], edges: object, keys: object) -> None
         raise ParameterError(
             f"bins of type {type(edges).__name__} for {len(columns)} column{'s' * (len(columns) > 1)}",
             because="which column they cut is said by its name",
-            instead=f'bins={{"{columns[-1]}": {_shown(edges)}}}',
+            instead=f'bins={{"{columns[-1]}": {_edges_text(edges)}}}',
         )
     stray = [name for name in edges if name not in columns]
     if stray:
         raise ParameterError(
             f"bins for {stray[0]!r}",
             because="it is not among the columns",
-            instead=f"contingency({_quoted((*columns, stray[0]))}, bins=...)",
+            instead=f"contingency({_quote_names((*columns, stray[0]))}, bins=...)",
         )
     told = keys if isinstance(keys, Mapping) else {}
     if isinstance(keys, key_lists.Discover) or any(isinstance(each, key_lists.Discover) for each in told.values()):
         raise UnsupportedError(
             "a contingency table of keys that are discovered",
             because="every cell of it is answered, and which cells there are has to be public",
-            instead=f"group_by({_quoted(columns)}, keys=dp.discover(delta=1e-10)).agg(n=dp.count())",
+            instead=f"group_by({_quote_names(columns)}, keys=dp.discover(delta=1e-10)).agg(n=dp.count())",
         )
     if keys is not None and not isinstance(keys, Mapping):
         raise ParameterError(
             f"keys of type {type(keys).__name__}",
             because="cells are all combinations of lists of keys, each of one column",
-            instead=f'keys={{"{columns[0]}": ["A", "B"]}}, or group_by({_quoted(columns)}, keys=...) of a table',
+            instead=f'keys={{"{columns[0]}": ["A", "B"]}}, or group_by({_quote_names(columns)}, keys=...) of a table',
         )
 
 
@@ -213,13 +213,15 @@ def _cut(name: str, edges: Edges) -> logical.Bin:
     if not 0 < len(listed) <= logical.MOST_EDGES:
         number = f"more than {logical.MOST_EDGES:,}" if listed else "no"
         raise _unfit(f"{number} edges of bins for {name!r}", f"there are 1 to {logical.MOST_EDGES:,} of them")
-    node = Expr(logical.Column(name)).bin(listed).node
+    node = Expr(logical.ColumnRef(name)).bin(listed).node
     assert isinstance(node, logical.Bin)  # noqa: S101 - of a bin it is
     for one, other in itertools.pairwise(node.edges):
         if isinstance(one, int | float) and isinstance(other, int | float) and one >= other:
             ordered = sorted({edge for edge in node.edges if isinstance(edge, int | float)})
             raise _unfit(
-                f"bins of {name!r} with {other!r} after {one!r}", "edges increase, each once", f"bins={_shown(ordered)}"
+                f"bins of {name!r} with {other!r} after {one!r}",
+                "edges increase, each once",
+                f"bins={_edges_text(ordered)}",
             )
     return node
 
@@ -228,11 +230,11 @@ def _unfit(what: str, because: str, instead: str = "bins=range(0, 101, 10), or b
     return ParameterError(what, because=because, instead=instead)
 
 
-def _quoted(names: Sequence[object]) -> str:
+def _quote_names(names: Sequence[object]) -> str:
     return ", ".join(f'"{name}"' if isinstance(name, str) else repr(name) for name in names)
 
 
-def _shown(edges: object) -> str:
+def _edges_text(edges: object) -> str:
     """Edges as they could be typed, where they are few."""
     if isinstance(edges, range):
         return repr(edges)

@@ -11,7 +11,7 @@ from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact import whole
 from discreet.plan import logical
 from discreet.query.aggregates import Aggregation
-from discreet.query.expression import Expr, written
+from discreet.query.expression import Expr, expression_text
 
 _PAIRS = 'on="ward", on=["patient_id", "visit_id"], or on={"ward_id": "id"}'
 
@@ -20,26 +20,26 @@ _PAIRS = 'on="ward", on=["patient_id", "visit_id"], or on={"ward_id": "id"}'
 class OfUnit:
     """A feature that only a unit has, for `per_unit`."""
 
-    measure: logical.Extreme
+    measure: logical.UnitExtreme
 
 
 @short_traceback
 def smallest(column: str | Expr) -> OfUnit:
     """The smallest value among the rows of one unit, for `per_unit`."""
-    return OfUnit(logical.Extreme(_operand(column, "smallest"), is_largest=False))
+    return OfUnit(logical.UnitExtreme(_operand(column, "smallest"), is_largest=False))
 
 
 @short_traceback
 def largest(column: str | Expr) -> OfUnit:
     """The largest value among the rows of one unit, for `per_unit`."""
-    return OfUnit(logical.Extreme(_operand(column, "largest"), is_largest=True))
+    return OfUnit(logical.UnitExtreme(_operand(column, "largest"), is_largest=True))
 
 
 def only_of_a_unit(name: str, feature: OfUnit) -> TypeMismatchError:
     """The refusal of a feature of units where an aggregate of all rows is asked for."""
     verb, share = ("largest", "0.99") if feature.measure.is_largest else ("smallest", "0.01")
     operand = feature.measure.operand
-    column = f'"{operand.name}"' if isinstance(operand, logical.Column) else written(operand)
+    column = f'"{operand.name}"' if isinstance(operand, logical.ColumnRef) else expression_text(operand)
     return TypeMismatchError(
         f"agg({name}=dp.{verb}(...))",
         because=f"the {verb} value of a table is that of one person; dp.{verb} is a feature of each unit",
@@ -52,7 +52,7 @@ def join(
     source: logical.Relation, other: logical.Relation, on: object, how: object, names: object, max_rows: int | None
 ) -> logical.Join:
     """The plan of a join with a table of the catalog."""
-    if not isinstance(other, logical.Table):
+    if not isinstance(other, logical.TableRef):
         raise ParameterError(
             "a join with a table that has conditions or columns of its own",
             because="what is joined is a table of the catalog as it is",
@@ -75,7 +75,7 @@ def join(
     return logical.Join(source, other.name, _pairs(on), how, tuple(given.items()), most)
 
 
-def per_unit(source: logical.Relation, features: Mapping[str, object]) -> logical.PerUnit:
+def per_unit(source: logical.Relation, features: Mapping[str, object]) -> logical.GroupByUnit:
     """The plan of features, one row for each unit."""
     if not features:
         raise ParameterError(
@@ -88,8 +88,8 @@ def per_unit(source: logical.Relation, features: Mapping[str, object]) -> logica
                 because="a feature is an aggregate of the rows of one unit",
                 instead=f'per_unit({name}=dp.count()), dp.sum("cost", bounds=(0, 1000)), dp.largest("age")',
             )
-    made = (logical.Feature(n, v.measure) for n, v in features.items() if isinstance(v, Aggregation | OfUnit))
-    return logical.PerUnit(source, tuple(made))
+    made = (logical.UnitFeature(n, v.measure) for n, v in features.items() if isinstance(v, Aggregation | OfUnit))
+    return logical.GroupByUnit(source, tuple(made))
 
 
 def table_of(other: object, kind: type[Any]) -> Any:
@@ -122,7 +122,7 @@ def _pairs(on: object) -> tuple[tuple[str, str], ...]:
 
 def _operand(column: object, verb: str) -> logical.Expression:
     if isinstance(column, str):
-        return logical.Column(column)
+        return logical.ColumnRef(column)
     if isinstance(column, Expr):
         return column.node
     raise TypeMismatchError(

@@ -72,7 +72,7 @@ def _number_in(text: object) -> str:
         return ""
 
 
-def _refuse_uncalled(columns: tuple[str, ...], keys: object) -> None:
+def _require_call(columns: tuple[str, ...], keys: object) -> None:
     """Refuse dp.discover without its call, and words for it."""
     told = list(keys.values()) if isinstance(keys, Mapping) else [keys]
     if any(callable(each) or (isinstance(each, str) and each in _WORDS) for each in told):
@@ -84,9 +84,9 @@ def _refuse_uncalled(columns: tuple[str, ...], keys: object) -> None:
         )
 
 
-def discovered(columns: tuple[str, ...], keys: object) -> tuple[logical.Discovery | None, object]:
+def split_discovery(columns: tuple[str, ...], keys: object) -> tuple[logical.Discovery | None, object]:
     """What is to be found, and the keys that are given beside it."""
-    _refuse_uncalled(columns, keys)
+    _require_call(columns, keys)
     if isinstance(keys, Discover):
         return _discovery(columns, keys), None
     if not isinstance(keys, Mapping):
@@ -123,7 +123,7 @@ def read(
                 because="it is not among the grouping columns",
                 instead=_right_keys(columns, str(stray[0]), keys[stray[0]]),
             )
-        lists = {name: listed(keys[name], f"keys of {name!r}", f'keys={{"{name}": ["A", "B"]}}') for name in keys}
+        lists = {name: list_values(keys[name], f"keys of {name!r}", f'keys={{"{name}": ["A", "B"]}}') for name in keys}
         return tuple(lists.get(name) for name in columns), None
     return (None,) * len(columns), _table_rows(columns, keys)
 
@@ -136,7 +136,7 @@ def _right_keys(columns: tuple[str, ...], stray: str, keys: object) -> str:
     return f"group_by({', '.join(map(repr, (*columns, stray)))}, keys=...)"
 
 
-def listed(values: object, what: str, example: str) -> tuple[Value, ...]:
+def list_values(values: object, what: str, example: str) -> tuple[Value, ...]:
     """Values as they were listed, no more of them than a release can have."""
     if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
         raise ParameterError(

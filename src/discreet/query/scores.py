@@ -31,7 +31,7 @@ _EXAMPLE = 'dp.score(by="ward")'
 class Choice:
     """The question which candidates have high scores; a session answers it by the exponential mechanism and its kin."""
 
-    plan: logical.Contest
+    plan: logical.SelectionQuery
     top: int
 
 
@@ -46,12 +46,12 @@ class Score:
     near: Fraction | None
     max_rows_per_group: int | None
 
-    def contest(self, source: logical.Relation, candidates: object) -> logical.Contest:
+    def selection(self, source: logical.Relation, candidates: object) -> logical.SelectionQuery:
         """The question about these candidates, or about those that are to be found."""
         if isinstance(candidates, keys.Discover):
-            return self._found(source, candidates)
-        listed = _listed(candidates)
-        return logical.Contest(
+            return self._selection_of_unknown_keys(source, candidates)
+        listed = _candidate_list(candidates)
+        return logical.SelectionQuery(
             source=source,
             measure=self.measure,
             by=self.by,
@@ -62,11 +62,11 @@ class Score:
             max_rows_per_group=self.max_rows_per_group,
         )
 
-    def _found(self, source: logical.Relation, wanted: keys.Discover) -> logical.Contest:
+    def _selection_of_unknown_keys(self, source: logical.Relation, wanted: keys.Discover) -> logical.SelectionQuery:
         discovery = logical.Discovery((self.by,), wanted.delta, wanted.rule, wanted.at_least, wanted.weight)
         factors = None if self.times is None else (Fraction(1),)
         rest = (self.side, (), factors, self.near, self.max_rows_per_group, discovery)
-        return logical.Contest(source, self.measure, self.by, *rest)
+        return logical.SelectionQuery(source, self.measure, self.by, *rest)
 
     def _factors(self, candidates: tuple[Candidate, ...]) -> tuple[Fraction, ...] | None:
         if self.times is None:
@@ -147,7 +147,7 @@ def score(
     )
 
 
-def _listed(candidates: object) -> tuple[Candidate, ...]:
+def _candidate_list(candidates: object) -> tuple[Candidate, ...]:
     is_list = isinstance(candidates, Iterable) and not isinstance(candidates, str | bytes | set | frozenset | dict)
     if not is_list or hasattr(candidates, "columns"):
         raise ParameterError(

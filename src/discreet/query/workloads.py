@@ -22,15 +22,15 @@ def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | N
         )
     if given is None:
         raise _unfit(f"ranges of {column!r} without any", "each of them is asked for by its ends")
-    pairs = [_pair(each) for each in _listed(given, "ranges")]
-    known = _sorted(pairs) if edges is None else _listed(edges, "edges")
+    pairs = [_pair(each) for each in _as_list(given, "ranges")]
+    known = _sort_ends(pairs) if edges is None else _as_list(edges, "edges")
     places = {edge: place for place, edge in enumerate(known)}
-    return logical.Ranges(logical.Column(column), known, tuple(_places(pair, places) for pair in pairs))
+    return logical.Ranges(logical.ColumnRef(column), known, tuple(_places(pair, places) for pair in pairs))
 
 
-def nested(
+def hierarchy(
     levels: tuple[str, ...], keys: object, crossing: Sequence[str], max_rows_per_group: int | None
-) -> tuple[logical.Nested, logical.Grouping]:
+) -> tuple[logical.HierarchyCounts, logical.Grouping]:
     """The measure of a hierarchy, and the grouping by its finest cells: the rows of a public table."""
     across = (crossing,) if isinstance(crossing, str) else tuple(crossing)
     columns = (*levels, *across)
@@ -55,10 +55,10 @@ def nested(
             instead='keys=pa.table({"state": ["A", "A"], "county": ["A1", "A2"]})',
         )
     cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
-    return logical.Nested(levels, across), logical.Grouping(columns, values, rows, None, cap)
+    return logical.HierarchyCounts(levels, across), logical.Grouping(columns, values, rows, None, cap)
 
 
-def _listed(given: object, what: str) -> tuple[Any, ...]:
+def _as_list(given: object, what: str) -> tuple[Any, ...]:
     if isinstance(given, str | bytes | set | frozenset) or not isinstance(given, Iterable):
         raise _unfit(f"{what} of type {type(given).__name__}", f"{what} are a list")
     listed = tuple(given)
@@ -76,7 +76,7 @@ def _pair(given: object) -> tuple[Any, Any]:
     return given[0], given[1]
 
 
-def _sorted(pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
+def _sort_ends(pairs: list[tuple[Any, Any]]) -> tuple[Any, ...]:
     try:
         return tuple(sorted({end for pair in pairs for end in pair}))
     except TypeError:

@@ -18,7 +18,13 @@ from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.sparse_vector import Threshold, WatchedPlan, WatchPlan, analyze_watch, analyze_watched
+from discreet.planner.queries.sparse_vector import (
+    SparseVectorPlan,
+    SparseVectorQueryPlan,
+    Threshold,
+    analyze_sparse_vector,
+    analyze_sparse_vector_query,
+)
 from discreet.query.frame import Frame, Query
 from discreet.session.arguments import asked_query, bottom, framed
 from discreet.session.interactive import Interactive
@@ -32,7 +38,7 @@ if TYPE_CHECKING:
 class SparseVector(Interactive):
     """An open sparse vector: `with session.above_threshold(...) as vector`. Threads may share it."""
 
-    def __init__(self, pipeline: "Pipeline", asked: WatchPlan, question: Question) -> None:
+    def __init__(self, pipeline: "Pipeline", asked: SparseVectorPlan, question: Question) -> None:
         super().__init__(pipeline, asked, question)
         self._plan = asked
         self._asked = 0
@@ -43,8 +49,8 @@ class SparseVector(Interactive):
         """Plan it from public facts; nothing is charged before it is opened."""
         name = pipeline.table_name(bottom(framed(table)) if isinstance(table, Frame) else table)
         budget, catalog = pipeline.ledger.budget(name), pipeline.catalog
-        plan = analyze_watch(name, catalog, budget, options, epsilon=price.epsilon, rho=price.rho)
-        return cls(pipeline, plan, identity.watch(name, catalog, budget, price, options))
+        plan = analyze_sparse_vector(name, catalog, budget, options, epsilon=price.epsilon, rho=price.rho)
+        return cls(pipeline, plan, identity.sparse_vector(name, catalog, budget, price, options))
 
     @property
     def left(self) -> int:
@@ -91,14 +97,14 @@ class SparseVector(Interactive):
     def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
         return self._pipeline.open_stream(self._plan.mechanism)
 
-    def _analyzed(self, query: object) -> WatchedPlan:
+    def _analyzed(self, query: object) -> SparseVectorQueryPlan:
         if not isinstance(query, Query):
             raise ParameterError(
                 f"a question of type {type(query).__name__}",
                 because="a sparse vector is asked aggregates",
                 instead='vector.ask(dp.table("visits").agg(n=dp.count()))',
             )
-        return analyze_watched(asked_query(query).plan, self._pipeline.catalog, self._plan)
+        return analyze_sparse_vector_query(asked_query(query).plan, self._pipeline.catalog, self._plan)
 
     def _still_open(self) -> Stream:
         if self._stream is None:
@@ -108,7 +114,7 @@ class SparseVector(Interactive):
         stream: Stream = self._stream
         return stream
 
-    def _replies(self, asked: WatchedPlan, stream: Stream) -> list[Reply]:
+    def _replies(self, asked: SparseVectorQueryPlan, stream: Stream) -> list[Reply]:
         """Read and compare."""
         prepared = self._pipeline.prepare(asked)
 

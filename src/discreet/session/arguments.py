@@ -11,7 +11,7 @@ from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes
-from discreet.planner.resolve.validation import validated
+from discreet.planner.resolve.validation import validate
 from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query, relation_of
 from discreet.query.methods import Method
@@ -110,7 +110,7 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
     """One question, valid; a function is packed into bytes, so that it is the same from here on."""
     match query:
         case Choice(plan, top):
-            return Choice(_of_kind(plan, logical.Contest), top)
+            return Choice(_of_kind(plan, logical.SelectionQuery), top)
         case Application(source, function):
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
@@ -179,7 +179,7 @@ def confidence_of(value: Number) -> Fraction:
 def _of_kind(part: Any, *kinds: type) -> Any:
     """A valid plan of one of some kinds; every plan that a session is given passes here, before anything is charged."""
     if type(part) in kinds:
-        return validated(part)
+        return validate(part)
     raise ParameterError(
         f"a plan of type {type(part).__name__}",
         because="only aggregates of a table are released",
@@ -194,6 +194,6 @@ def table_name(query: Query) -> str:
 
 def bottom(relation: logical.Relation) -> str:
     """The name of the table at the bottom of a chain."""
-    while not isinstance(relation, logical.Table):
+    while not isinstance(relation, logical.TableRef):
         relation = relation.source
     return relation.name

@@ -14,8 +14,8 @@ from discreet.ledger import Receipt
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
 from discreet.planner import identity
-from discreet.planner.queries.sample_and_aggregate import Drawn, SampledPlan, analyze_sample
-from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_fitted
+from discreet.planner.queries.sample_and_aggregate import AggregateValue, SampleAndAggregatePlan, analyze_sample
+from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_smooth
 from discreet.query.applications import Application
 from discreet.query.methods import ProposedBound, SmoothSensitivity
 from discreet.release.estimate import Estimate
@@ -27,7 +27,7 @@ from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
 
-Estimated = TypeVar("Estimated", SmoothPlan, SampledPlan)
+Estimated = TypeVar("Estimated", SmoothPlan, SampleAndAggregatePlan)
 
 
 class Sampling(NamedTuple):
@@ -71,7 +71,7 @@ class SmoothEstimates(_Estimates[SmoothPlan]):
         """With the parameters of the method."""
         price = request.price
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "delta": price.delta}
-        return analyze_fitted(request.question.plan, catalog, budget, **_parameters(request), **cost)
+        return analyze_smooth(request.question.plan, catalog, budget, **_parameters(request), **cost)
 
     def identity(self, request: Request, plan: SmoothPlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
         """The query, the method and the cost."""
@@ -82,10 +82,10 @@ class SmoothEstimates(_Estimates[SmoothPlan]):
         return _body(plan, noisy, plan.made, receipt, is_private=is_private)
 
 
-class Applications(_Estimates[SampledPlan]):
+class Applications(_Estimates[SampleAndAggregatePlan]):
     """Sample and aggregate."""
 
-    plans = (SampledPlan,)
+    plans = (SampleAndAggregatePlan,)
 
     def accepts(self, request: Request) -> bool:
         """A function of blocks."""
@@ -96,31 +96,33 @@ class Applications(_Estimates[SampledPlan]):
         relation: logical.Relation = request.question.source
         return relation
 
-    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SampledPlan:
+    def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SampleAndAggregatePlan:
         """The function enters by the digest of its bytes."""
         price, words = request.price, _words(request.question)
         return analyze_sample(request.question.source, catalog, budget, **words, epsilon=price.epsilon, rho=price.rho)
 
-    def identity(self, request: Request, plan: SampledPlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
+    def identity(self, request: Request, plan: SampleAndAggregatePlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
         """The function, the blocks and the cost."""
         words = _words(request.question)
         return identity.sample(request.question.source, catalog, budget, request.price, **words)
 
     @contextmanager
-    def prepared(self, request: Request, plan: SampledPlan, pipeline: "Pipeline") -> Iterator[Sampling]:
+    def prepared(self, request: Request, plan: SampleAndAggregatePlan, pipeline: "Pipeline") -> Iterator[Sampling]:
         """The blocks, and a sandbox that refuses a function which it cannot run."""
         bound = pipeline.prepare_blocks(plan)
         with Sandbox(_packed(request.question), limits=blocks.limits_or_default(request.question.limits)) as box:
             yield Sampling(bound, box)
 
-    def run(self, plan: SampledPlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
+    def run(self, plan: SampleAndAggregatePlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
         """What the function says of each block; the rows go to its processes, and nowhere else."""
         found = pipeline.engine(plan.dataset).chunks(prepared.chunks)
         with closing(Workspace()) as room:
             answers: list[Fraction] = prepared.box.outputs(found, default=plan.default, directory=room.path)
         return answers
 
-    def body(self, plan: SampledPlan, noisy: Drawn, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+    def body(
+        self, plan: SampleAndAggregatePlan, noisy: AggregateValue, receipt: Receipt, *, is_private: bool
+    ) -> dict[str, Any]:
         """The estimate, with what was released about how it was made."""
         return _body(plan, noisy.value, noisy.made, receipt, is_private=is_private)
 
@@ -144,13 +146,12 @@ def _packed(question: Application) -> transport.PackedFunction:
 def _words(question: Application) -> dict[str, Any]:
     """What planner and fingerprint take of a function: its options, its bytes and how it runs."""
     packed, limits = _packed(question), blocks.limits_or_default(question.limits)
-    options = asdict(question.options)
-    made: dict[str, Any] = {"chunks": options.pop("blocks"), "function": (packed.name, packed.digest)}
-    return options | made | {"runs": limits.fingerprint_text}
+    made = {"function": (packed.name, packed.digest), "runs": limits.fingerprint_text}
+    return asdict(question.options) | made
 
 
 def _body(
-    plan: SmoothPlan | SampledPlan, value: Fraction | None, made: str, receipt: Receipt, *, is_private: bool
+    plan: SmoothPlan | SampleAndAggregatePlan, value: Fraction | None, made: str, receipt: Receipt, *, is_private: bool
 ) -> dict[str, Any]:
     return Estimate(
         **header(plan, "estimate", receipt, is_private=is_private),
@@ -161,7 +162,7 @@ def _body(
     ).to_json()
 
 
-def _margin(plan: SmoothPlan | SampledPlan, confidence: Fraction) -> Figure | None:
+def _margin(plan: SmoothPlan | SampleAndAggregatePlan, confidence: Fraction) -> Figure | None:
     margin = plan.margin(confidence)
     return None if margin is None else _figure(margin)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from discreet.errors import BudgetError, Failure, UnsupportedError, public_class, short_traceback
 from discreet.ledger import Receipt, Reservation, SupersededError
 from discreet.plan.fingerprint import Question
-from discreet.planner.queries.online_ranges import StreamPlan
-from discreet.planner.queries.sparse_vector import WatchPlan
+from discreet.planner.queries.online_ranges import OnlineRangesPlan
+from discreet.planner.queries.sparse_vector import SparseVectorPlan
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -33,7 +33,7 @@ class Interactive(ABC):
     what = "sparse vector"
     example = "with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as vector: ..."
 
-    def __init__(self, pipeline: "Pipeline", asked: WatchPlan | StreamPlan, question: Question) -> None:
+    def __init__(self, pipeline: "Pipeline", asked: SparseVectorPlan | OnlineRangesPlan, question: Question) -> None:
         self._pipeline, self._asked_for, self._question = pipeline, asked, question
         self._lock, self._stack = Lock(), ExitStack()
         self._turn: Reservation | None = None

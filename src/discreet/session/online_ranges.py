@@ -14,7 +14,7 @@ from discreet.errors import public_class, short_traceback
 from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.online_ranges import StreamPlan, analyze_stream
+from discreet.planner.queries.online_ranges import OnlineRangesPlan, analyze_online_ranges
 from discreet.session.arguments import bottom, framed
 from discreet.session.interactive import Interactive
 from discreet.workloads.stream import OnlineAnswer, OnlineStream
@@ -30,7 +30,7 @@ class OnlineRanges(Interactive):
     what = "stream"
     example = "with session.online_ranges(...) as ranges: ..."
 
-    def __init__(self, pipeline: "Pipeline", asked: StreamPlan, question: Question) -> None:
+    def __init__(self, pipeline: "Pipeline", asked: OnlineRangesPlan, question: Question) -> None:
         super().__init__(pipeline, asked, question)
         self._plan = asked
         self._answers: list[tuple[int, int, int, bool]] = []
@@ -43,13 +43,13 @@ class OnlineRanges(Interactive):
         source, catalog = framed(table), pipeline.catalog
         budget = pipeline.ledger.budget(pipeline.table_name(bottom(source)))
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho}
-        plan = analyze_stream(source, column, edges, catalog, budget, **options, **cost)
-        return cls(pipeline, plan, identity.stream(source, column, edges, catalog, budget, price, **options))
+        plan = analyze_online_ranges(source, column, edges, catalog, budget, **options, **cost)
+        return cls(pipeline, plan, identity.online_ranges(source, column, edges, catalog, budget, price, **options))
 
     @property
     def left(self) -> int:
         """How many more corrections there may be before the stream ends."""
-        return self._plan.mechanism.watch.answers - sum(corrected for *_, corrected in self._answers)
+        return self._plan.mechanism.above_threshold.answers - sum(corrected for *_, corrected in self._answers)
 
     @property
     def asked(self) -> int:
@@ -85,7 +85,9 @@ class OnlineRanges(Interactive):
 
     def _opened(self, ready: PreparedQuery) -> OnlineStream:
         (counts,) = self._pipeline.exact(self._plan.dataset, ready)
-        return OnlineStream(self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.watch))
+        return OnlineStream(
+            self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.above_threshold)
+        )
 
     def _record(self) -> Mapping[str, Any]:
         return {"answers": self._answers, "guarantee": self.guarantee}

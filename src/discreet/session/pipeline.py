@@ -25,10 +25,10 @@ from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical
 from discreet.plan.physical import Scan
 from discreet.planner import format_0
 from discreet.planner.batch import BatchPlan
-from discreet.planner.queries.online_ranges import StreamPlan
+from discreet.planner.queries.online_ranges import OnlineRangesPlan
 from discreet.planner.queries.private_plan import PrivatePlan
-from discreet.planner.queries.sample_and_aggregate import SampledPlan
-from discreet.planner.queries.sparse_vector import WatchPlan
+from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
+from discreet.planner.queries.sparse_vector import SparseVectorPlan
 from discreet.progress import shown_while
 from discreet.session import draft_catalog
 from discreet.session.arguments import bottom
@@ -130,9 +130,9 @@ class Pipeline:
         """The engine's query, bound against declared types; no row is read."""
         return self.engine(plan.dataset).prepare(plan.pushdown)
 
-    def prepare_blocks(self, plan: SampledPlan) -> PreparedChunks:
+    def prepare_blocks(self, plan: SampleAndAggregatePlan) -> PreparedChunks:
         """The engine's query for blocks of rows; no row is read."""
-        return self.engine(plan.dataset).prepare_chunks(plan.pushdown, plan.columns, plan.chunks)
+        return self.engine(plan.dataset).prepare_chunks(plan.pushdown, plan.columns, plan.blocks)
 
     def charge(
         self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
@@ -190,7 +190,7 @@ class Pipeline:
         raise Failure
 
     def charge_interactive(
-        self, plan: WatchPlan | StreamPlan, question: Question, prepared: PreparedQuery | None
+        self, plan: SparseVectorPlan | OnlineRangesPlan, question: Question, prepared: PreparedQuery | None
     ) -> Reservation:
         """Charge an interactive mechanism as a whole; every opening is a charge of its own."""
         self._refuse_gone()

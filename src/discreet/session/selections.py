@@ -13,7 +13,7 @@ from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
-from discreet.planner.registry import contested
+from discreet.planner.registry import plan_selection
 from discreet.query.scores import Choice
 from discreet.release.selection import Selection
 from discreet.session.kind import Kind, Request
@@ -43,7 +43,7 @@ class Selections(Kind[Selected]):
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Selected:
         """By public candidates, or by keys that are found."""
         choice, price = request.question, request.price
-        return contested(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
+        return plan_selection(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
 
     def identity(self, request: Request, plan: Selected, catalog: Catalog, budget: Budget) -> Question:
         """Candidates, score and cost."""
@@ -73,7 +73,7 @@ class Selections(Kind[Selected]):
             dataset=plan.dataset,
             version=version,
             values=_values(data, plan),
-            candidates=len(plan.contest.candidates) if isinstance(plan, SelectionPlan) else None,
+            candidates=len(plan.query.candidates) if isinstance(plan, SelectionPlan) else None,
             within=_within(data, plan, event, confidence),
             confidence=confidence,
             guarantee=data.get("guarantee") or plan.guarantee("this selection from", version),
@@ -97,7 +97,7 @@ def _within(stored: dict[str, Any], plan: Selected, event: Event, confidence: Fr
 
 def _values(stored: dict[str, Any], plan: Selected) -> tuple[Value | float, ...]:
     if isinstance(plan, SelectionPlan):
-        return tuple(plan.contest.candidates[place] for place in stored[PLACES])
+        return tuple(plan.query.candidates[place] for place in stored[PLACES])
     kind = plan.pushdown.keys.columns[0].type
     parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
     return tuple(parse(value) if parse and value is not None else value for value in stored[KEYS])

@@ -21,7 +21,7 @@ from discreet.exact import Number, positive, whole
 from discreet.ledger import Entry, Ledger
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
-from discreet.planner.explain import explained, explained_batch, least_epsilon, widest_margin
+from discreet.planner.explain import batch_explanation, explanation, least_epsilon, widest_margin
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.queries.tables import MechanismName
@@ -243,9 +243,9 @@ class Session:
         with kind.prepared(request, plan, self._pipeline):
             spent = self.ledger.spent(plan.dataset)
         if isinstance(request.question, tuple):
-            together = explained_batch(plan, budget, spent, level)
+            together = batch_explanation(plan, budget, spent, level)
             return replace(together, fits=together.fits and self._pipeline.fits_others(plan, plan.cost))
-        text = explained(plan, budget, spent, level, sizes)
+        text = explanation(plan, budget, spent, level, sizes)
         return replace(text, fits=text.fits and self._pipeline.fits_others(plan, plan.cost))
 
     @overload
@@ -372,7 +372,7 @@ class Session:
 
         def margin_at(epsilon: Fraction) -> Fraction | None:
             plan = self._plan(query, Price(epsilon, mechanism=mechanism), method)
-            return widest_margin(plan.explained(level), output)
+            return widest_margin(plan.explain_outputs(level), output)
 
         return float(least_epsilon(margin_at, wanted))
 

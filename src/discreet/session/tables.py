@@ -13,7 +13,7 @@ from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import TablePlan
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.query.frame import Query
 from discreet.release.release import Release
 from discreet.session.kind import Kind, Request
@@ -38,7 +38,7 @@ class Tables(Kind[TablePlan]):
         """By the first planner of the registry that the query asks for."""
         price = request.price
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
-        return planned(request.question.plan, catalog, budget, **cost)
+        return plan_query(request.question.plan, catalog, budget, **cost)
 
     def identity(self, request: Request, plan: TablePlan, catalog: Catalog, budget: Budget) -> Question:
         """Rows, outputs, groups and cost."""
@@ -51,7 +51,7 @@ class Tables(Kind[TablePlan]):
             **header(plan, "release", receipt, is_private=is_private),
             keys=plan.keys(noisy),
             outputs=plan.outputs(noisy, CONFIDENCE),
-            measured=plan.measured(noisy),
+            measured=plan.measurements(noisy),
             unit=str(plan.unit),
             columns_read=plan.pushdown.columns_read,
             post_processing=plan.post_processing,
@@ -66,12 +66,12 @@ class Tables(Kind[TablePlan]):
             return release
         if not is_charged_for(release.receipt, event) or not _is_read_alike(release, plan):
             raise planned_otherwise(confidence)
-        return replace(release, outputs=plan.outputs(plan.stored(release), confidence), confidence=confidence)
+        return replace(release, outputs=plan.outputs(plan.restore_noisy(release), confidence), confidence=confidence)
 
 
 def _is_read_alike(release: Release, plan: TablePlan) -> bool:
     """Whether the plan would have measured just what the release holds, with the same noise."""
     try:
-        return plan.measured(plan.stored(release)) == release.measured
+        return plan.measurements(plan.restore_noisy(release)) == release.measured
     except (IndexError, KeyError, TypeError, ValueError):  # other columns than this plan has
         return False

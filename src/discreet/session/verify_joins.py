@@ -20,10 +20,10 @@ from discreet.plan.physical import (
     Constant,
     CountRows,
     Feature,
-    Joined,
+    JoinedRows,
     Keys,
     MissingUnits,
-    Named,
+    NamedColumn,
     PerUnit,
     Pushdown,
     Read,
@@ -98,12 +98,12 @@ def _way(name: str, table: Table, way: Through, catalog: Catalog, engine: Engine
         way.through,
         tuple(own for own, _ in way.on),
         shared_keys=_counted(way.through, holder.version, once, several, engine),
-        lost_rows=_counted(name, table.version, Joined(here, once, on, keeps_unmatched=True), lost, engine),
+        lost_rows=_counted(name, table.version, JoinedRows(here, once, on, keeps_unmatched=True), lost, engine),
     )
 
 
 def _rows(name: str, table: Table, names: Mapping[str, str]) -> Rows:
-    columns = tuple(Named(to, Read(c, table.column(c).type)) for c, to in names.items())
+    columns = tuple(NamedColumn(to, Read(c, table.column(c).type)) for c, to in names.items())
     return Rows(name, table.version, columns, within(table))
 
 

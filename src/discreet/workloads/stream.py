@@ -42,7 +42,7 @@ from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 _EXAMPLE = "Online(bins=100, total=30_000, threshold=500, epsilon=1, corrections=20)"
 
 
-class Watching(Protocol):
+class ThresholdStream(Protocol):
     """What holds differences against the threshold."""
 
     @property
@@ -70,7 +70,7 @@ class Online:
 
     bins: int
     total: int
-    watch: AboveThreshold
+    above_threshold: AboveThreshold
 
     @short_traceback
     def __init__(
@@ -78,18 +78,18 @@ class Online:
     ) -> None:
         object.__setattr__(self, "bins", whole(bins, "bins"))
         object.__setattr__(self, "total", whole(total, "total"))
-        watch = AboveThreshold(
+        above_threshold = AboveThreshold(
             threshold=threshold,
             epsilon=epsilon,
             sensitivity=whole(rows, "rows"),
             answers=whole(corrections, "corrections"),
             with_answers=True,
         )
-        object.__setattr__(self, "watch", watch)
+        object.__setattr__(self, "above_threshold", above_threshold)
 
     def event(self) -> PureEvent:
         """What opening a stream does, with all that is ever asked of it."""
-        return self.watch.event()
+        return self.above_threshold.event()
 
     @short_traceback
     def open(self, counts: Sequence[int]) -> "OnlineStream":
@@ -100,9 +100,9 @@ class Online:
 class OnlineStream:
     """An open stream: `ask` until the last correction; made by Online.open()."""
 
-    __slots__ = ("_counts", "_histogram", "_total", "_watch")
+    __slots__ = ("_counts", "_histogram", "_stream", "_total")
 
-    def __init__(self, online: Online, counts: Sequence[int], watch: Watching | None = None) -> None:
+    def __init__(self, online: Online, counts: Sequence[int], stream: ThresholdStream | None = None) -> None:
         if len(counts) != online.bins:
             raise ParameterError(
                 "counts for another number of bins", because="there is one for each bin", instead=_EXAMPLE
@@ -110,7 +110,7 @@ class OnlineStream:
         self._total = online.total
         self._counts = [0, *np.cumsum(np.array(counts, dtype=object))]
         self._histogram = np.full(online.bins, online.total / online.bins)
-        self._watch = watch or online.watch.open()
+        self._stream = stream or online.above_threshold.open()
 
     def __repr__(self) -> str:
         return f"a stream with {self.left} corrections left"
@@ -118,7 +118,7 @@ class OnlineStream:
     @property
     def left(self) -> int:
         """How many corrections are left before the stream is closed."""
-        return self._watch.left
+        return self._stream.left
 
     @property
     def histogram(self) -> NDArray[np.float64]:
@@ -136,14 +136,14 @@ class OnlineStream:
         expected = self.public(lo, hi)
         difference = int(self._counts[hi] - self._counts[lo]) - expected
         for sign in (1, -1):
-            (answer,) = self._watch.ask_many([sign * difference])
+            (answer,) = self._stream.ask_many([sign * difference])
             if answer.answer is not None:
                 return self._correct(lo, hi, expected + sign * int(answer.answer))
         return OnlineAnswer(expected, corrected=False)
 
     def close(self) -> None:
         """End the stream; what it cost stays spent."""
-        self._watch.close()
+        self._stream.close()
 
     def _correct(self, lo: int, hi: int, value: int) -> OnlineAnswer:
         """Rescale the bins inside and outside of a range so that both add up to their published totals."""

@@ -303,7 +303,7 @@ def test_a_cap_that_is_off_by_one_is_caught():
 def test_a_session_that_adds_no_noise_is_caught_by_samples():
     class Exact(Pipeline):
         def randomize(self, plan, exact):
-            return plan.combined(exact)
+            return plan.combine(exact)
 
     found = checked(over(Exact), T.agg(n=dp.count()), pairs=4, samples=100)
     broken = [finding for finding in found if finding.is_broken]

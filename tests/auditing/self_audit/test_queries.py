@@ -51,8 +51,15 @@ def test_every_aggregate_that_a_session_releases_is_among_the_cases():
     variance, and bounds are found by noisy counts: what is drawn for them is the noise that is audited here.
     """
     made = {type(aggregation.measure) for aggregation in AGGREGATES[ALL]().values()}
-    chosen = {logical.Median, logical.Quantile, logical.InterquartileRange}
-    drawn_alike = {logical.Deviation, logical.Ranges, logical.Nested, logical.Scouted, logical.Limits, logical.Extreme}
+    chosen = {logical.MedianMeasure, logical.QuantileMeasure, logical.InterquartileRangeMeasure}
+    drawn_alike = {
+        logical.Deviation,
+        logical.Ranges,
+        logical.HierarchyCounts,
+        logical.AutoBoundsAggregate,
+        logical.ClippingBounds,
+        logical.UnitExtreme,
+    }
     assert made.isdisjoint(chosen | drawn_alike)
     assert made | chosen | drawn_alike >= set(get_args(logical.Measure))
     with queries.opened(COUNT, 1, is_one=True) as session, pytest.raises(UnsupportedError, match="in a release"):

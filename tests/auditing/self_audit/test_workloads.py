@@ -7,8 +7,8 @@ import pytest
 
 from discreet.auditing.self_audit import suite, workloads
 from discreet.auditing.self_audit.workloads import audited_workload, ratios, workload
-from discreet.planner.queries.hierarchy import NestedPlan
-from discreet.planner.queries.quantiles import RankPlan
+from discreet.planner.queries.hierarchy import HierarchyPlan
+from discreet.planner.queries.quantiles import QuantilePlan
 from discreet.planner.queries.ranges import RangePlan
 from discreet.workloads.ranges import Levels, MatrixStrategy
 
@@ -26,7 +26,7 @@ def asked(name, **words):
 def test_every_plan_of_summed_counts_is_there_under_both_relations_and_both_noises():
     every = workloads.workloads()
     assert list(every) == NAMES
-    assert {type(made.plan) for made in every.values()} == {NestedPlan, RangePlan, RankPlan}
+    assert {type(made.plan) for made in every.values()} == {HierarchyPlan, RangePlan, QuantilePlan}
     strategies = {type(made.plan.strategy) for made in every.values() if isinstance(made.plan, RangePlan)}
     assert strategies == {Levels, MatrixStrategy}
     assert {type(made.claim).__name__ for made in every.values()} == {"Approximate", "Concentrated"}
@@ -44,7 +44,7 @@ def test_the_two_datasets_differ_in_the_rows_of_one_unit(name):
 def test_where_a_unit_is_added_the_exact_sums_reach_the_claim(name):
     """Without noise the ratio of all parts is epsilon, or rho, of what is claimed."""
     made = asked(name)
-    parts = ratios(made, [made.plan.combined([made.one])])[0]
+    parts = ratios(made, [made.plan.combine([made.one])])[0]
     assert parts[-1] == pytest.approx(parts[:-1].sum())
     assert parts[-1] == pytest.approx(workloads.EPSILON if "laplace" in name else workloads.RHO, rel=1e-4)
 
@@ -80,9 +80,9 @@ def test_a_part_without_noise_is_caught(name):
     made = asked(name)
 
     class Bare:
-        event, combined = made.plan.event, made.plan.combined
+        event, combine = made.plan.event, made.plan.combine
 
         def randomize(self, exact):
-            return [*made.plan.randomize(exact)[:-1], self.combined(exact)[-1]]
+            return [*made.plan.randomize(exact)[:-1], self.combine(exact)[-1]]
 
     assert audited_workload(name, made._replace(plan=Bare()), 500, suite.ALARM)[0].is_broken

@@ -122,11 +122,11 @@ def test_noise_that_covers_less_than_the_stated_sensitivity_is_found(mechanism):
     plan = audit.analyze(
         T.group_by("g").agg(n=dp.count()).plan, facts, dp.Budget(epsilon=1, delta=1e-9), epsilon=1, mechanism=mechanism
     )
-    (noised,) = plan.noised
+    (noised,) = plan.noisy_measures
     small = dp.mechanisms.Laplace(sensitivity=1, epsilon=1)
     if mechanism == "gaussian":
         small = dp.mechanisms.Gaussian(sensitivity=1, rho=1)
-    wrong = replace(plan, noised=(replace(noised, mechanism=small),))
+    wrong = replace(plan, noisy_measures=(replace(noised, mechanism=small),))
     with mock.patch.object(audit, "analyze", return_value=wrong):
         finding = audit_plan(T.group_by("g").agg(n=dp.count()), facts, pairs=3, generator=generator(7))
     assert finding.is_broken

@@ -219,7 +219,7 @@ class TimeByData(Leaky):
 
 class TenTimesPipeline(dp.testing.ExactPipeline):
     def randomize(self, plan, exact):
-        return [[10 * step for step in column] for column in plan.combined(exact)]
+        return [[10 * step for step in column] for column in plan.combine(exact)]
 
 
 class TenTimesTheSensitivity(dp.testing.Session):

@@ -17,7 +17,7 @@ from discreet.engines.backends.duckdb import DIALECT
 from discreet.engines.sql import joins
 from discreet.engines.sql.dialect import StorageType
 from discreet.errors import SourceError
-from discreet.plan.physical import CountRows, Feature, Joined, MissingUnits, Named, PerUnit, Read, Rows
+from discreet.plan.physical import CountRows, Feature, JoinedRows, MissingUnits, NamedColumn, PerUnit, Read, Rows
 from discreet.planner.queries.tables import analyze
 from discreet.query.frame import Query
 
@@ -202,7 +202,10 @@ def test_every_engine_joins_and_gathers_as_plain_python_does(kind, tmp_path, req
 )
 def test_rows_without_a_unit_are_dropped_or_gathered_into_one_row(missing_units, expected):
     """The relation alone: the scan around it would drop a row without a unit once more."""
-    columns = (Named("house", Read("house", ColumnType.TEXT)), Named("person", Read("person", ColumnType.INTEGER)))
+    columns = (
+        NamedColumn("house", Read("house", ColumnType.TEXT)),
+        NamedColumn("person", Read("person", ColumnType.INTEGER)),
+    )
     features = (Feature("n", CountRows(), ColumnType.INTEGER),)
     base = PerUnit(Rows("t", 1, columns), None, ("house", "person"), missing_units, features)
     places = {"t": ("t", {"house": StorageType.TEXT, "person": StorageType.INTEGER}, DIALECT.reads)}
@@ -223,9 +226,9 @@ def test_tables_in_different_places_are_refused_before_anything_is_read(tmp_path
 
 def test_names_and_values_are_quoted():
     odd = 'a"; DROP TABLE x; --'
-    base = Joined(
-        Rows("t", 1, (Named(odd, Read(odd, "integer")),)),
-        Rows("u", 1, (Named("k", Read("k", "integer")),), is_public=True),
+    base = JoinedRows(
+        Rows("t", 1, (NamedColumn(odd, Read(odd, "integer")),)),
+        Rows("u", 1, (NamedColumn("k", Read("k", "integer")),), is_public=True),
         ((Read(odd, "integer"), "k"),),
     )
     places = {name: (name, {column: StorageType.INTEGER}, DIALECT.reads) for name, column in (("t", odd), ("u", "k"))}

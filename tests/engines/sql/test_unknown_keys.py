@@ -9,7 +9,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.engines.backends.duckdb import DIALECT
 from discreet.engines.backends.spark.engine import DIALECT as SPARK
 from discreet.engines.sql import unknown_keys
-from discreet.plan.physical import CountUnits, Found
+from discreet.plan.physical import CountUnits, KeyedTable
 from discreet.planner.queries.partition_selection import analyze_discovery
 from discreet.query import frame
 
@@ -45,8 +45,8 @@ def test_engines_that_count_by_unit_do_so_for_open_keys_too():
 def test_keys_come_in_the_order_of_their_own_values_with_the_missing_one_last():
     asked = question(max_rows=2)
     found = unknown_keys.parse_keys(asked, [("b", "2", "1"), (None, "9", "9"), ("a", str(2**70), "3")])
-    assert found == Found((("a",), ("b",), (None,)), [[2**70, 2, 9], [3, 1, 9]])
-    assert unknown_keys.parse_keys(asked, []) == Found((), [[], []])
+    assert found == KeyedTable((("a",), ("b",), (None,)), [[2**70, 2, 9], [3, 1, 9]])
+    assert unknown_keys.parse_keys(asked, []) == KeyedTable((), [[], []])
 
 
 def test_rows_are_read_from_batches_by_their_types():

@@ -19,9 +19,9 @@ LARGEST = ONE - 1
 
 def table(rule):
     """The chance of a key of 0, 1, 2, ... units, up to the first that is 1."""
-    found = [rule.kept(0)]
+    found = [rule.keep_probability(0)]
     while found[-1] < 1:
-        found.append(rule.kept(len(found)))
+        found.append(rule.keep_probability(len(found)))
     return found
 
 
@@ -33,7 +33,7 @@ def test_every_number_of_units_is_kept_by_exactly_the_bits_below_its_chance(draw
     """256 bits for each key, of which the last below the chance keeps it and the first that is not does not."""
     rule = Optimal(epsilon=2, delta=Fraction(1, 20), groups=2, neighbours=neighbours, at_least=at_least)
     counts = list(range(len(table(rule)) + at_least + 2))
-    chances = [int(rule.kept(count) * ONE) for count in counts]
+    chances = [int(rule.keep_probability(count) * ONE) for count in counts]
     draws.give_bits(*(max(0, chance - 1) for chance in chances), *(min(chance, LARGEST) for chance in chances))
     kept = rule.release(counts + counts)
     assert draws.calls == [record.Bits(256 * 2 * len(counts))]
@@ -100,9 +100,9 @@ def spent_by_all(keys, epsilon):
 def test_several_keys_that_appear_at_once_spend_the_delta_and_no_more(epsilon, delta, groups, neighbours, sides):
     """A unit alone in all of its keys, which under replace-one takes the place of another such unit."""
     rule = Optimal(epsilon=epsilon, delta=delta, groups=groups, neighbours=neighbours)
-    here = [rule.kept(1)] * groups + [rule.kept(0)] * groups * (sides - 1)
+    here = [rule.keep_probability(1)] * groups + [rule.keep_probability(0)] * groups * (sides - 1)
     spent = divergence(here, here[::-1] if sides == 2 else [Fraction(0)] * groups, exp_down(epsilon))
-    whole = 1 - (1 - rule.kept(1)) ** rule.changed_keys
+    whole = 1 - (1 - rule.keep_probability(1)) ** rule.changed_keys
     assert Fraction(97, 100) * delta < whole <= delta
     assert spent <= delta
 

@@ -73,7 +73,7 @@ def test_draws_fit_the_chances(samples):
     for units in (1, 2, 5, 8):
         kept = rule.release([units] * draws)
         assert all(one.units - 1 > rule.threshold for one in kept)
-        assert stats.binomtest(len(kept), draws, rule.kept(units)).pvalue > 1e-6 / 4
+        assert stats.binomtest(len(kept), draws, rule.keep_probability(units)).pvalue > 1e-6 / 4
 
 
 @pytest.mark.parametrize(("neighbours", "times"), [("add_remove", 1), ("replace_one", 2)])
@@ -88,4 +88,4 @@ def test_the_price_is_that_of_the_noise_and_of_delta(neighbours, times):
 
 def test_units_with_many_keys_need_fewer_units_than_by_laplace_noise_of_the_same_rho():
     gaussian = GaussianThreshold(rho=0.02, delta=1e-9, groups=50)
-    assert 3 * gaussian.needed() < LaplaceThreshold(epsilon=0.2, delta=1e-9, groups=50).needed()
+    assert 3 * gaussian.least_units() < LaplaceThreshold(epsilon=0.2, delta=1e-9, groups=50).least_units()

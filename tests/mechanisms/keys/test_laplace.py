@@ -92,8 +92,8 @@ def test_draws_fit_the_chances_and_numbers_are_above_the_threshold(samples):
     for units in (2, 3, 6, 9):
         kept = rule.release([units] * draws)
         assert all(one.units - 2 > rule.threshold for one in kept)
-        assert stats.binomtest(len(kept), draws, rule.kept(units)).pvalue > 1e-6 / 4
-    assert rule.kept(2) == 0
+        assert stats.binomtest(len(kept), draws, rule.keep_probability(units)).pvalue > 1e-6 / 4
+    assert rule.keep_probability(2) == 0
 
 
 @pytest.mark.parametrize(("neighbours", "times"), [("add_remove", 1), ("replace_one", 2)])
@@ -108,7 +108,11 @@ def test_the_price_is_that_of_the_noise_and_of_delta(neighbours, times):
 def test_needed_is_the_least_number_of_units_that_is_kept_so_often():
     rule = LaplaceThreshold(epsilon=0.5, delta=1e-9, groups=3)
     for chance in (0.01, 0.5, 0.95):
-        assert rule.kept(rule.needed(chance)) >= chance > rule.kept(rule.needed(chance) - 1)
+        assert (
+            rule.keep_probability(rule.least_units(chance))
+            >= chance
+            > rule.keep_probability(rule.least_units(chance) - 1)
+        )
 
 
 @pytest.mark.parametrize("words", [{"delta": 0}, {"delta": 1}, {"groups": 0}, {"at_least": 0}, {"neighbours": "x"}])

@@ -21,9 +21,9 @@ RULES = [(0.01, 1e-9), (0.3, 1e-5), (1, 1e-9), (2, 0.1), (7, 1e-18), (40, 0.5)]
 
 def chances(rule):
     """p(0), p(1), ... up to the first that is 1."""
-    found = [rule.kept(rule.at_least - 1)]
+    found = [rule.keep_probability(rule.at_least - 1)]
     while found[-1] < 1:
-        found.append(rule.kept(len(found) + rule.at_least - 1))
+        found.append(rule.keep_probability(len(found) + rule.at_least - 1))
     return found
 
 
@@ -54,7 +54,7 @@ def test_every_chance_is_the_largest_that_the_one_before_allows(epsilon, delta):
         if after < 1:
             more = after + slack
             assert more > factor * before + rule.delta or 1 - before > factor * (1 - more) + rule.delta
-    assert rule.delta - rule.kept(1) < UNIT
+    assert rule.delta - rule.keep_probability(1) < UNIT
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-5), (1, 1e-9), (2, 0.1)])
@@ -85,16 +85,26 @@ def test_all_keys_of_one_unit_together_keep_epsilon_and_delta(groups, neighbours
     for pair in pairs:
         here, there = [Fraction(1)], [Fraction(1)]
         for before, after in pair:
-            here = [mass * part for mass in here for part in (rule.kept(before), 1 - rule.kept(before))]
-            there = [mass * part for mass in there for part in (rule.kept(after), 1 - rule.kept(after))]
+            here = [
+                mass * part
+                for mass in here
+                for part in (rule.keep_probability(before), 1 - rule.keep_probability(before))
+            ]
+            there = [
+                mass * part
+                for mass in there
+                for part in (rule.keep_probability(after), 1 - rule.keep_probability(after))
+            ]
         assert sum(max(Fraction(0), a - factor * b) for a, b in zip(here, there, strict=True)) <= rule.delta
 
 
 @pytest.mark.guarantee("mechanisms.keys.optimal")
 def test_keys_of_too_few_units_are_never_kept_and_others_as_if_they_had_so_many_fewer():
     rule, plain = Optimal(epsilon=1, delta=1e-6, at_least=5), Optimal(epsilon=1, delta=1e-6)
-    assert [rule.kept(count) for count in range(5)] == [0] * 5
-    assert [rule.kept(count + 4) for count in range(30)] == [plain.kept(count) for count in range(30)]
+    assert [rule.keep_probability(count) for count in range(5)] == [0] * 5
+    assert [rule.keep_probability(count + 4) for count in range(30)] == [
+        plain.keep_probability(count) for count in range(30)
+    ]
     assert rule.release([4] * 10_000) == []
 
 
@@ -102,8 +112,10 @@ def test_keys_of_too_few_units_are_never_kept_and_others_as_if_they_had_so_many_
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-5), (1, 1e-9), (2, 1e-4)])
 def test_no_key_is_kept_less_often_than_by_a_threshold_with_laplace_noise(epsilon, delta):
     rule, threshold = Optimal(epsilon=epsilon, delta=delta), LaplaceThreshold(epsilon=epsilon, delta=delta)
-    assert all(float(rule.kept(units)) >= threshold.kept(units) * (1 - 1e-9) for units in range(200))
-    assert rule.needed() <= threshold.needed()
+    assert all(
+        float(rule.keep_probability(units)) >= threshold.keep_probability(units) * (1 - 1e-9) for units in range(200)
+    )
+    assert rule.least_units() <= threshold.least_units()
 
 
 @pytest.mark.statistical(false_alarm=1e-6)
@@ -112,14 +124,14 @@ def test_draws_fit_the_chances(samples):
     rule, draws = Optimal(epsilon=1, delta=0.01), samples(40_000)
     for units in range(6):
         kept = len(rule.release(np.full(draws, units)))
-        assert stats.binomtest(kept, draws, float(rule.kept(units))).pvalue > 1e-6 / 6
+        assert stats.binomtest(kept, draws, float(rule.keep_probability(units))).pvalue > 1e-6 / 6
     assert rule.release([10**15] * 3) == [0, 1, 2]
 
 
 def test_the_last_of_256_bits_decide_where_the_first_ones_do_not(monkeypatch):
     """Random bytes that are the chance itself do not keep a key; one less than it does."""
     rule = Optimal(epsilon=1, delta=0.01)
-    chance = int(rule.kept(2) / UNIT)
+    chance = int(rule.keep_probability(2) / UNIT)
     for drawn, kept in ((chance, []), (chance - 1, [0])):
         monkeypatch.setattr("discreet.mechanisms.keys.optimal.random_bytes", lambda _, d=drawn: d.to_bytes(32))
         assert rule.release([2]) == kept
@@ -134,7 +146,7 @@ def test_a_hundred_thousand_singletons_stay_within_the_claimed_delta(samples):
     Together they show as often as so many flips of delta do. False alarm: 1e-6.
     """
     rule = Optimal(epsilon=1, delta=Fraction(49, 10_000))
-    assert rule.kept(1) <= rule.delta
+    assert rule.keep_probability(1) <= rule.delta
     many = samples(100_000)
     shown = len(rule.release(np.ones(many, dtype=np.int64)))
     assert shown <= stats.binom.isf(1e-6, many, 0.0049)

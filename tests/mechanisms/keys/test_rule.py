@@ -18,11 +18,11 @@ RULES = [
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
 def test_needed_is_the_least_number_that_is_kept_so_often_and_kept_never_falls(rule):
-    chances = [rule.kept(units) for units in range(rule.needed(0.95) + 5)]
+    chances = [rule.keep_probability(units) for units in range(rule.least_units(0.95) + 5)]
     assert chances == sorted(chances)
     assert chances[:4] == [0, 0, 0, 0]
     for chance in (1e-7, 0.5, 0.95):
-        assert chances[rule.needed(chance)] >= chance > chances[rule.needed(chance) - 1]
+        assert chances[rule.least_units(chance)] >= chance > chances[rule.least_units(chance) - 1]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)

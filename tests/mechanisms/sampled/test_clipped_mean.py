@@ -22,7 +22,7 @@ def exponents(mechanism: ClippedMean, one: int, other: int) -> list[Fraction]:
 @pytest.mark.guarantee("mechanisms.sampled.clipped_mean")
 @pytest.mark.parametrize(("neighbours", "moved"), [("add_remove", 1), ("replace_one", 2)])
 def test_no_pair_of_neighbours_has_a_larger_ratio_than_epsilon_and_one_reaches_it(neighbours, moved):
-    mechanism = ClippedMean(bounds=(0, 3), chunks=3, epsilon=0.7, grid=1, neighbours=neighbours)
+    mechanism = ClippedMean(bounds=(0, 3), blocks=3, epsilon=0.7, grid=1, neighbours=neighbours)
     largest = Fraction(0)
     for answers in itertools.product(DOMAIN, repeat=3):
         for others in itertools.product(DOMAIN, repeat=3):
@@ -36,14 +36,14 @@ def test_no_pair_of_neighbours_has_a_larger_ratio_than_epsilon_and_one_reaches_i
 @pytest.mark.guarantee("mechanisms.sampled.clipped_mean")
 def test_the_event_has_the_price_of_the_noise_that_is_drawn():
     for neighbours in ("add_remove", "replace_one"):
-        mechanism = ClippedMean(bounds=(0, 120), chunks=1_000, epsilon=0.1, neighbours=neighbours)
+        mechanism = ClippedMean(bounds=(0, 120), blocks=1_000, epsilon=0.1, neighbours=neighbours)
         assert pure.epsilon(mechanism.event()) == mechanism.epsilon <= Fraction(1, 10)
 
 
 @pytest.mark.pitfall("A9")
 def test_replacing_a_unit_doubles_the_noise():
     one, two = (
-        ClippedMean(bounds=(0, 3), chunks=9, epsilon=1, grid=1, neighbours=n) for n in ("add_remove", "replace_one")
+        ClippedMean(bounds=(0, 3), blocks=9, epsilon=1, grid=1, neighbours=n) for n in ("add_remove", "replace_one")
     )
     assert two.noise.scale == 2 * one.noise.scale == 6
     assert two.margin() > one.margin()
@@ -51,30 +51,30 @@ def test_replacing_a_unit_doubles_the_noise():
 
 @pytest.mark.pitfall("A1")
 def test_a_release_is_a_multiple_of_the_grid_over_the_number_of_chunks():
-    mechanism = ClippedMean(bounds=(0, 10), chunks=7, epsilon=1, grid=0.01)
+    mechanism = ClippedMean(bounds=(0, 10), blocks=7, epsilon=1, grid=0.01)
     for _ in range(20):
         assert (mechanism.release([3.14159] * 7) * 700).denominator == 1
 
 
 def test_with_next_to_no_noise_it_is_the_mean_of_the_clamped_answers():
     # e^-1e5 is the probability of any noise
-    mechanism = ClippedMean(bounds=(0, 10), chunks=4, epsilon=10**6, grid=1)
+    mechanism = ClippedMean(bounds=(0, 10), blocks=4, epsilon=10**6, grid=1)
     assert mechanism.release([10**400, -5, 3, Fraction(5, 2)]) == Fraction(10 + 0 + 3 + 3, 4)
 
 
 def test_the_margin_is_the_one_of_the_noise_over_the_number_of_chunks():
-    mechanism = ClippedMean(bounds=(0, 120), chunks=1_000, epsilon=0.5)
+    mechanism = ClippedMean(bounds=(0, 120), blocks=1_000, epsilon=0.5)
     assert mechanism.margin() == Fraction(mechanism.noise.margin()) / 1_000
     assert mechanism.noise.coverage(mechanism.margin() * 1_000) >= 0.95
     assert sum(mechanism.pmf(y) for y in range(-10, 11)) < 1
 
 
 def test_the_number_of_answers_is_the_number_of_chunks():
-    with pytest.raises(ParameterError, match="2 answers of 3 chunks"):
-        ClippedMean(bounds=(0, 3), chunks=3, epsilon=1).release([1, 2])
+    with pytest.raises(ParameterError, match="2 answers of 3 blocks"):
+        ClippedMean(bounds=(0, 3), blocks=3, epsilon=1).release([1, 2])
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, float("nan"), True, "1"])
 def test_an_epsilon_that_is_none_is_refused(epsilon):
     with pytest.raises(ParameterError):
-        ClippedMean(bounds=(0, 3), chunks=3, epsilon=epsilon)
+        ClippedMean(bounds=(0, 3), blocks=3, epsilon=epsilon)

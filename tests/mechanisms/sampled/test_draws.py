@@ -1,4 +1,4 @@
-"""Answers of chunks are aggregated with the noise and the rates that their price is proved from."""
+"""Answers of blocks are aggregated with the noise and the rates that their price is proved from."""
 
 from fractions import Fraction
 
@@ -14,7 +14,7 @@ ANSWERS = [0, 1, 4, 8, 20]
 
 
 def words(neighbours, **more):
-    return {"bounds": (0, 8), "chunks": 5, "epsilon": Fraction(1, 2), "neighbours": neighbours} | more
+    return {"bounds": (0, 8), "blocks": 5, "epsilon": Fraction(1, 2), "neighbours": neighbours} | more
 
 
 @pytest.mark.pitfall("B23")

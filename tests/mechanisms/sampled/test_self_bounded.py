@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.accounting import pure
 from discreet.errors import ParameterError
 from discreet.mechanisms.sampled import SelfBoundedMean
-from discreet.mechanisms.sampled.self_bounded import PER_DOUBLING, Found, buckets
+from discreet.mechanisms.sampled.self_bounded import PER_DOUBLING, MeanWithBounds, buckets
 
 WIDE = (-(10**6), 10**6)
 
@@ -44,7 +44,7 @@ def law(mechanism: SelfBoundedMean, answers: list[int]) -> dict[tuple[int, int, 
 @pytest.mark.guarantee("mechanisms.sampled.self_bounded")
 @pytest.mark.parametrize(("neighbours", "moved"), [("add_remove", 1), ("replace_one", 2)])
 def test_no_pair_of_neighbours_has_a_larger_ratio_than_epsilon(neighbours, moved):
-    mechanism = SelfBoundedMean(bounds=(0, 5), chunks=2, epsilon=1, grid=1, widening=0.5, neighbours=neighbours)
+    mechanism = SelfBoundedMean(bounds=(0, 5), blocks=2, epsilon=1, grid=1, widening=0.5, neighbours=neighbours)
     laws = {answers: law(mechanism, list(answers)) for answers in itertools.product((0, 2, 5), repeat=2)}
     largest = 0.0
     for one, other in itertools.product(laws, repeat=2):
@@ -56,7 +56,7 @@ def test_no_pair_of_neighbours_has_a_larger_ratio_than_epsilon(neighbours, moved
 @pytest.mark.guarantee("mechanisms.sampled.self_bounded")
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 10), 0.3])
 def test_the_parts_cost_what_the_whole_does(share):
-    mechanism = SelfBoundedMean(bounds=WIDE, chunks=100, epsilon=Fraction(7, 5), share=share)
+    mechanism = SelfBoundedMean(bounds=WIDE, blocks=100, epsilon=Fraction(7, 5), share=share)
     assert pure.epsilon(mechanism.event()) == Fraction(7, 5)
     mean = mechanism._mean((0, 10))
     assert mean.epsilon <= mechanism._mean_epsilon
@@ -65,7 +65,7 @@ def test_the_parts_cost_what_the_whole_does(share):
 def test_bounds_are_found_around_the_quartiles_of_usual_answers():
     """False-alarm rate 2e-13: for the ranks, and for the noise of the mean."""
     answers = np.random.default_rng(2).normal(1_000, 3, 1_000)
-    mechanism = SelfBoundedMean(bounds=WIDE, chunks=1_000, epsilon=4, grid=0.01)
+    mechanism = SelfBoundedMean(bounds=WIDE, blocks=1_000, epsilon=4, grid=0.01)
     off = mechanism.rank_margin(1 - 1e-13)
     assert off < 150
     found = mechanism.release(answers.tolist())
@@ -77,13 +77,13 @@ def test_bounds_are_found_around_the_quartiles_of_usual_answers():
 
 
 def test_the_margin_is_the_one_of_the_noise_within_the_bounds_that_were_found():
-    mechanism = SelfBoundedMean(bounds=WIDE, chunks=50, epsilon=1)
-    narrow, wide = (mechanism.margin(Found(Fraction(0), bounds)) for bounds in ((0, 10), (0, 1_000)))
+    mechanism = SelfBoundedMean(bounds=WIDE, blocks=50, epsilon=1)
+    narrow, wide = (mechanism.margin(MeanWithBounds(Fraction(0), bounds)) for bounds in ((0, 10), (0, 1_000)))
     assert wide == pytest.approx(100 * narrow, rel=0.01)
 
 
 def test_bounds_that_are_found_stay_within_the_public_ones():
-    mechanism = SelfBoundedMean(bounds=(0, 100), chunks=4, epsilon=0.01, grid=1, widening=1_000)
+    mechanism = SelfBoundedMean(bounds=(0, 100), blocks=4, epsilon=0.01, grid=1, widening=1_000)
     for _ in range(20):
         low, high = mechanism.release([0, 1, 99, 100]).bounds
         assert 0 <= low < high <= 100
@@ -103,6 +103,6 @@ def test_bounds_that_are_found_stay_within_the_public_ones():
     ],
 )
 def test_public_facts_that_are_none_are_refused_before_any_answer(given_facts):
-    facts = {"bounds": WIDE, "chunks": 10, "epsilon": 1} | given_facts
+    facts = {"bounds": WIDE, "blocks": 10, "epsilon": 1} | given_facts
     with pytest.raises(ParameterError):
         SelfBoundedMean(**facts)

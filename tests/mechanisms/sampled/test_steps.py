@@ -15,8 +15,8 @@ from discreet.mechanisms.sampled.steps import Steps
 FINITE = st.one_of(st.integers(-(10**400), 10**400), st.fractions(), st.floats(allow_nan=False, allow_infinity=False))
 
 
-def steps(bounds=(0, 10), chunks=3, grid=1, neighbours="add_remove", parts=1_000) -> Steps:
-    return Steps(bounds, chunks, grid, neighbours, parts)
+def steps(bounds=(0, 10), blocks=3, grid=1, neighbours="add_remove", parts=1_000) -> Steps:
+    return Steps(bounds, blocks, grid, neighbours, parts)
 
 
 @pytest.mark.guarantee("mechanisms.sampled.steps")
@@ -63,7 +63,7 @@ def test_what_is_no_finite_number_is_refused_without_being_shown(answer):
 
 
 def test_an_answer_too_many_is_refused():
-    with pytest.raises(ParameterError, match="4 answers of 3 chunks"):
+    with pytest.raises(ParameterError, match="4 answers of 3 blocks"):
         steps().read([1, 2, 3, 4])
 
 
@@ -79,8 +79,8 @@ def test_an_answer_too_many_is_refused():
         {"bounds": (0, 2**60)},
         {"grid": 0},
         {"grid": math.nan},
-        {"chunks": 0},
-        {"chunks": 2.0},
+        {"blocks": 0},
+        {"blocks": 2.0},
         {"neighbours": "some"},
     ],
 )

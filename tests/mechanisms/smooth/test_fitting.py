@@ -12,7 +12,7 @@ from small_worlds import neighbours
 
 from discreet.errors import FAILURE, Failure, ParameterError
 from discreet.events import ApproximateEvent, ConcentratedEvent, PureEvent
-from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, Smooth, Supplied
+from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, Smooth, SuppliedBounds
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
 from discreet.samplers import continuous
 from fits import fit
@@ -141,7 +141,7 @@ def test_no_margin_no_scale_and_no_sensitivity_can_be_had():
 @pytest.mark.pitfall("A6")
 def test_a_supplied_function_that_fails_says_one_constant_sentence():
     with pytest.raises(Failure) as failure:
-        Smooth(epsilon=1, delta=1e-6).release(Supplied(value=918_273, at=lambda k: {}[918_273 + k], largest=5))
+        Smooth(epsilon=1, delta=1e-6).release(SuppliedBounds(value=918_273, at=lambda k: {}[918_273 + k], largest=5))
     assert str(failure.value) == FAILURE
     assert failure.value.__context__ is None
 

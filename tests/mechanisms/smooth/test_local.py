@@ -9,7 +9,7 @@ import pytest
 from small_worlds import check_contract, check_smoothness
 
 from discreet.errors import FAILURE, Failure, ParameterError
-from discreet.mechanisms.smooth import BoundedMean, Supplied
+from discreet.mechanisms.smooth import BoundedMean, SuppliedBounds
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
 
 VALUES = range(4)
@@ -86,9 +86,9 @@ def test_a_mean_of_nothing_is_public_and_a_total_beyond_the_bounds_is_put_back()
 
 
 def test_a_supplied_sequence_is_made_monotone_and_bounded():
-    given = Supplied(value=5, at=lambda k: [3, 1, 8, 2, 99][k], largest=10, reach=5)
+    given = SuppliedBounds(value=5, at=lambda k: [3, 1, 8, 2, 99][k], largest=10, reach=5)
     assert [given.at(k) for k in range(7)] == [3, 3, 8, 8, 10, 10, 10]
-    assert Supplied(value=5, at=lambda k: -k, largest=10).at(4) == 0
+    assert SuppliedBounds(value=5, at=lambda k: -k, largest=10).at(4) == 0
     assert given.value() == 5
     assert given.reach == 5
 
@@ -100,7 +100,7 @@ def test_a_supplied_sequence_that_keeps_the_contract_still_does_when_cut_off(max
 
     def made(rows):
         local = inner(rows)
-        return Supplied(value=local.value(), at=local.at, largest=3, reach=2)
+        return SuppliedBounds(value=local.value(), at=local.at, largest=3, reach=2)
 
     check_contract(made, VALUES, 4, max_rows, "add_remove")
     assert check_smoothness(made, VALUES, 3, max_rows, "add_remove", Fraction(1, 5)) <= 1
@@ -113,7 +113,7 @@ def test_what_a_supplied_function_says_when_it_fails_does_not_leave():
 
     for function in (at, lambda k: k + 0.5, lambda k: [k]):
         with pytest.raises(Failure) as failure:
-            Supplied(value=1, at=function, largest=10).at(0)
+            SuppliedBounds(value=1, at=function, largest=10).at(0)
         assert str(failure.value) == FAILURE
         assert failure.value.__cause__ is None
         assert failure.value.__suppress_context__
@@ -122,13 +122,13 @@ def test_what_a_supplied_function_says_when_it_fails_does_not_leave():
 @pytest.mark.pitfall("A6")
 def test_nothing_private_is_shown():
     mean = BoundedMean(total=SECRET, count=SECRET, bounds=(0, 5))
-    given = Supplied(value=SECRET, at=lambda k: k + SECRET, largest=5)
+    given = SuppliedBounds(value=SECRET, at=lambda k: k + SECRET, largest=5)
     assert str(SECRET) not in repr(mean) + str(mean) + repr(given) + str(given)
     for wrong in (float(SECRET), str(SECRET), SECRET + 0j, None, True):
         for made in (
             lambda w=wrong: BoundedMean(total=w, count=1, bounds=(0, 5)),
             lambda w=wrong: BoundedMean(total=1, count=w, bounds=(0, 5)),
-            lambda w=wrong: Supplied(value=w, at=lambda k: k, largest=5),
+            lambda w=wrong: SuppliedBounds(value=w, at=lambda k: k, largest=5),
         ):
             with pytest.raises(ParameterError) as refusal:
                 made()

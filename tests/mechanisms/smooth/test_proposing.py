@@ -10,7 +10,7 @@ from small_worlds import datasets, neighbours
 
 from discreet.accounting import prices
 from discreet.errors import ParameterError
-from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, ProposeTestRelease, Supplied
+from discreet.mechanisms.smooth import BoundedMean, InterquartileRange, Median, ProposeTestRelease, SuppliedBounds
 from discreet.mechanisms.smooth.proposing import distance, least_threshold
 from discreet.rounding import exp_down, exp_up, log_up
 
@@ -137,7 +137,7 @@ def test_data_that_break_the_bound_give_nothing_and_safe_data_an_answer():
 def test_it_passes_as_often_as_it_says(samples):
     """Binomial, false-alarm rate 1e-6."""
     mechanism = ProposeTestRelease(bound=1, epsilon=1, delta=0.05)
-    local = Supplied(value=0, at=lambda k: 0 if k < mechanism.threshold else 9, largest=9)
+    local = SuppliedBounds(value=0, at=lambda k: 0 if k < mechanism.threshold else 9, largest=9)
     assert distance(local, Fraction(1)) == mechanism.threshold
     many = samples(600)
     released = sum(mechanism.release(local) is not None for _ in range(many))
@@ -168,7 +168,7 @@ def test_the_margin_covers_noise_and_rounding(samples):
     """Binomial, false-alarm rate 1e-6."""
     mechanism = ProposeTestRelease(bound=2, epsilon=1, delta=1e-3, grid=Fraction(1, 2))
     assert mechanism.margin(0.95) == Fraction(13, 2)  # 2 ln 20 + 1/4 = 6.24, rounded up to the grid
-    local = Supplied(value=Fraction(1, 3), at=lambda k: k, largest=1)
+    local = SuppliedBounds(value=Fraction(1, 3), at=lambda k: k, largest=1)
     many = samples(400)
     inside = sum(abs(mechanism.release(local) - Fraction(1, 3)) <= mechanism.margin(0.9) for _ in range(many))
     assert stats.binomtest(inside, many, 0.9, alternative="less").pvalue > 1e-6
@@ -176,7 +176,7 @@ def test_the_margin_covers_noise_and_rounding(samples):
 
 def test_the_distance_is_the_least_one_at_which_the_bound_can_break():
     for table in ([0, 0, 3, 3, 8], [5], [0, 1, 2, 3, 4, 5, 6, 9]):
-        local = Supplied(value=0, at=lambda k, table=table: table[k], largest=9, reach=len(table))
+        local = SuppliedBounds(value=0, at=lambda k, table=table: table[k], largest=9, reach=len(table))
         for bound in range(9):
             slow = next((k for k in range(len(table) + 1) if local.at(k) > bound), None)
             assert distance(local, Fraction(bound)) == slow

@@ -9,7 +9,7 @@ import pytest
 from small_worlds import check_contract, check_smoothness, datasets, neighbours
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.smooth import InterquartileRange, Median, Quantile, Steps
+from discreet.mechanisms.smooth import InterquartileRange, Median, Quantile, StepCounts
 
 VALUES = range(4)
 LEVELS = [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10), Fraction(1, 1000)]
@@ -153,7 +153,10 @@ def test_rows_and_counts_of_the_same_data_agree():
     counts = rng.poisson(0.4, 200)
     rows = np.repeat(np.arange(200) + 7, counts)
     for made in (Median, InterquartileRange):
-        by_rows, by_counts = made(rows, bounds=(7, 206), max_rows=2), made(Steps.of_counts(counts, low=7), max_rows=2)
+        by_rows, by_counts = (
+            made(rows, bounds=(7, 206), max_rows=2),
+            made(StepCounts.of_counts(counts, low=7), max_rows=2),
+        )
         assert by_rows.value() == by_counts.value()
         assert [by_rows.at(k) for k in range(100)] == [by_counts.at(k) for k in range(100)]
         assert by_rows.largest == by_counts.largest == 199
@@ -168,8 +171,8 @@ def test_rows_beyond_the_bounds_are_put_onto_them_whatever_their_size():
         median = Median(rows, bounds=(1, 5))
         assert median.value() == 2
         assert median.at(0) == 1
-    assert Median(Steps.of_counts([2**62, 2**62, 2**62], low=0)).value() == 1
-    assert Median(Steps.of_counts([-5, 3, 0], low=0)).value() == 1
+    assert Median(StepCounts.of_counts([2**62, 2**62, 2**62], low=0)).value() == 1
+    assert Median(StepCounts.of_counts([-5, 3, 0], low=0)).value() == 1
 
 
 def test_a_step_of_another_size_scales_everything():
@@ -183,7 +186,7 @@ def test_nothing_private_is_shown_by_quantiles():
     for local in (
         Median(rows, bounds=(0, 10**6)),
         InterquartileRange(rows, bounds=(0, 10**6)),
-        Steps.of_rows(rows, (0, 10**6)),
+        StepCounts.of_rows(rows, (0, 10**6)),
     ):
         assert str(SECRET) not in repr(local) + str(local)
     for wrong in ([float(SECRET)], [str(SECRET)], np.array([float(SECRET)]), [None], [True], np.array([[SECRET]])):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.mechanisms.smooth import BoundedMean, Median, Supplied
+from discreet.mechanisms.smooth import BoundedMean, Median, SuppliedBounds
 from discreet.mechanisms.smooth.smoothing import LEAST_BETA, _Search, smooth_sensitivity
 from discreet.rounding import exp_down, exp_up
 
@@ -65,7 +65,7 @@ def test_two_sequences_that_keep_the_contract_differ_by_at_most_e_to_the_beta():
     "beta", [Fraction(1, 10**30), Fraction(1, 4000), Fraction(1, 7), Fraction(50), Fraction(9_000)]
 )
 def test_weights_never_grow_and_fall_by_at_most_e_to_the_beta(beta):
-    search = _Search(Supplied(value=0, at=lambda k: k, largest=1), beta * (1 - Fraction(1, 2**40)))
+    search = _Search(SuppliedBounds(value=0, at=lambda k: k, largest=1), beta * (1 - Fraction(1, 2**40)))
     for k in (0, 1, 2, 10, 39_999, 10**6, 10**9):
         here, there = search.weight(k), search.weight(k + 1)
         assert 0 < there <= here

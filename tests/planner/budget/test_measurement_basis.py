@@ -65,7 +65,7 @@ def test_every_measure_is_read_exactly_off_what_is_drawn(measures, data, height)
 def test_measures_without_company_are_drawn_as_they_are():
     for alone in (UNITS, ROWS, VALUES, TOTAL, AROUND, DISTINCT):
         (plain,) = _bases(alone)
-        assert plain.drawn == plain.asked == (alone,)
+        assert plain.drawn == plain.engine_measures == (alone,)
         assert plain.readings == {alone: ((0, 1),)}
     assert len(_bases(UNITS, DISTINCT)) == len(_bases(AROUND, VALUES)) == len(_bases(ROWS, VALUES)) == 1
 
@@ -84,13 +84,13 @@ def test_rows_are_counted_from_what_is_usual_for_a_unit():
     assert basis.readings[ROWS] == ((0, Fraction(1, 2)), (1, Fraction(5, 2)))
     _, basis = _bases(VALUES, UNITS)
     assert basis.drawn == (Offset(VALUES, UNITS, 1, 2), UNITS)
-    assert basis.asked == (VALUES, UNITS)
+    assert basis.engine_measures == (VALUES, UNITS)
 
 
 @pytest.mark.parametrize("caps", [Caps(1, 1, 1), Caps(1), Caps(None, 3, 1)])
 def test_where_every_unit_has_one_row_in_a_group_rows_are_units(caps):
     _, basis = _bases(ROWS, UNITS, caps=caps)
-    assert basis.drawn == basis.asked == (UNITS,)
+    assert basis.drawn == basis.engine_measures == (UNITS,)
     assert basis.readings == {ROWS: ((0, 1),), UNITS: ((0, 1),)}
 
 

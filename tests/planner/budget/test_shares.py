@@ -125,7 +125,7 @@ def test_weights_move_budget_between_outputs_that_share_their_noise():
 def test_the_whole_budget_is_spent_and_never_more():
     for budget in (PURE, MIXED):
         private = _plan(t.group_by("ward").agg(**OUTPUTS), budget)
-        amounts = [n.mechanism.epsilon if budget is PURE else n.mechanism.rho for n in private.noised]
+        amounts = [n.mechanism.epsilon if budget is PURE else n.mechanism.rho for n in private.noisy_measures]
         assert private.spending.amount * Fraction(999_999, 1_000_000) < sum(amounts) <= private.spending.amount
 
 

@@ -74,19 +74,19 @@ class TestPrice:
     def test_a_measure_that_several_outputs_need_is_drawn_once_and_gets_all_their_shares(self):
         query = t.agg(m=dp.mean("cost"), again=dp.mean("cost"), n=dp.count())
         private = _plan(query, budget=PURE)
-        assert len(private.noised) == 3
-        epsilons = [float(noised.mechanism.epsilon) for noised in private.noised]
+        assert len(private.noisy_measures) == 3
+        epsilons = [float(noised.mechanism.epsilon) for noised in private.noisy_measures]
         assert epsilons == pytest.approx([2 * 3 / 5 / 3, 2 * 2 / 5 / 3, 1 / 3])
 
     def test_weights_move_budget_between_outputs(self):
         even, uneven = (_plan(t.agg(n=dp.count(weight=w), v=dp.count_distinct("ward")), PURE) for w in (1, 3))
-        assert [float(n.mechanism.epsilon) for n in even.noised] == pytest.approx([0.5, 0.5])
-        assert [float(n.mechanism.epsilon) for n in uneven.noised] == pytest.approx([0.75, 0.25])
+        assert [float(n.mechanism.epsilon) for n in even.noisy_measures] == pytest.approx([0.5, 0.5])
+        assert [float(n.mechanism.epsilon) for n in uneven.noisy_measures] == pytest.approx([0.75, 0.25])
 
     def test_noise_covers_the_sensitivity_of_its_measure(self):
-        for noised in _plan(budget=PURE).noised:
+        for noised in _plan(budget=PURE).noisy_measures:
             assert noised.mechanism.event().sensitivity == noised.sensitivity.l1
-        for noised in _plan(budget=MIXED).noised:
+        for noised in _plan(budget=MIXED).noisy_measures:
             event = noised.mechanism.event()
             assert event.squared_sensitivity == noised.sensitivity.l2_squared
             assert event.dimension == noised.sensitivity.l0
@@ -146,7 +146,7 @@ class TestAnswers:
         exact = [[0] * 2 for _ in private.pushdown.measures]
         one, other = private.randomize(exact), private.randomize(exact)
         assert all(type(value) is int for column in one for value in column)
-        assert [len(column) for column in one] == [2] * len(private.noised)
+        assert [len(column) for column in one] == [2] * len(private.noisy_measures)
         assert one != other
 
     def test_exact_tables_of_another_shape_are_not_released(self):
@@ -157,8 +157,10 @@ class TestAnswers:
     def test_the_raw_integers_travel_with_what_a_reader_needs_to_reuse_them(self):
         for budget, name in ((PURE, "discrete Laplace"), (MIXED, "discrete Gaussian")):
             private = _plan(budget=budget)
-            noisy = [[i, -i] for i in range(len(private.noised))]
-            for noised, measured, column in zip(private.noised, private.measured(noisy), noisy, strict=True):
+            noisy = [[i, -i] for i in range(len(private.noisy_measures))]
+            for noised, measured, column in zip(
+                private.noisy_measures, private.measurements(noisy), noisy, strict=True
+            ):
                 assert measured.mechanism == name
                 assert measured.steps == tuple(column)
                 assert (measured.l1, measured.l2_squared) == (noised.sensitivity.l1, noised.sensitivity.l2_squared)
@@ -170,15 +172,15 @@ class TestAnswers:
         assert [output.name for output in outputs] == ["s", "v", "a"]
         assert [output.values for output in outputs] == [(3.5,), (5,), (100,)]
         assert [type(output.values[0]) for output in outputs] == [float, int, int]
-        for output, noised in zip(outputs, private.noised, strict=True):
+        for output, noised in zip(outputs, private.noisy_measures, strict=True):
             grid = Fraction(1, 2) if output.name == "s" else 1
             assert output.margins == (noised.mechanism.margin(LEVEL) * grid,)
 
     def test_what_several_outputs_share_is_read_off_the_noisy_integers_to_the_nearest_step(self):
         private = _plan(t.group_by("ward", max_groups=2, max_rows_per_group=2).agg(**EVERY | {"a": dp.sum("age")}))
         columns = {measure: [i, 7 * i] for i, measure in enumerate(private.pushdown.measures, 10)}
-        combined = private.combined(list(columns.values()))
-        assert len(private.noised) == len(combined) < 7
+        combined = private.combine(list(columns.values()))
+        assert len(private.noisy_measures) == len(combined) < 7
         named = {output.name: output.values for output in private.outputs(combined, LEVEL)}
         assert named["n"] == tuple(columns[CountRows()])
         assert named["u"] == tuple(columns[CountUnits()])

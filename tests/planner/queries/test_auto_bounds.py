@@ -16,8 +16,8 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, Refusal, UnboundedError, UnsupportedError
 from discreet.plan import logical
 from discreet.planner.queries import bound_search
-from discreet.planner.queries.auto_bounds import ScoutPlan, asks_for_bounds
-from discreet.planner.registry import planned
+from discreet.planner.queries.auto_bounds import AutoBoundsPlan, asks_for_bounds
+from discreet.planner.registry import plan_query
 from discreet.release.release import Release, schema
 from former import former
 
@@ -46,9 +46,9 @@ def _catalog(**facts):
     return Catalog.model_validate({"tables": {"t": table}})
 
 
-def _planned(query, budget=None, catalog=None, **price) -> ScoutPlan:
-    asked = planned(query.plan, catalog or _catalog(), budget or dp.Budget(epsilon=5), **(price or {"epsilon": 1}))
-    assert isinstance(asked, ScoutPlan)
+def _planned(query, budget=None, catalog=None, **price) -> AutoBoundsPlan:
+    asked = plan_query(query.plan, catalog or _catalog(), budget or dp.Budget(epsilon=5), **(price or {"epsilon": 1}))
+    assert isinstance(asked, AutoBoundsPlan)
     return asked
 
 
@@ -92,7 +92,7 @@ def test_under_a_delta_both_steps_are_charged_their_rho(method):
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_noise_of_the_second_step_follows_the_bounds_that_were_found(neighbours):
     asked = _planned(AUTO, catalog=_catalog(neighbours=neighbours))
-    narrow, wide = (asked.within(bounds).noised[0] for bounds in ((0, 10), (-5, 100)))
+    narrow, wide = (asked.within(bounds).noisy_measures[0] for bounds in ((0, 10), (-5, 100)))
     assert narrow.sensitivity.l1 == 2 * 10
     assert wide.sensitivity.l1 == 2 * (100 if neighbours == "add_remove" else 105)
     assert wide.mechanism.scale / narrow.mechanism.scale == pytest.approx(wide.sensitivity.l1 / narrow.sensitivity.l1)
@@ -160,7 +160,7 @@ def test_an_explanation_tells_the_share_of_the_search_and_margins_in_terms_of_th
 def test_bounds_alone_spend_the_whole_price_and_serve_later_questions():
     asked = _planned(T.bounds("x"))
     assert asked.rest == 0
-    assert asked.event == asked.seeker.event()
+    assert asked.event == asked.search.event()
     with _session() as session:
         found = session.release(T.bounds("x"), epsilon=1)
         bounds = found.value("low"), found.value("high")
@@ -216,7 +216,7 @@ def test_questions_with_known_bounds_are_asked_as_ever():
     assert asks_for_bounds(AUTO.plan)
     assert asks_for_bounds(T.bounds("x").plan)
     assert not asks_for_bounds(T.agg(n=dp.count()).plan)
-    assert isinstance(dp.sum("x", bounds="auto").measure, logical.Scouted)
+    assert isinstance(dp.sum("x", bounds="auto").measure, logical.AutoBoundsAggregate)
 
 
 def test_questions_have_names_of_their_own():

@@ -13,8 +13,8 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
 from discreet.plan import logical
-from discreet.planner.queries.hierarchy import NestedPlan, arranged, asks_for_a_hierarchy
-from discreet.planner.registry import planned
+from discreet.planner.queries.hierarchy import HierarchyPlan, asks_for_a_hierarchy, build_hierarchy
+from discreet.planner.registry import plan_query
 from discreet.release.release import Release
 
 T = dp.table("t")
@@ -37,7 +37,7 @@ def catalog(**facts):
 
 
 def plan_of(query, budget=None, **facts):
-    return planned(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=1)
+    return plan_query(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=1)
 
 
 def people(number=3000):
@@ -103,7 +103,7 @@ def test_the_price_is_what_was_asked_for_and_never_more(query, budget, how):
 
 def test_the_engine_counts_cells_as_parts_of_one_group():
     private = plan_of(CROSSED)
-    assert isinstance(private, NestedPlan)
+    assert isinstance(private, HierarchyPlan)
     assert private.pushdown.keys.inner == 4
     assert set(private.pushdown.keys.groups) == {0}
     assert [len(part.areas) for part in private.hierarchy.parts] == [48, 36, 9, 3, 1, 6]
@@ -144,7 +144,7 @@ def test_noisy_areas_are_within_their_margins_as_often_as_they_say(query, budget
     """False alarm: at most 1e-5 for all areas together (Hoeffding); margins are proved for 95%."""
     private = plan_of(query, budget)
     counts = [3 * (i % 7) for i in range(len(private.pushdown.keys.rows))]
-    exact = private.outputs(private.combined([counts]), Fraction(19, 20))[0].values
+    exact = private.outputs(private.combine([counts]), Fraction(19, 20))[0].values
     draws, inside = samples(150), np.zeros(len(exact))
     for _ in range(draws):
         (output,) = private.outputs(private.randomize([counts]), Fraction(19, 20))
@@ -198,7 +198,7 @@ def test_a_hierarchy_is_no_question_for_noise_that_fits():
 
 def test_areas_are_named_by_their_own_values_whatever_was_asked_before():
     """1 and True are one key of a dictionary, and two names."""
-    measure = logical.Nested(("k",), ())
-    numbers, flags = (arranged(measure, ((low,), (high,))) for low, high in ((0, 1), (False, True)))
+    measure = logical.HierarchyCounts(("k",), ())
+    numbers, flags = (build_hierarchy(measure, ((low,), (high,))) for low, high in ((0, 1), (False, True)))
     assert numbers.chain[0].areas == ("0", "1")
     assert flags.chain[0].areas == ("False", "True")

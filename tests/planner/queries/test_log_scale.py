@@ -50,7 +50,7 @@ def test_a_clamped_step_lies_between_the_candidates_of_its_bin_and_none_stands_i
 def test_the_total_of_clamped_steps_follows_from_the_bins_for_any_two_candidates(scale, values, data):
     counts, sums = _bins(scale, values)
     low, high = sorted(data.draw(st.lists(st.sampled_from(scale.candidates), min_size=2, max_size=2, unique=True)))
-    assert scale.clamped(counts, sums, (low, high)) == sum(max(low, min(high, value)) for value in values)
+    assert scale.clamped_sum(counts, sums, (low, high)) == sum(max(low, min(high, value)) for value in values)
 
 
 def test_bins_above_the_first_threshold_are_filled_and_near_ones_above_theirs():
@@ -58,18 +58,18 @@ def test_bins_above_the_first_threshold_are_filled_and_near_ones_above_theirs():
     counts = [0] * len(scale.bins)
     zero = scale.candidates.index(0)
     counts[zero + 1], counts[zero + 3], counts[zero - 1] = 100, 20, 9
-    assert scale.filled(counts, (50,)) == (1, 2)
-    assert scale.filled(counts, (50, 10, 15)) == (1, 5)
-    assert scale.filled(counts, (50, 10, 20)) == (1, 2)
-    assert scale.filled(counts, (50, 8, 8)) == (-2, 5) == scale.filled(counts, (8,))
-    assert scale.filled(counts, (100,)) is None
+    assert scale.filled_bounds(counts, (50,)) == (1, 2)
+    assert scale.filled_bounds(counts, (50, 10, 15)) == (1, 5)
+    assert scale.filled_bounds(counts, (50, 10, 20)) == (1, 2)
+    assert scale.filled_bounds(counts, (50, 8, 8)) == (-2, 5) == scale.filled_bounds(counts, (8,))
+    assert scale.filled_bounds(counts, (100,)) is None
 
 
 def test_a_span_of_one_number_is_widened_to_zero():
     scale = Scale.between(-10, 10)
-    assert scale.spanned((3, 5)) == (3, 5)
-    assert scale.spanned((10, 10)) == (0, 10)
-    assert scale.spanned((-10, -10)) == (-10, 0)
+    assert scale.nonempty_bounds((3, 5)) == (3, 5)
+    assert scale.nonempty_bounds((10, 10)) == (0, 10)
+    assert scale.nonempty_bounds((-10, -10)) == (-10, 0)
 
 
 def _sum_noise(per_step: float):
@@ -79,19 +79,19 @@ def _sum_noise(per_step: float):
 def test_the_bounds_of_the_least_expected_error_are_chosen():
     scale = Scale.between(0, 1000)
     counts, _ = _bins(scale, [60] * 100 + [900] * 20)
-    assert scale.chosen(counts, (5,), _sum_noise(1)) == (0, 1000)
-    assert scale.chosen(counts, (5,), _sum_noise(50)) == (0, 70)
-    assert scale.chosen(counts, (30,), _sum_noise(1)) == (0, 70)
+    assert scale.least_error_bounds(counts, (5,), _sum_noise(1)) == (0, 1000)
+    assert scale.least_error_bounds(counts, (5,), _sum_noise(50)) == (0, 70)
+    assert scale.least_error_bounds(counts, (30,), _sum_noise(1)) == (0, 70)
 
 
 @pytest.mark.pitfall("B22")
 def test_where_nothing_or_nothing_but_zero_is_seen_there_are_no_bounds():
     scale = Scale.between(0, 1000)
     counts, _ = _bins(scale, [60] * 100 + [900] * 20)
-    assert scale.chosen(counts, (200,), _sum_noise(1)) is None
-    assert scale.spanned(None) is scale.spanned((0, 0)) is None
+    assert scale.least_error_bounds(counts, (200,), _sum_noise(1)) is None
+    assert scale.nonempty_bounds(None) is scale.nonempty_bounds((0, 0)) is None
     zeros, _ = _bins(scale, [0] * 100)
-    assert scale.chosen(zeros, (5,), _sum_noise(1)) is None
+    assert scale.least_error_bounds(zeros, (5,), _sum_noise(1)) is None
 
 
 @pytest.mark.pitfall("B22")
@@ -99,28 +99,28 @@ def test_noise_however_large_does_not_make_bounds_that_move_all_values():
     """Noise for bounds this narrow is small, and so would be the margin of an answer that is all wrong."""
     scale = Scale.between(0, 1000)
     counts, _ = _bins(scale, [620] * 100)
-    assert scale.chosen(counts, (5,), _sum_noise(10**6)) == (0, 700)
-    assert scale.chosen(counts, (5,), lambda bounds: 10**6 * (bounds[1] - bounds[0])) == (500, 700)
+    assert scale.least_error_bounds(counts, (5,), _sum_noise(10**6)) == (0, 700)
+    assert scale.least_error_bounds(counts, (5,), lambda bounds: 10**6 * (bounds[1] - bounds[0])) == (500, 700)
 
 
 def test_where_noise_follows_the_width_the_lower_bound_rises_to_the_values():
     scale = Scale.between(-1000, 1000)
     counts, _ = _bins(scale, range(52, 69))
-    assert scale.chosen(counts, (5,), lambda bounds: bounds[1] - bounds[0]) == (50, 70)
+    assert scale.least_error_bounds(counts, (5,), lambda bounds: bounds[1] - bounds[0]) == (50, 70)
 
 
 @given(SCALES, st.data())
 def test_a_choice_is_always_two_candidates_in_order(scale, data):
     counts = data.draw(st.lists(st.integers(-50, 50), min_size=len(scale.bins), max_size=len(scale.bins)))
-    found = scale.chosen(counts, (10, 3), _sum_noise(2))
-    assert found or scale.filled(counts, (10, 3)) in (None, (0, 0))
+    found = scale.least_error_bounds(counts, (10, 3), _sum_noise(2))
+    assert found or scale.filled_bounds(counts, (10, 3)) in (None, (0, 0))
     assert not found or (found[0] < found[1] and set(found) <= set(scale.candidates))
 
 
 def test_the_cost_of_clamping_is_what_bins_lose_at_their_middle():
     scale = Scale.between(-10, 10)
     counts = [1] * len(scale.bins)
-    lost = scale._lost(counts, (-10, 10), scale.candidates, 1)
+    lost = scale._clipping_loss(counts, (-10, 10), scale.candidates, 1)
     middles = [(low + high) / 2 for low, high in scale.bins]
     wanted = [sum(max(0, middle - bound) for middle in middles) for bound in scale.candidates]
     assert np.allclose(lost, wanted)

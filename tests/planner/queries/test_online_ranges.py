@@ -7,7 +7,7 @@ import pytest
 import discreet as dp
 from discreet.catalog.catalog import Catalog
 from discreet.errors import Refusal
-from discreet.planner.queries.online_ranges import analyze_stream
+from discreet.planner.queries.online_ranges import analyze_online_ranges
 from discreet.query.frame import relation_of
 from former import former
 
@@ -18,14 +18,14 @@ WORDS = {"total": 100, "threshold": 5, "corrections": 2, "epsilon": 1}
 def made(column="age", edges=(0, 10, 20), budget=dp.Budget(epsilon=1), **facts):  # noqa: B008 - frozen
     table = {"columns": COLUMNS, "privacy_unit": "id", "max_rows": 3} | facts
     catalog = Catalog.model_validate({"tables": {"t": table}})
-    return analyze_stream(relation_of(dp.table("t")), column, edges, catalog, budget, **WORDS)
+    return analyze_online_ranges(relation_of(dp.table("t")), column, edges, catalog, budget, **WORDS)
 
 
 @pytest.mark.guarantee("workloads.stream")
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_noise_covers_all_rows_of_one_unit_in_any_bins(neighbours):
     asked = made(neighbours=neighbours)
-    assert asked.mechanism.watch.sensitivity == 3
+    assert asked.mechanism.above_threshold.sensitivity == 3
     assert asked.pushdown.keys.inner == 1
     assert asked.mechanism.bins == len(asked.pushdown.keys.rows) == 2
 
@@ -34,7 +34,7 @@ def test_under_a_delta_its_epsilon_is_that_of_its_rho():
     asked = made(budget=dp.Budget(epsilon=2, delta=1e-9, reserved_delta=0))
     spent = asked.spending
     assert spent.noise.tag == "gaussian"
-    assert asked.mechanism.watch.epsilon**2 / 2 <= spent.amount
+    assert asked.mechanism.above_threshold.epsilon**2 / 2 <= spent.amount
     assert asked.delta == Fraction(1, 10**9)
 
 

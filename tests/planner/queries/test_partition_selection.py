@@ -14,10 +14,10 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, KeysError, ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
-from discreet.plan.physical import CountUnits, Found
+from discreet.plan.physical import CountUnits, KeyedTable
 from discreet.planner.queries import partition_selection
 from discreet.planner.queries.partition_selection import MANY, analyze_discovery
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.release.release import OutputColumn, Release, schema
 from former import former
@@ -38,7 +38,7 @@ COLUMNS = {
 def made(query, budget=PURE, facts=None, **price):
     table = {"columns": COLUMNS, "privacy_unit": "id"} | ({"max_rows": 6, "max_groups": 3} if facts is None else facts)
     catalog = Catalog.model_validate({"tables": {"visits": table}})
-    return planned(query.plan, catalog, budget, **(price or {"epsilon": 1}))
+    return plan_query(query.plan, catalog, budget, **(price or {"epsilon": 1}))
 
 
 def by_drug(found=FOUND, **outputs):
@@ -55,7 +55,7 @@ class TestRules:
         private = made(by_drug(patients=dp.count_units()))
         assert isinstance(private.rule, LaplaceThreshold)
         assert private.share == 1
-        assert private.rule.noise == private.answers.noised[0].mechanism
+        assert private.rule.noise == private.answers.noisy_measures[0].mechanism
         assert len(private.event.events) == 1
 
     def test_under_a_rho_many_keys_of_one_unit_are_kept_by_gaussian_noise(self):
@@ -68,9 +68,9 @@ class TestRules:
         assert isinstance(made(by_drug(dp.discover(delta=1e-9, rule=rule))).rule, kind)
 
     def test_of_the_rules_that_can_be_paid_the_one_that_needs_fewest_units_is_taken(self):
-        chosen = made(by_drug(), MIXED).rule.needed()
+        chosen = made(by_drug(), MIXED).rule.least_units()
         asked = [made(by_drug(dp.discover(delta=1e-9, rule=rule)), MIXED) for rule in ("optimal", "gaussian")]
-        assert chosen == min(each.rule.needed() for each in asked)
+        assert chosen == min(each.rule.least_units() for each in asked)
 
     @pytest.mark.parametrize("how", ["add_remove", "replace_one"])
     @pytest.mark.parametrize("rule", ["optimal", "laplace"])
@@ -105,7 +105,7 @@ class TestPrice:
         assert private.delta == MIXED.conversion_delta + Fraction(1, 10**9)
 
     def test_a_larger_weight_keeps_keys_of_fewer_units(self):
-        few, many = (made(by_drug(dp.discover(delta=1e-9, weight=weight))).rule.needed() for weight in (3, 1))
+        few, many = (made(by_drug(dp.discover(delta=1e-9, weight=weight))).rule.least_units() for weight in (3, 1))
         assert few < many
 
     def test_other_questions_have_other_names(self):
@@ -122,7 +122,7 @@ class TestPrice:
 
 
 class TestAnswers:
-    EXACT = Found((("a",), ("b",), (None,)), [[900, 2, 700], [900, 2, 700]])
+    EXACT = KeyedTable((("a",), ("b",), (None,)), [[900, 2, 700], [900, 2, 700]])
 
     @pytest.mark.parametrize("rule", ["optimal", "laplace"])
     def test_only_keys_that_were_selected_are_released_in_their_own_order(self, rule):
@@ -131,22 +131,22 @@ class TestAnswers:
         noisy = private.randomize(self.EXACT)
         assert noisy.keys == (("a",), (None,))
         assert private.keys(noisy)[0].values == ("a", None)
-        assert all(len(measured.steps) == 2 for measured in private.measured(noisy))
+        assert all(len(measured.steps) == 2 for measured in private.measurements(noisy))
 
     def test_units_keep_the_noise_that_they_passed_with(self):
         private = made(by_drug(u=dp.count_units()))
-        exact = Found(tuple((str(i),) for i in range(500)), [[private.rule.needed()] * 500])
+        exact = KeyedTable(tuple((str(i),) for i in range(500)), [[private.rule.least_units()] * 500])
         noisy = private.randomize(exact)
         assert 0 < len(noisy.keys) < 500
         assert min(noisy.columns[0]) > private.rule.threshold
 
     def test_without_noise_keys_are_kept_that_would_be_kept_more_often_than_not(self):
         private = made(by_drug())
-        assert private.combined(self.EXACT).keys == (("a",), (None,))
+        assert private.combine(self.EXACT).keys == (("a",), (None,))
 
     def test_an_empty_selection_is_a_release(self):
         private = made(by_drug())
-        noisy = private.randomize(Found((), [[], []]))
+        noisy = private.randomize(KeyedTable((), [[], []]))
         assert private.outputs(noisy, Fraction(19, 20))[0].values == ()
 
 
@@ -194,7 +194,10 @@ class TestSession:
         with protected() as session:
             told = str(session.explain(by_drug(dp.discover(delta=1e-9, at_least=5)), epsilon=1))
             rule = made(by_drug(dp.discover(delta=1e-9, at_least=5)), facts={"max_rows": 8, "max_groups": 3}).rule
-        assert f"a key of {rule.needed()} units is kept half of the time, one of {rule.needed(0.95)} in 95%" in told
+        assert (
+            f"a key of {rule.least_units()} units is kept half of the time, one of {rule.least_units(0.95)} in 95%"
+            in told
+        )
         assert "fewer than 5 never" in told
         assert "50% of the price and delta 1e-09" in told
 
@@ -277,7 +280,7 @@ def test_numbers_that_passed_a_threshold_have_margins_that_hold_for_those(kind, 
     rule = LaplaceThreshold(epsilon=epsilon, **words) if kind == "laplace" else GaussianThreshold(rho=epsilon, **words)
     limit, reach = rule.threshold + at_least - 1, 12 * int(rule.noise.margin(0.99)) + 50
     values = tuple(range(limit + 1, limit + 2 * reach))
-    margins = partition_selection._passed(
+    margins = partition_selection._with_threshold_margins(
         OutputColumn("u", "count of units", values, (0,) * len(values)), rule, Fraction(19, 20)
     ).margins
     for units in (*range(at_least, at_least + 5), limit - 1, limit, limit + 1, limit + 3, limit + reach // 2):
@@ -307,7 +310,7 @@ def test_what_needs_known_keys_is_refused_with_a_way_to_know_them(asked):
 
 def test_the_promise_that_is_advised_has_its_own_epsilon():
     with pytest.raises(BudgetError) as caught:
-        partition_selection.refuse_unreserved(Fraction(1, 10**9), Budget(epsilon=7))
+        partition_selection.require_reserved_delta(Fraction(1, 10**9), Budget(epsilon=7))
     assert "dp.Budget(epsilon=7," in caught.value.instead
 
 

@@ -47,10 +47,10 @@ def test_weights_divide_the_price_of_choices():
 
 
 def test_scores_of_the_median_move_by_one_for_each_row_and_those_of_other_quantiles_by_more():
-    assert layout(9, Caps(7)).scored(Fraction(1, 2)).l1 == 7
-    assert layout(9, Caps(7)).scored(Fraction(9, 10)).l1 == 63
-    assert layout(9, Caps(None, 2, 3), 5).scored(Fraction(1, 2)).l2_squared == 2 * 3**2
-    assert layout(9, Caps(7), 1, Neighbours.REPLACE_ONE).scored(Fraction(9, 10)).l1 == 70
+    assert layout(9, Caps(7)).score_sensitivity(Fraction(1, 2)).l1 == 7
+    assert layout(9, Caps(7)).score_sensitivity(Fraction(9, 10)).l1 == 63
+    assert layout(9, Caps(None, 2, 3), 5).score_sensitivity(Fraction(1, 2)).l2_squared == 2 * 3**2
+    assert layout(9, Caps(7), 1, Neighbours.REPLACE_ONE).score_sensitivity(Fraction(9, 10)).l1 == 70
 
 
 @pytest.mark.parametrize("spent", [PURE, RHO], ids=["pure", "rho"])
@@ -59,7 +59,7 @@ def test_without_noise_both_ways_find_the_same_steps(spent):
     where = layout(30, CAPS, 5)
     counts = [int(n) for n in random.poisson(random.exponential(5, 150))]
     chosen, tree = by_choice(where, spent, weighed(QUARTILES)), by_tree(where, spent, QUARTILES)
-    assert chosen.places(chosen.combined(counts)) == tree.places(tree.combined(counts))
+    assert chosen.places(chosen.combine(counts)) == tree.places(tree.combine(counts))
 
 
 @pytest.mark.parametrize("spent", [PURE, RHO], ids=["pure", "rho"])
@@ -68,8 +68,8 @@ def test_what_is_noisy_is_read_back_from_what_is_measured(spent):
     counts = list(range(150))
     for way in (by_choice(where, spent, weighed(QUARTILES)), by_tree(where, spent, QUARTILES)):
         noisy = way.randomize(counts)
-        measured = way.measured(noisy, -3, Fraction(1, 2))
-        assert way.stored(measured, -3) == noisy
+        measured = way.measurements(noisy, -3, Fraction(1, 2))
+        assert way.restore_noisy(measured, -3) == noisy
         assert all(each.l1 >= 1 and each.scale > 0 for each in measured)
         assert [len(steps) for steps in way.places(noisy)] == [5, 5, 5]
         assert bool(measured[0].places) == isinstance(way, ByTree)
@@ -130,7 +130,7 @@ def test_the_error_that_is_expected_of_a_tree_is_about_the_one_that_happens(samp
     for _ in range(samples(6)):
         steps = way.places(way.randomize(counts))[0]
         off += [max(0.0, step - 200 / 3, 200 / 3 - step - 1) for step in steps]
-    assert way.expected(200) == pytest.approx(np.mean(off), rel=0.3)
+    assert way.expected_error(200) == pytest.approx(np.mean(off), rel=0.3)
 
 
 def test_choosing_is_better_for_one_quantile_and_a_tree_for_many():

@@ -10,8 +10,8 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
 from discreet.planner.queries.quantile_methods import ByChoice, ByTree
-from discreet.planner.queries.quantiles import RankPlan, asks_for_quantiles
-from discreet.planner.registry import planned
+from discreet.planner.queries.quantiles import QuantilePlan, asks_for_quantiles
+from discreet.planner.registry import plan_query
 from discreet.release.release import Release
 
 T = dp.table("t")
@@ -26,7 +26,7 @@ def catalog(**facts):
 
 
 def plan_of(query, budget=None, **facts):
-    return planned(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=1)
+    return plan_query(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=1)
 
 
 def rows(number=600):
@@ -47,7 +47,7 @@ def opened(make=dp.protect, budget=None, **words):
 
 def test_the_engine_is_asked_for_the_rows_at_each_step_of_whole_groups():
     private = plan_of(T.group_by("g", max_groups=1).agg(m=MEDIAN))
-    assert isinstance(private, RankPlan)
+    assert isinstance(private, QuantilePlan)
     keys = private.pushdown.keys
     assert keys.inner == 1
     assert keys.rows == tuple((g, step) for g in "ab" for step in range(10))
@@ -94,8 +94,8 @@ def test_a_promise_with_a_delta_is_charged_the_rho_and_no_more():
 
 def test_sizes_decide_which_way_is_taken_and_explain_says_so():
     alone, many = plan_of(T.agg(m=MEDIAN)), plan_of(T.agg(m=DECILES))
-    assert isinstance(alone.way, ByChoice)
-    assert isinstance(many.way, ByTree)
+    assert isinstance(alone.method, ByChoice)
+    assert isinstance(many.method, ByTree)
     assert "a noisy tree within" in alone.noise
     assert "choosing a step for each within" in many.noise
     declared = plan_of(T.agg(m=DECILES), rows=10**7)
@@ -176,7 +176,7 @@ def test_minimum_and_maximum_are_refused_with_the_quantile_to_use(name, share):
 
 @pytest.mark.parametrize(("bounds", "told"), [((0, 10_000_000), ", in steps of 1,000"), ((0, 9), "")])
 def test_an_explanation_says_the_step_that_a_default_grid_was_coarsened_to(bounds, told):
-    (output,) = plan_of(T.agg(m=dp.median("x", bounds=bounds))).explained(Fraction(19, 20))
+    (output,) = plan_of(T.agg(m=dp.median("x", bounds=bounds))).explain_outputs(Fraction(19, 20))
     assert output.noise.endswith(told)
     assert ("in steps of" in output.noise) == bool(told)
 

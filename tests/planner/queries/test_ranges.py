@@ -13,8 +13,8 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.plan.physical import CountRows
-from discreet.planner.queries.ranges import RangePlan, asks_for_ranges, reduced
-from discreet.planner.registry import planned
+from discreet.planner.queries.ranges import RangePlan, asks_for_ranges, merge_bins
+from discreet.planner.registry import plan_query
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.release import Release
 from discreet.workloads.ranges import Levels, MatrixStrategy, flat
@@ -32,7 +32,7 @@ def catalog(**facts):
 
 
 def plan_of(query, budget=None, epsilon=1, **facts):
-    return planned(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=epsilon)
+    return plan_query(query.plan, catalog(**facts), budget or Budget(epsilon=2), epsilon=epsilon)
 
 
 def rows(number=900):
@@ -67,7 +67,7 @@ def test_the_engine_counts_bins_between_the_ends_of_ranges_as_parts_of_one_group
 
 def test_bins_that_no_range_tells_apart_are_one():
     wide = T.ranges("age", edges=range(100), ranges=[(20, 40), (30, 60)])
-    edges, workload = reduced(wide.plan.outputs[0].measure)
+    edges, workload = merge_bins(wide.plan.outputs[0].measure)
     assert edges == (20, 30, 40, 60)
     assert workload.pairs == ((0, 2), (1, 3))
 

@@ -1,4 +1,4 @@
-"""What a sample-and-aggregate release is, by public facts: columns, chunks, price, both neighbour relations."""
+"""What a sample-and-aggregate release is, by public facts: columns, blocks, price, both neighbour relations."""
 
 import pyarrow as pa
 import pytest
@@ -13,7 +13,7 @@ ROWS = pa.table({"id": [1, 2], "x": [1, 2], "ward": ["a", "b"]})
 
 
 def planned(budget=None, neighbours="add_remove", table=T, **words):
-    asked = {"columns": ["x"], "chunks": 10, "bounds": (0, 100), "function": ("f", "ab"), "epsilon": 0.5}
+    asked = {"columns": ["x"], "blocks": 10, "bounds": (0, 100), "function": ("f", "ab"), "epsilon": 0.5}
     with dp.testing.protect(
         ROWS,
         name="t",
@@ -32,7 +32,7 @@ def test_only_the_columns_that_are_named_and_the_unit_are_read():
     assert narrowed.pushdown.scan.max_rows == 3
 
 
-@pytest.mark.guarantee("a replaced unit changes two chunks, and twice the noise covers it")
+@pytest.mark.guarantee("a replaced unit changes two blocks, and twice the noise covers it")
 def test_a_replaced_unit_has_twice_the_noise_however_many_rows_a_unit_has():
     one, two = planned(), planned(neighbours="replace_one")
     assert two.mechanism.noise.sensitivity == 2 * one.mechanism.noise.sensitivity == 200
@@ -55,7 +55,7 @@ def test_questions_that_differ_have_other_names():
         planned(),
         planned(function=("f", "cd")),
         planned(runs="longer"),
-        planned(chunks=11),
+        planned(blocks=11),
         planned(bounds=(0, 99)),
         planned(default=1),
         planned(columns=["x", "ward"]),

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip, TopK
-from discreet.planner.queries.selection import analyze_contest
+from discreet.planner.queries.selection import analyze_selection
 from discreet.query.frame import relation_of
 from former import former
 
@@ -31,8 +31,8 @@ def exact():
 
 
 def plan_of(session, candidates, score, **price):
-    contest = score.contest(relation_of(T), candidates)
-    return analyze_contest(contest, session.catalog, session.ledger.budget("t"), **(price or {"epsilon": 1}))
+    selection = score.selection(relation_of(T), candidates)
+    return analyze_selection(selection, session.catalog, session.ledger.budget("t"), **(price or {"epsilon": 1}))
 
 
 @pytest.mark.parametrize(

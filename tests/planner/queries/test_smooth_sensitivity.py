@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.planner.queries.smooth_sensitivity import analyze_fitted
+from discreet.planner.queries.smooth_sensitivity import analyze_smooth
 from former import former
 
 T = dp.table("t")
@@ -39,7 +39,7 @@ def locals_of(rows, neighbours):
     with dp.testing.protect(rows, budget=dp.Budget(epsilon=2), **words) as session:
         session._pipeline.engines["t"].adopt("t", 98765)
         asked = [
-            analyze_fitted(query.plan, session.catalog, session.ledger.budget("t"), epsilon=1)
+            analyze_smooth(query.plan, session.catalog, session.ledger.budget("t"), epsilon=1)
             for query in QUERIES.values()
         ]
         pipeline = session._pipeline
@@ -61,7 +61,7 @@ def test_neighbours_keep_the_contract_of_local_objects(neighbours):
 def test_the_rows_of_one_unit_are_those_that_its_caps_leave():
     rows = pa.table({"id": ["a"] * 5 + ["b"], "x": [1, 1, 1, 1, 1, 9], "y": [0.0] * 6})
     with dp.testing.protect(rows, name="t", privacy_unit="id", max_rows=2, budget=dp.Budget(epsilon=2)) as session:
-        asked = analyze_fitted(QUERIES["mean"].plan, session.catalog, session.ledger.budget("t"), epsilon=1)
+        asked = analyze_smooth(QUERIES["mean"].plan, session.catalog, session.ledger.budget("t"), epsilon=1)
         assert asked.reading.max_rows == 2
         assert session.release(QUERIES["mean"], epsilon=1, method=dp.SmoothSensitivity()).value == pytest.approx(11 / 3)
 
@@ -73,7 +73,7 @@ def test_questions_that_differ_have_other_names():
 
         def name(query, **words):
             words = {"epsilon": 1} | words
-            return former(analyze_fitted(query.plan, session.catalog, session.ledger.budget("t"), **words))
+            return former(analyze_smooth(query.plan, session.catalog, session.ledger.budget("t"), **words))
 
         names = [
             *(name(query) for query in QUERIES.values()),

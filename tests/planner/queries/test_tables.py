@@ -86,8 +86,8 @@ class TestCaps:
         """Truncating by (id, ward) and then merging the wards must not keep the smaller sensitivity."""
         merged = t.derive(ward=t.age >= 0).group_by("ward").agg(n=dp.count())
         private = _analyzed(merged)
-        assert private.noised[0].sensitivity.linf == 3
-        assert private.noised[0].sensitivity.l2_squared == 9
+        assert private.noisy_measures[0].sensitivity.linf == 3
+        assert private.noisy_measures[0].sensitivity.l2_squared == 9
 
     def test_a_redefined_unit_does_not_change_whose_rows_they_are(self):
         private = _analyzed(t.derive(id=t.unused).agg(n=dp.count(), u=dp.count_units()))
@@ -103,11 +103,11 @@ class TestCaps:
 
     def test_units_and_public_values_need_no_cap_of_rows(self):
         private = _analyzed(t.agg(u=dp.count_units(), v=dp.count_distinct("ward")), facts="rows: 5")
-        assert [noised.sensitivity.l1 for noised in private.noised] == [1, 3]
+        assert [noised.sensitivity.l1 for noised in private.noisy_measures] == [1, 3]
 
     def test_a_cap_of_rows_in_each_group_is_enough(self):
         query = t.group_by("ward", max_rows_per_group=2).agg(n=dp.count())
-        assert _analyzed(query, facts="rows: 5").noised[0].sensitivity.l1 == 6
+        assert _analyzed(query, facts="rows: 5").noisy_measures[0].sensitivity.l1 == 6
 
 
 class TestNamesInARelease:

@@ -11,7 +11,7 @@ import discreet as dp
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.planner.queries.top_keys import TopKeysPlan
-from discreet.planner.registry import contested
+from discreet.planner.registry import plan_selection
 from discreet.query.frame import relation_of
 
 V = dp.table("visits")
@@ -34,7 +34,7 @@ def protected(session=dp.Session, **words):
 
 def planned(session, score=BY_UNITS, found=FOUND, **words):
     budget = session.ledger.budget("visits")
-    return contested(score.contest(relation_of(V), found), session.catalog, budget, **({"epsilon": 1} | words))
+    return plan_selection(score.selection(relation_of(V), found), session.catalog, budget, **({"epsilon": 1} | words))
 
 
 def test_the_most_used_of_keys_that_are_not_known_are_named_best_first():

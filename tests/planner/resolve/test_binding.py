@@ -79,7 +79,7 @@ class TestNames:
     def test_a_derived_column_is_substituted_so_that_terms_read_only_the_source(self):
         scope = _bound(t.derive(tens=t.i / 10).derive(more=t.tens + t.r).where(t.more > 0))
         assert set(reads(scope.predicate)) == {WHOLE, REAL}
-        assert scope.term(logical.Column("tens")).operator == "divide"
+        assert scope.term(logical.ColumnRef("tens")).operator == "divide"
 
     @pytest.mark.pitfall("A8")
     def test_a_condition_keeps_the_meaning_that_its_names_had_where_it_was_written(self):
@@ -91,14 +91,14 @@ class TestNames:
     @pytest.mark.pitfall("A8")
     def test_a_column_can_be_derived_from_the_one_that_it_replaces(self):
         scope = _bound(t.derive(i=t.i + 1).derive(i=t.i * 2))
-        term = scope.term(logical.Column("i"))
+        term = scope.term(logical.ColumnRef("i"))
         assert (term.operator, term.arguments[0].operator, reads(term)) == ("multiply", "add", (WHOLE,))
 
     @pytest.mark.pitfall("A8")
     def test_columns_can_be_swapped_step_by_step(self):
         scope = _bound(t.derive(k=t.i, i=t.j, j=t.k))
-        assert scope.term(logical.Column("i")) == Read("j", ColumnType.INTEGER)
-        assert scope.term(logical.Column("j")) == WHOLE
+        assert scope.term(logical.ColumnRef("i")) == Read("j", ColumnType.INTEGER)
+        assert scope.term(logical.ColumnRef("j")) == WHOLE
 
     def test_a_derived_column_has_the_type_of_its_expression_and_not_the_declared_one(self):
         scope = _bound(t.derive(i=t.s))
@@ -108,7 +108,7 @@ class TestNames:
     def test_a_redefined_unit_column_leaves_the_source_column_alone(self):
         scope = _bound(t.derive(id=t.s))
         assert scope.table.unit.columns == ("id",)
-        assert scope.term(logical.Column("id")) == Read("s", ColumnType.TEXT)
+        assert scope.term(logical.ColumnRef("id")) == Read("s", ColumnType.TEXT)
 
 
 class TestTypes:
@@ -200,7 +200,7 @@ class TestConstants:
 
     def test_a_plan_with_its_constant_on_the_left_means_the_same(self):
         day = Constant(dt.date(2026, 1, 31), ColumnType.DATE)
-        turned = logical.Compare("<=", logical.Literal("2026-01-31"), logical.Column("d"))
+        turned = logical.Compare("<=", logical.Literal("2026-01-31"), logical.ColumnRef("d"))
         assert _bound(t).term(turned).arguments == (day, Read("d", ColumnType.DATE))
 
     def test_text_that_is_no_date_is_refused_beside_dates(self):
@@ -325,7 +325,7 @@ class TestBins:
         assert "bin of 0 edges" in _refused(t.i.bin([])).what
         edges = tuple(range(logical.MOST_EDGES + 1))
         with pytest.raises(ParameterError, match="10,001 edges"):
-            _bound(t).term(logical.Bin(logical.Column("i"), edges))
+            _bound(t).term(logical.Bin(logical.ColumnRef("i"), edges))
         assert len(_edges(_term(t.i.bin(edges[1:])))) == logical.MOST_EDGES
 
     @pytest.mark.parametrize("name", ["s", "b", "doc", "bin"])

@@ -7,7 +7,7 @@ import pytest
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, UnboundedError, UnsupportedError
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.grid_steps import STEP, binned, edges, few_steps
+from discreet.planner.resolve.grid_steps import STEP, derive_step, edges, few_steps
 from discreet.query import frame
 
 COLUMNS = {
@@ -56,6 +56,6 @@ def test_a_value_without_bounds_is_refused_with_the_quantile_that_has_them():
 
 def test_a_step_is_a_column_of_its_own():
     measure = frame.median("age").measure
-    made = binned(T.agg(n=frame.count()).plan.source, measure, few_steps(measure, "m", scope()), scope())
+    made = derive_step(T.agg(n=frame.count()).plan.source, measure, few_steps(measure, "m", scope()), scope())
     assert made.name == STEP
     assert made.expression.edges == (19, 20, 21)

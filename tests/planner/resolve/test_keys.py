@@ -46,7 +46,7 @@ def _refused(*columns: str, frame=t, **options) -> Refusal:
 
 
 def test_without_a_grouping_there_is_one_row_for_everything():
-    assert resolve(logical.Grouping(), bind(logical.Table("t"), CATALOG)) == Keys((), ((),))
+    assert resolve(logical.Grouping(), bind(logical.TableRef("t"), CATALOG)) == Keys((), ((),))
 
 
 def test_keys_of_the_catalog_are_answered_in_their_order_with_the_missing_one():

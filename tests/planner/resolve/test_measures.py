@@ -14,7 +14,7 @@ from discreet.plan import logical
 from discreet.plan.physical import CountRows, CountUnits, CountValues, Read, SumSteps
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.grids import STEPS_OF_A_REAL
-from discreet.planner.resolve.measures import LARGEST_STEP, Recipe, recipe, sought
+from discreet.planner.resolve.measures import LARGEST_STEP, Recipe, recipe, search_steps
 from discreet.query.aggregates import interquartile_range, median
 
 CATALOG = Catalog.parse("""
@@ -303,7 +303,7 @@ class TestVariances:
 
 class TestSoughtBounds:
     def _sought(self, column, grid=None):
-        return sought(logical.Column(column), grid, bind(t.agg(n=dp.count()).plan.source, CATALOG))
+        return search_steps(logical.ColumnRef(column), grid, bind(t.agg(n=dp.count()).plan.source, CATALOG))
 
     def test_whole_numbers_are_their_own_steps_as_far_as_they_are_declared(self):
         assert self._sought("i") == SumSteps(Read("i", ColumnType.INTEGER), Fraction(1), 0, 120)
@@ -328,8 +328,14 @@ class TestSoughtBounds:
 def test_recipes_are_made_for_every_measure_of_a_plan():
     aggregates = [dp.count(), dp.count_units(), dp.count_distinct("s"), dp.sum("i"), dp.mean("i")]
     aggregates += [dp.variance("i"), dp.std("i")]
-    elsewhere = {logical.Quantile, logical.Ranges, logical.Nested, logical.Scouted, logical.Limits}
-    refused = {logical.Median, logical.InterquartileRange} | elsewhere
+    elsewhere = {
+        logical.QuantileMeasure,
+        logical.Ranges,
+        logical.HierarchyCounts,
+        logical.AutoBoundsAggregate,
+        logical.ClippingBounds,
+    }
+    refused = {logical.MedianMeasure, logical.InterquartileRangeMeasure} | elsewhere
     assert {type(a.measure) for a in aggregates} == set(logical.Measure.__args__) - refused
     kinds = ["count", "count of units", "count of values", "sum", "mean", "variance", "standard deviation"]
     assert [_made(a).kind for a in aggregates] == kinds

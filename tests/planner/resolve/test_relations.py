@@ -6,7 +6,7 @@ import discreet as dp
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, UnitError, UnsupportedError
-from discreet.plan.physical import Joined, PerUnit, Read, Rows
+from discreet.plan.physical import JoinedRows, PerUnit, Read, Rows
 from discreet.planner.queries.tables import AggregatePlan, analyze
 from discreet.planner.resolve.binding import bind
 from discreet.query.frame import Frame, relation_of
@@ -192,5 +192,5 @@ def test_a_plain_question_is_what_it_was():
 
 def test_equality_of_units_is_in_the_condition_of_every_join_of_protected_tables():
     base = private(DRUGS.join(VISITS, on=["visit", "patient"])).pushdown.scan.base
-    assert isinstance(base, Joined)
+    assert isinstance(base, JoinedRows)
     assert Read("patient", "text") in [term for term, _ in base.on]

@@ -10,7 +10,7 @@ import discreet as dp
 from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.plan.physical import Apply, Constant, Read
-from discreet.planner.explain import explained
+from discreet.planner.explain import explanation
 from discreet.planner.queries.tables import AggregatePlan, analyze
 from discreet.planner.resolve.time_slices import within
 from former import former
@@ -102,7 +102,7 @@ def test_no_chain_of_steps_avoids_the_slice(data):
 def test_the_sensitivities_and_the_price_are_those_of_the_whole_table():
     query = t.group_by("ward").agg(n=dp.count(), s=dp.sum("cost", bounds=(0, 10)))
     part, whole = _analyzed(query), _analyzed(query, period="")
-    assert [one.sensitivity for one in part.noised] == [one.sensitivity for one in whole.noised]
+    assert [one.sensitivity for one in part.noisy_measures] == [one.sensitivity for one in whole.noisy_measures]
     assert (part.event, part.cost, part.caps) == (whole.event, whole.cost, whole.caps)
 
 
@@ -120,10 +120,12 @@ def test_two_slices_never_share_a_question():
 
 
 def test_an_explanation_says_which_slice_and_what_it_means():
-    text = str(explained(_analyzed(t.agg(n=dp.count())), BUDGET, NOTHING, BUDGET.epsilon / 4))
+    text = str(explanation(_analyzed(t.agg(n=dp.count())), BUDGET, NOTHING, BUDGET.epsilon / 4))
     assert (
         "  slice     the rows of 'all' from 2026-10-01 until before 2026-11-01 by 'at'; "
         "one id in several slices is protected by each promise, and over all of them by their sum\n"
     ) in text
     assert "  reads     at, id\n" in text
-    assert "slice" not in str(explained(_analyzed(t.agg(n=dp.count()), period=""), BUDGET, NOTHING, BUDGET.epsilon / 4))
+    assert "slice" not in str(
+        explanation(_analyzed(t.agg(n=dp.count()), period=""), BUDGET, NOTHING, BUDGET.epsilon / 4)
+    )

@@ -12,12 +12,12 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.plan import logical
-from discreet.planner.resolve.validation import validated
+from discreet.planner.resolve.validation import validate
 from discreet.query import frame
 from discreet.query.frame import relation_of
 
 T = dp.table("t")
-X, ONE = logical.Column("x"), logical.Literal(1)
+X, ONE = logical.ColumnRef("x"), logical.Literal(1)
 AREAS = pd.DataFrame({"state": ["A", "A"], "county": ["1", "2"]})
 
 BUILT = [
@@ -38,13 +38,13 @@ BUILT = [
 
 @pytest.mark.parametrize("query", BUILT, ids=repr)
 def test_a_plan_that_calls_build_stays_as_it_is(query):
-    assert validated(query.plan) == query.plan
+    assert validate(query.plan) == query.plan
 
 
 def test_a_selection_that_calls_build_stays_as_it_is():
     for candidates in (["a", "b"], [1, 2.5], dp.discover(delta=1e-9)):
-        contest = dp.score(by="x", times=lambda _: 2).contest(relation_of(T), candidates)
-        assert validated(contest) == contest
+        selection = dp.score(by="x", times=lambda _: 2).selection(relation_of(T), candidates)
+        assert validate(selection) == selection
 
 
 class Wards(enum.StrEnum):
@@ -55,14 +55,14 @@ def test_subclasses_of_text_numbers_and_dates_become_plain():
     class Text(str):
         __slots__ = ()
 
-    built = T.where(plan_of(logical.Compare("==", logical.Column(Wards.A), logical.Literal(np.float64(1.5)))))
-    made = validated(relation_of(built))
+    built = T.where(plan_of(logical.Compare("==", logical.ColumnRef(Wards.A), logical.Literal(np.float64(1.5)))))
+    made = validate(relation_of(built))
     assert made == relation_of(built)
     assert type(made.predicate.left.name) is str
     assert type(made.predicate.right.value) is float
     day = pd.Timestamp("2026-01-01")
     grouping = logical.Grouping((Text("g"),), ((Text("a"), day),))
-    found = validated(grouping)
+    found = validate(grouping)
     kinds = [type(each) for each in (found.columns[0], *found.values[0])]  # noqa: PD011 - of a plan
     assert kinds == [str, str, dt.datetime]
 
@@ -72,7 +72,7 @@ def plan_of(node):
 
 
 @dataclass(frozen=True)
-class Sly(logical.Column):
+class Sly(logical.ColumnRef):
     """A column with another name whenever it is asked."""
 
 
@@ -92,14 +92,14 @@ def _wide(levels):
 
 
 def _long(steps):
-    relation = logical.Table("t")
+    relation = logical.TableRef("t")
     for _ in range(steps):
         relation = logical.Where(relation, logical.Compare("==", X, ONE))
     return relation
 
 
 def _circular():
-    step = logical.Where(logical.Table("t"), logical.Compare("==", X, ONE))
+    step = logical.Where(logical.TableRef("t"), logical.Compare("==", X, ONE))
     object.__setattr__(step, "source", step)
     return step
 
@@ -114,18 +114,18 @@ NO_CALL_BUILDS = {
     "a constant that is a tuple": logical.Literal(("a",)),
     "a constant that is bytes": logical.Literal(b"a"),
     "a type that is text": logical.Cast(X, "integer"),
-    "a name that is a number": logical.Column(7),
-    "a table that is a table": logical.Table(logical.Table("t")),
+    "a name that is a number": logical.ColumnRef(7),
+    "a table that is a table": logical.TableRef(logical.TableRef("t")),
     "a chain without a table": logical.Where(X, logical.Not(X)),
     "a circle": _circular(),
     "a long chain": _long(1_001),
     "a deep expression": _deep(101),
     "a deeper expression": _deep(100_000),
     "an expression of shared parts": _wide(60),
-    "a join of nothing": logical.Join(logical.Table("t"), "w", ()),
-    "another kind of join": logical.Join(logical.Table("t"), "w", (("g", "g"),), "outer"),
-    "a pair of three": logical.Join(logical.Table("t"), "w", (("g", "g", "g"),)),
-    "a cap of zero": logical.Join(logical.Table("t"), "w", (("g", "g"),), max_rows=0),
+    "a join of nothing": logical.Join(logical.TableRef("t"), "w", ()),
+    "another kind of join": logical.Join(logical.TableRef("t"), "w", (("g", "g"),), "outer"),
+    "a pair of three": logical.Join(logical.TableRef("t"), "w", (("g", "g", "g"),)),
+    "a cap of zero": logical.Join(logical.TableRef("t"), "w", (("g", "g"),), max_rows=0),
     "a cap that is a truth": logical.Grouping(("g",), (None,), max_groups=True),
     "a cap that is a float": logical.Grouping(("g",), (None,), max_rows_per_group=0.5),
     "a column twice": logical.Grouping(("g", "g"), (None, None)),
@@ -143,7 +143,7 @@ NO_CALL_BUILDS = {
     "bounds that are three": logical.Sum(X, (Fraction(0), Fraction(1), Fraction(2))),
     "a search for all of the price": logical.Search(Fraction(1)),
     "a search for less than nothing": logical.Search(Fraction(-1)),
-    "bounds given and found": logical.Scouted(
+    "bounds given and found": logical.AutoBoundsAggregate(
         logical.Sum(X, (Fraction(0), Fraction(1))), logical.Search(Fraction(1, 2))
     ),
     "a discovery at delta 1": logical.Discovery(("g",), Fraction(1)),
@@ -152,18 +152,18 @@ NO_CALL_BUILDS = {
     "ranges backwards": logical.Ranges(X, (1, 2, 3), ((2, 0),)),
     "ranges beyond the edges": logical.Ranges(X, (1, 2, 3), ((0, 9), (-1, 2))),
     "no ranges": logical.Ranges(X, (1, 2, 3), ()),
-    "a level twice": logical.Nested(("g", "g")),
+    "a level twice": logical.HierarchyCounts(("g", "g")),
     "levels that are not grouped by": replace(
         T.hierarchy("state", "county", keys=AREAS).plan, grouping=logical.Grouping()
     ),
-    "no outputs": logical.Aggregate(logical.Table("t"), ()),
-    "no features": logical.PerUnit(logical.Table("t"), ()),
-    "fewer factors than candidates": logical.Contest(
-        logical.Table("t"), logical.Count(), "x", "equal", (1, 2), factors=(Fraction(1),)
+    "no outputs": logical.Aggregate(logical.TableRef("t"), ()),
+    "no features": logical.GroupByUnit(logical.TableRef("t"), ()),
+    "fewer factors than candidates": logical.SelectionQuery(
+        logical.TableRef("t"), logical.Count(), "x", "equal", (1, 2), factors=(Fraction(1),)
     ),
-    "another side": logical.Contest(logical.Table("t"), logical.Count(), "x", "above", (1, 2)),
+    "another side": logical.SelectionQuery(logical.TableRef("t"), logical.Count(), "x", "above", (1, 2)),
     "nothing": None,
-    "a class": logical.Table,
+    "a class": logical.TableRef,
     "another dataclass": Wards.A,
 }
 
@@ -171,10 +171,10 @@ NO_CALL_BUILDS = {
 @pytest.mark.parametrize("name", NO_CALL_BUILDS)
 def test_what_no_call_builds_is_refused(name):
     with pytest.raises(ParameterError, match="as no call builds it"):
-        validated(NO_CALL_BUILDS[name])
+        validate(NO_CALL_BUILDS[name])
 
 
 def test_a_million_keys_are_looked_at_in_no_time():
     keys = tuple(range(1_000_000))
     grouping = logical.Grouping(("g",), (keys,))
-    assert validated(grouping).values[0] is keys  # noqa: PD011 - of a plan
+    assert validate(grouping).values[0] is keys  # noqa: PD011 - of a plan

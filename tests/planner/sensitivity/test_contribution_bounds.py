@@ -8,10 +8,10 @@ from discreet.catalog.privacy_unit import ROW, Caps, unit_of
 from discreet.errors import UnboundedError
 from discreet.planner.sensitivity.contribution_bounds import (
     Spread,
+    caps_to_enforce,
     effective,
-    enforced,
     presence,
-    require_bounded,
+    require_row_bound,
     spread,
 )
 
@@ -90,31 +90,31 @@ def test_the_caps_of_a_query_stand_before_those_of_the_owner():
 def test_a_row_that_is_its_own_unit_needs_no_caps_and_gets_none():
     row = unit_of(ROW)
     assert effective(row, Caps(10, 3, 5), 2, 2) == Caps(1, 1, 1)
-    assert enforced(row, Caps(1, 1, 1), 5) == Caps()
+    assert caps_to_enforce(row, Caps(1, 1, 1), 5) == Caps()
 
 
 @pytest.mark.parametrize("groups", [1, 2, 3])
 def test_a_cap_is_left_out_only_where_the_others_imply_it(groups):
     """What engines enforce allows the same vectors as the caps that the noise is calibrated to."""
     for caps in CAPS:
-        kept = enforced(ID, caps, groups)
+        kept = caps_to_enforce(ID, caps, groups)
         assert set(vectors(kept, groups)) == set(vectors(caps, groups)), caps
 
 
 def test_a_cap_that_others_imply_is_not_enforced_twice():
-    assert enforced(ID, Caps(2, 5, 7), 3) == Caps(2, None, None)
-    assert enforced(ID, Caps(9, 3, 9), 3) == Caps(9, None, None)
-    assert enforced(ID, Caps(9, 2, 4), 3) == Caps(9, 2, 4)
+    assert caps_to_enforce(ID, Caps(2, 5, 7), 3) == Caps(2, None, None)
+    assert caps_to_enforce(ID, Caps(9, 3, 9), 3) == Caps(9, None, None)
+    assert caps_to_enforce(ID, Caps(9, 2, 4), 3) == Caps(9, 2, 4)
 
 
 def test_rows_without_any_cap_are_refused_with_the_unit_and_the_caps_that_help():
     with pytest.raises(UnboundedError) as caught:
-        require_bounded("count 'n'", ID, Caps(max_groups=2))
+        require_row_bound("count 'n'", ID, Caps(max_groups=2))
     assert caught.value.what == "count 'n'"
     assert "one id" in caught.value.because
     assert "max_rows=10" in caught.value.instead
     for caps in (Caps(1), Caps(None, None, 1)):
-        require_bounded("count 'n'", ID, caps)
+        require_row_bound("count 'n'", ID, caps)
 
 
 def in_parts(caps: Caps, groups: int, parts: int) -> list[tuple[int, ...]]:

@@ -59,7 +59,7 @@ def of_kept(rule: Any) -> Law:
     """Which keys are kept, each by a draw of its own."""
 
     def law(units: Sequence[int]) -> Shares:
-        chances = [float(rule.kept(count)) for count in units]
+        chances = [float(rule.keep_probability(count)) for count in units]
         return {
             tuple(place for place, is_kept in enumerate(kept) if is_kept): math.prod(
                 chance if is_kept else 1 - chance for chance, is_kept in zip(chances, kept, strict=True)
@@ -112,7 +112,7 @@ def of_online(online: Online) -> Law:
     def law(counts: Sequence[int]) -> Shares:
         difference = counts[0] - expected
         found: dict[Hashable, float] = {}
-        replies: Mapping[Any, float] = of_watch(online.watch)([difference, -difference])
+        replies: Mapping[Any, float] = of_watch(online.above_threshold)([difference, -difference])
         for told, share in replies.items():
             is_above, answer = told[-1]
             sign = 1 if len(told) == 1 else -1
@@ -152,7 +152,7 @@ def of_mean(mechanism: sampled.ClippedMean) -> Law:
     def law(answers: Sequence[int]) -> Shares:
         steps = mechanism.steps
         total, reach = sum(steps.read(answers)), _REACH * math.ceil(mechanism.noise.scale)
-        return {(total + y) * steps.grid / steps.chunks: mechanism.pmf(y) for y in range(-reach, reach + 1)}
+        return {(total + y) * steps.grid / steps.blocks: mechanism.pmf(y) for y in range(-reach, reach + 1)}
 
     return law
 

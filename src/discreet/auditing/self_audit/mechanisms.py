@@ -187,7 +187,7 @@ def _of(kind: Callable[[Sequence[int]], Any], mechanism: Any) -> Callable[[Seque
 def _sampled() -> dict[str, Audited]:
     """Chunks of which one goes from bound to bound."""
     answers = ([0, 0, 4, 8, 8], [0, 8, 4, 8, 8])
-    words: dict[str, Any] = {"bounds": BOUNDS, "chunks": CHUNKS, "epsilon": EPSILON, "grid": 1}
+    words: dict[str, Any] = {"bounds": BOUNDS, "blocks": CHUNKS, "epsilon": EPSILON, "grid": 1}
     pure = claims.claim(epsilon=EPSILON)
     mean, median = sampled.ClippedMean(**words), sampled.PrivateMedian(**words)
     found = sampled.SelfBoundedMean(**words)

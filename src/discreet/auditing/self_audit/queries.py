@@ -183,7 +183,7 @@ class Recording(testing.ExactPipeline):
 
     def randomize(self, plan: AggregatePlan, exact: list[list[int]]) -> list[list[int]]:
         """The noisy integers, with all that was drawn and the exact ones kept for the audit."""
-        self.exact_steps = plan.combined(exact)
+        self.exact_steps = plan.combine(exact)
         self.drawn = self.redrawn(plan, [list(column) * self.times for column in exact])
         return [column[: len(exact[0])] for column in self.drawn]
 

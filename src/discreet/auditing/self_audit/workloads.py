@@ -34,7 +34,7 @@ from discreet.auditing.statistical import goodness_of_fit
 from discreet.catalog.catalog import Catalog
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, leaves
 from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace
-from discreet.planner.registry import planned
+from discreet.planner.registry import plan_query
 from discreet.query import aggregates, frame
 from discreet.query.frame import Query
 
@@ -73,7 +73,7 @@ def workload(query: Query, cells: int, neighbours: Neighbours, mechanism: Name, 
     catalog = Catalog.model_validate({"tables": {"rows": table}})
     budget = Budget(epsilon=1_000, delta=0 if mechanism == "laplace" else DELTA, reason=REASON)
     price: dict[str, Any] = {"epsilon": EPSILON * times} if mechanism == "laplace" else {"rho": RHO * times**2}
-    asked = planned(query.plan, catalog, budget, mechanism=mechanism, **price)
+    asked = plan_query(query.plan, catalog, budget, mechanism=mechanism, **price)
     one, other = [5] * cells, [5] * cells
     one[0] += ROWS_OF_UNIT
     if neighbours == "replace_one":
@@ -90,7 +90,7 @@ def audited_workload(name: str, made: Workload, samples: int, alarm: float) -> l
 
 def _noises(made: Workload, drawn: Sequence[Sequence[Sequence[Counts]]]) -> list[goodness_of_fit.Part]:
     """The noise of each part of the strategy, of all its integers on both datasets."""
-    exact = [made.plan.combined([each]) for each in (made.one, made.other)]
+    exact = [made.plan.combine([each]) for each in (made.one, made.other)]
     found = []
     for place, part in enumerate(_parts(made)):
         both = [
@@ -108,7 +108,7 @@ def _parts(made: Workload) -> list[object]:
 
 def ratios(made: Workload, drawn: Sequence[Sequence[Counts]]) -> Floats:
     """How much likelier each part of noisy integers is on the one dataset, in its logarithm; and last all together."""
-    columns = zip(_parts(made), *(made.plan.combined([each]) for each in (made.one, made.other)), strict=True)
+    columns = zip(_parts(made), *(made.plan.combine([each]) for each in (made.one, made.other)), strict=True)
     found = []
     for place, (part, one, other) in enumerate(columns):
         leaning = Leaning(np.array(one, float), np.array(other, float), [_noise(part)] * len(one))

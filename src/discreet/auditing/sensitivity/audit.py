@@ -32,7 +32,7 @@ from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, RegisteredSource, Workspace, source_of
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, rational, shown, whole
-from discreet.planner.queries.aggregate import Noised
+from discreet.planner.queries.aggregate import NoisyMeasure
 from discreet.planner.queries.tables import AggregatePlan, MechanismName, Sensitivity, analyze
 from discreet.query.frame import Query
 from discreet.session.arguments import table_name
@@ -250,7 +250,7 @@ def _exact(private: AggregatePlan, engine: Engine, name: str) -> object:
     asked = private.pushdown
     prepared = engine.prepare(replace(asked, scan=replace(asked.scan, table=name)))
     try:
-        return private.combined(engine.run(prepared))  # type: ignore[arg-type]  # its keys are public
+        return private.combine(engine.run(prepared))  # type: ignore[arg-type]  # its keys are public
     except Exception as error:  # noqa: BLE001 - no cell may make an engine fail, and if one does, that is the finding
         return _Raised(type(error).__name__)
 
@@ -295,7 +295,7 @@ class _Worst:
             raised = one if isinstance(one, _Raised) else other
             yield _Compared(True, math.inf, f"the engine {raised} on one of the datasets")
             return
-        for noised, here, there in zip(self.private.noised, one, other, strict=True):  # type: ignore[call-overload]
+        for noised, here, there in zip(self.private.noisy_measures, one, other, strict=True):  # type: ignore[call-overload]
             name, most = names.told(noised.measure), stated(noised)
             known = self.ratios.setdefault(name, {})
             for norm, far in apart(here, there).items():
@@ -305,7 +305,7 @@ class _Worst:
                 yield _Compared(far > most[norm], ratio, told, norm in noised.mechanism.norms)
 
     def finding(self, table: Table, *, seconds: float) -> Finding:
-        why = [told for told in map(_uncovered, self.private.noised) if told]
+        why = [told for told in map(_uncovered, self.private.noisy_measures) if told]
         why += [f"{self.worst.told} ({_shape(self.behind)})"] if self.worst.is_over and self.behind else []
         kept = f"{self.seen:,} pairs; the farthest reach {max(self.worst.ratio, 0):.4g} of what is stated"
         return Finding(
@@ -335,13 +335,13 @@ def apart(one: Sequence[int], other: Sequence[int]) -> dict[str, int | float]:
     }
 
 
-def stated(noised: Noised) -> dict[str, int]:
+def stated(noised: NoisyMeasure) -> dict[str, int]:
     """What analysis says of a measure, in each norm."""
     said: Sensitivity = noised.sensitivity
     return {norm: getattr(said, norm) for norm in NORMS}
 
 
-def _uncovered(noised: Noised) -> str:
+def _uncovered(noised: NoisyMeasure) -> str:
     """Why the noise does not cover the sensitivity, or nothing where it does."""
     if noised.mechanism.covers(noised.sensitivity):
         return ""

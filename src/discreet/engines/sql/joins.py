@@ -18,7 +18,7 @@ from discreet.plan.physical import (
     CountRows,
     Extreme,
     Feature,
-    Joined,
+    JoinedRows,
     MissingUnits,
     PerUnit,
     Read,
@@ -39,7 +39,7 @@ def relation(base: Base, places: Places, dialect: Dialect) -> str:
     match base:
         case Rows():
             return _rows(base, places, dialect)
-        case Joined():
+        case JoinedRows():
             return _join_sql(base, places, dialect)
         case PerUnit():
             return _per_unit_sql(base, places, dialect)
@@ -80,7 +80,7 @@ def _rows(leaf: Rows, places: Places, dialect: Dialect) -> str:
     return f"{kept} WHERE {expressions.term(leaf.within, dialect)}"
 
 
-def _join_sql(base: Joined, places: Places, dialect: Dialect) -> str:
+def _join_sql(base: JoinedRows, places: Places, dialect: Dialect) -> str:
     left, right = (relation(side, places, dialect) for side in (base.left, base.right))
     on = " AND ".join(f"{expressions.term(term, dialect)} = {dialect.identifier(name)}" for term, name in base.on)
     join = "LEFT JOIN" if base.keeps_unmatched else "JOIN"

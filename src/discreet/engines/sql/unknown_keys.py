@@ -14,7 +14,7 @@ from discreet.engines.sql import aggregates, contribution_bounding, expressions
 from discreet.engines.sql.chunks import TYPES
 from discreet.engines.sql.counting import CountByRow, CountByUnit
 from discreet.engines.sql.dialect import Dialect
-from discreet.plan.physical import CountUnits, Found, Pushdown, SumSteps
+from discreet.plan.physical import CountUnits, KeyedTable, Pushdown, SumSteps
 
 
 def found_sql(
@@ -60,12 +60,12 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterable[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def parse_keys(question: Pushdown, rows: Iterable[tuple[Any, ...]]) -> Found:
+def parse_keys(question: Pushdown, rows: Iterable[tuple[Any, ...]]) -> KeyedTable:
     """Keys in the order of their own values, the missing one last, with their integers."""
     width = len(question.keys.columns)
     ordered = sorted(rows, key=lambda row: _order(row[:width]))
     places = range(width, width + len(question.measures))
-    return Found(
+    return KeyedTable(
         tuple(tuple(row[:width]) for row in ordered), [[int(row[place]) for row in ordered] for place in places]
     )
 

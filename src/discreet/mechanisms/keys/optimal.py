@@ -72,7 +72,7 @@ class Optimal(Rule):
         """What a release does."""
         return ApproximateEvent(self.epsilon, self.delta)
 
-    def kept(self, units: int) -> Fraction:
+    def keep_probability(self, units: int) -> Fraction:
         """The probability that a key of so many units is kept: exact."""
         chances = self._chances()
         return Fraction(chances[min(self.effective_units(units), len(chances) - 1)], _ONE)

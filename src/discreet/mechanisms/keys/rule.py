@@ -54,19 +54,19 @@ class Rule(ABC):
         object.__setattr__(self, "at_least", whole(at_least, "at_least"))
 
     @abstractmethod
-    def kept(self, units: int) -> Fraction | float:
+    def keep_probability(self, units: int) -> Fraction | float:
         """The probability that a key of so many units is kept."""
 
     @short_traceback
-    def needed(self, chance: Number = 0.5) -> int:
+    def least_units(self, chance: Number = 0.5) -> int:
         """The least number of units for which a key is kept with at least this probability."""
         wanted = positive(probability(chance, "chance", example="0.5"), "chance")
         short, enough = 0, 1
-        while self.kept(enough) < wanted:
+        while self.keep_probability(enough) < wanted:
             short, enough = enough, 2 * enough
         while enough - short > 1:
             middle = (short + enough) // 2
-            short, enough = (short, middle) if self.kept(middle) >= wanted else (middle, enough)
+            short, enough = (short, middle) if self.keep_probability(middle) >= wanted else (middle, enough)
         return enough
 
     @property

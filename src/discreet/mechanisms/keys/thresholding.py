@@ -52,7 +52,7 @@ class ThresholdRule(Rule):
         """What a release does: noise on the keys that both neighbours have, and delta for those that one has."""
         return ComposedEvent((self.noise.event(), ApproximateEvent(Fraction(0), self.delta)))
 
-    def kept(self, units: int) -> float:
+    def keep_probability(self, units: int) -> float:
         """The probability that a key of so many units is kept, as a float for display."""
         return passing(self.noise, self.effective_units(units), self.threshold)
 

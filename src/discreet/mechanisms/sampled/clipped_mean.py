@@ -1,7 +1,7 @@
-"""The mean of clamped answers of chunks, with discrete Laplace noise.
+"""The mean of clamped answers of blocks, with discrete Laplace noise.
 
 Definition
-    The answers of k chunks become steps s_1, ..., s_k within [low, high] (steps.py). Released is
+    The answers of k blocks become steps s_1, ..., s_k within [low, high] (steps.py). Released is
     grid (s_1 + ... + s_k + Y)/k, Y an integer with P[Y = y] proportional to e^(-|y|/scale).
 
 Guarantee
@@ -14,8 +14,8 @@ Exactness
     released number is a whole multiple of grid/k.
 
 Not covered
-    What steps.py does not cover. The margin is that of the noise: how far the mean of chunks' answers is from the
-    function's value on all rows, by clamping and by the smallness of chunks, is not known and not in it.
+    What steps.py does not cover. The margin is that of the noise: how far the mean of blocks' answers is from the
+    function's value on all rows, by clamping and by the smallness of blocks, is not known and not in it.
 
 References
     Nissim, Raskhodnikova and Smith, Smooth Sensitivity and Sampling in Private Data Analysis, STOC 2007, Section 4;
@@ -48,12 +48,12 @@ class ClippedMean:
         self,
         *,
         bounds: tuple[Number, Number],
-        chunks: int,
+        blocks: int,
         epsilon: Number,
         grid: Number | None = None,
         neighbours: Relation = "add_remove",
     ) -> None:
-        steps = Steps(bounds, chunks, grid, neighbours, _PARTS)
+        steps = Steps(bounds, blocks, grid, neighbours, _PARTS)
         sensitivity = steps.changed_answers * steps.width * steps.grid
         object.__setattr__(self, "steps", steps)
         object.__setattr__(self, "noise", Laplace(sensitivity=sensitivity, epsilon=epsilon, grid=steps.grid))
@@ -73,10 +73,10 @@ class ClippedMean:
 
     def margin(self, confidence: Number = 0.95) -> Fraction:
         """How far the noise moves the mean of the clamped answers, at most, with at least this probability."""
-        return Fraction(self.noise.margin(confidence)) / self.steps.chunks
+        return Fraction(self.noise.margin(confidence)) / self.steps.blocks
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Fraction:
-        """The noisy mean of one answer for each chunk."""
+        """The noisy mean of one answer for each block."""
         total = sum(self.steps.read(answers)) * self.steps.grid
-        return Fraction(self.noise.release(total)) / self.steps.chunks
+        return Fraction(self.noise.release(total)) / self.steps.blocks

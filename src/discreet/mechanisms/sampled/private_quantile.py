@@ -1,7 +1,7 @@
-"""A quantile of the answers of chunks, chosen from a public grid by how far each point is from it in ranks.
+"""A quantile of the answers of blocks, chosen from a public grid by how far each point is from it in ranks.
 
 Definition
-    The answers of k chunks become steps s_1, ..., s_k within [low, high] (steps.py). For a point r of the grid let
+    The answers of k blocks become steps s_1, ..., s_k within [low, high] (steps.py). For a point r of the grid let
     a(r) be how many steps are below it and b(r) how many are above. Its distance from the fraction p/m is
     d(r) = max(0, a(r) - k p/m, b(r) - k (m-p)/m) ranks. Released is r with probability proportional to
     exp(-epsilon d(r)/(2 c)), with c = 1 under add/remove and c = 2 under replace-one.
@@ -51,7 +51,7 @@ _MEDIAN = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class PrivateQuantile:
-    """A point of the grid that splits the answers of chunks about as a fraction says."""
+    """A point of the grid that splits the answers of blocks about as a fraction says."""
 
     steps: Steps
     fraction: Fraction
@@ -63,12 +63,12 @@ class PrivateQuantile:
         *,
         fraction: Number,
         bounds: tuple[Number, Number],
-        chunks: int,
+        blocks: int,
         epsilon: Number,
         grid: Number | None = None,
         neighbours: Relation = "add_remove",
     ) -> None:
-        steps = Steps(bounds, chunks, grid, neighbours, _PARTS)
+        steps = Steps(bounds, blocks, grid, neighbours, _PARTS)
         if steps.width >= MOST_POINTS:
             raise ParameterError(
                 "a grid of more than 2**20 points",
@@ -90,12 +90,12 @@ class PrivateQuantile:
 
     def gaps(self, answers: Sequence[Answer]) -> NDArray[np.int64]:
         """For each point of the grid, its distance from the quantile in ranks, times the fraction's denominator."""
-        chunks, part, whole = self.steps.chunks, self.fraction.numerator, self.fraction.denominator
+        blocks, part, whole = self.steps.blocks, self.fraction.numerator, self.fraction.denominator
         ranked = np.sort(np.array(self.steps.read(answers), dtype=np.int64))
         points = np.arange(self.steps.low, self.steps.high + 1, dtype=np.int64)
         below = np.searchsorted(ranked, points, side="left").astype(np.int64)
-        above = chunks - np.searchsorted(ranked, points, side="right").astype(np.int64)
-        return np.maximum(0, np.maximum(whole * below - part * chunks, whole * above - (whole - part) * chunks))
+        above = blocks - np.searchsorted(ranked, points, side="right").astype(np.int64)
+        return np.maximum(0, np.maximum(whole * below - part * blocks, whole * above - (whole - part) * blocks))
 
     def pmf(self, answers: Sequence[Answer]) -> list[float]:
         """The probability of each point of the grid, lowest first; it is private."""
@@ -109,7 +109,7 @@ class PrivateQuantile:
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
-        """A point of the grid for one answer of each chunk."""
+        """A point of the grid for one answer of each block."""
         return lattice.value_of(self.steps.low + categorical.choose(self.gaps(answers), self.rate), self.steps.grid)
 
 
@@ -122,13 +122,13 @@ class PrivateMedian(PrivateQuantile):
         self,
         *,
         bounds: tuple[Number, Number],
-        chunks: int,
+        blocks: int,
         epsilon: Number,
         grid: Number | None = None,
         neighbours: Relation = "add_remove",
     ) -> None:
         super().__init__(
-            fraction=_MEDIAN, bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=neighbours
+            fraction=_MEDIAN, bounds=bounds, blocks=blocks, epsilon=epsilon, grid=grid, neighbours=neighbours
         )
 
 

@@ -1,8 +1,8 @@
-"""The mean of answers of chunks within bounds that it finds itself: private quartiles, widened, then a clamped mean.
+"""The mean of answers of blocks within bounds that it finds itself: private quartiles, widened, then a clamped mean.
 
 Definition
     Public buckets cut [lo, hi] into intervals whose width grows with their distance from zero, 32 to each doubling. For
-    each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of chunks fall into,
+    each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of blocks fall into,
     at epsilon_1 each. From the lower edge of the lower bucket to the upper edge of the upper one it is w; the bounds
     are widened by `widening` times w on both sides and cut off at lo and hi. Released are these bounds and a
     ClippedMean within them, at epsilon_2.
@@ -17,7 +17,7 @@ Exactness
     scale that depends on the bounds, so its event says only that it is epsilon_2-DP.
 
 Not covered
-    What steps.py does not cover. Bounds that are found badly, where chunks are few or epsilon is small: they are
+    What steps.py does not cover. Bounds that are found badly, where blocks are few or epsilon is small: they are
     private all the same, and the mean is of answers that were moved into them. The margin is that of the noise.
 
 References
@@ -47,7 +47,7 @@ _WIDEST = 1_000
 
 @public_class
 @dataclass(frozen=True)
-class Found:
+class MeanWithBounds:
     """A noisy mean with the bounds that it was taken within; all of it is released."""
 
     value: Fraction
@@ -69,14 +69,14 @@ class SelfBoundedMean:
         self,
         *,
         bounds: tuple[Number, Number],
-        chunks: int,
+        blocks: int,
         epsilon: Number,
         grid: Number | None = None,
         share: Number = 0.5,
         widening: Number = 2,
         neighbours: Relation = "add_remove",
     ) -> None:
-        object.__setattr__(self, "steps", Steps(bounds, chunks, grid, neighbours, _PARTS))
+        object.__setattr__(self, "steps", Steps(bounds, blocks, grid, neighbours, _PARTS))
         object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
         object.__setattr__(self, "share", _share(share))
         object.__setattr__(self, "widening", _widening(widening))
@@ -88,15 +88,15 @@ class SelfBoundedMean:
         return ComposedEvent((quartiles, PureEvent(self._mean_epsilon)))
 
     @short_traceback
-    def release(self, answers: Sequence[Answer]) -> Found:
+    def release(self, answers: Sequence[Answer]) -> MeanWithBounds:
         """Bounds that were found, and the noisy mean of the answers within them."""
         edges = buckets(self.steps.low, self.steps.high)
         places = [bisect.bisect_right(edges, step) - 1 for step in self.steps.read(answers)]
         chosen = sorted(self._quartile(fraction, edges).release(places) for fraction in _QUARTILES)
         bounds = self._widen_bounds(edges[int(chosen[0])], edges[int(chosen[1]) + 1])
-        return Found(self._mean(bounds).release(answers), bounds)
+        return MeanWithBounds(self._mean(bounds).release(answers), bounds)
 
-    def margin(self, found: Found, confidence: Number = 0.95) -> Fraction:
+    def margin(self, found: MeanWithBounds, confidence: Number = 0.95) -> Fraction:
         """How far the noise moves the mean of the answers within the bounds that were found."""
         return self._mean(found.bounds).margin(confidence)
 
@@ -129,7 +129,7 @@ class SelfBoundedMean:
         return PrivateQuantile(
             fraction=fraction,
             bounds=(0, len(edges) - 2),
-            chunks=self.steps.chunks,
+            blocks=self.steps.blocks,
             epsilon=self._quartile_epsilon,
             grid=1,
             neighbours=self.steps.neighbours,
@@ -138,7 +138,7 @@ class SelfBoundedMean:
     def _mean(self, bounds: tuple[Scalar, Scalar]) -> ClippedMean:
         return ClippedMean(
             bounds=bounds,
-            chunks=self.steps.chunks,
+            blocks=self.steps.blocks,
             epsilon=self._mean_epsilon,
             grid=self.steps.grid,
             neighbours=self.steps.neighbours,

@@ -13,9 +13,9 @@ noisy answer: a smooth sensitivity is private, so no margin comes with it.
 """
 
 from discreet.mechanisms.smooth.fitting import Smooth
-from discreet.mechanisms.smooth.local import BoundedMean, Local, Supplied
+from discreet.mechanisms.smooth.local import BoundedMean, Local, SuppliedBounds
 from discreet.mechanisms.smooth.proposing import ProposeTestRelease
-from discreet.mechanisms.smooth.quantiles import InterquartileRange, Median, Quantile, Steps
+from discreet.mechanisms.smooth.quantiles import InterquartileRange, Median, Quantile, StepCounts
 
 __all__ = [
     "BoundedMean",
@@ -25,6 +25,6 @@ __all__ = [
     "ProposeTestRelease",
     "Quantile",
     "Smooth",
-    "Steps",
-    "Supplied",
+    "StepCounts",
+    "SuppliedBounds",
 ]

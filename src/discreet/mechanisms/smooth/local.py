@@ -5,7 +5,7 @@ Definition
     A_k(x) = A_reach(x) > 0 for k >= `reach`. `largest` is public; the answer, the sequence and `reach` are not.
     BoundedMean: f(x) is the mean of n values in [lo, hi], of which each unit has at most m; where n = 0 it is a public
     value in [lo, hi]. A_k = (hi - lo) min(1, m/(n - k m)), and hi - lo where k m >= n. With a public n, A_k = A_0.
-    Supplied: f and A_k are given; from a public `reach` on, A_k is `largest`.
+    SuppliedBounds: f and A_k are given; from a public `reach` on, A_k is `largest`.
 
 Guarantee
     The contract, for all neighbours x, x' and all k: |f(x) - f(x')| <= A_0(x), and A_k(x) <= A_(k+1)(x'). BoundedMean
@@ -122,7 +122,7 @@ class BoundedMean:
 
 
 @public_class
-class Supplied:
+class SuppliedBounds:
     """An answer and a sequence of bounds that the caller has proved; made monotone, and `largest` from `reach` on."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Supplied:
         return self._known[distance]
 
     def __repr__(self) -> str:
-        return f"Supplied(largest={self._largest}, reach={self._reach}, ...)"
+        return f"SuppliedBounds(largest={self._largest}, reach={self._reach}, ...)"
 
     def _bound(self, distance: int) -> Fraction:
         try:

@@ -44,7 +44,7 @@ _FARTHEST = 2**62
 
 
 @public_class
-class Steps:
+class StepCounts:
     """Rows as distinct steps in order, with how many rows are at or below each; padded with low and high."""
 
     def __init__(self, values: NDArray[np.int64], counts: NDArray[np.int64], low: int, high: int) -> None:
@@ -94,7 +94,7 @@ class Quantile:
 
     def __init__(
         self,
-        rows: Whole | Steps,
+        rows: Whole | StepCounts,
         *,
         level: Number,
         bounds: tuple[int, int] | None = None,
@@ -147,7 +147,7 @@ class Median(Quantile):
 
     def __init__(
         self,
-        rows: Whole | Steps,
+        rows: Whole | StepCounts,
         *,
         bounds: tuple[int, int] | None = None,
         step: Number = 1,
@@ -164,7 +164,7 @@ class InterquartileRange:
 
     def __init__(
         self,
-        rows: Whole | Steps,
+        rows: Whole | StepCounts,
         *,
         bounds: tuple[int, int] | None = None,
         step: Number = 1,
@@ -200,16 +200,16 @@ class InterquartileRange:
         return f"InterquartileRange(largest={self.largest}, ...)"
 
 
-def _steps(rows: Whole | Steps, bounds: tuple[int, int] | None) -> Steps:
-    if isinstance(rows, Steps):
+def _steps(rows: Whole | StepCounts, bounds: tuple[int, int] | None) -> StepCounts:
+    if isinstance(rows, StepCounts):
         return rows
     if bounds is None:
         raise ParameterError(
             "a quantile without bounds",
             because="the gap to the farthest possible row has no limit",
-            instead="Median(rows, bounds=(0, 100)), or Median(Steps.of_counts(counts, low=0))",
+            instead="Median(rows, bounds=(0, 100)), or Median(StepCounts.of_counts(counts, low=0))",
         )
-    return Steps.of_rows(rows, bounds)
+    return StepCounts.of_rows(rows, bounds)
 
 
 def _level(level: Number) -> Fraction:

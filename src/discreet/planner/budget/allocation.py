@@ -86,7 +86,7 @@ def spending(
             because="a query states once what it may spend",
             instead="epsilon=0.5, or rho=0.01 under a promise with a delta",
         )
-    chosen = _chosen(budget, rho, mechanism)
+    chosen = _noise_kind(budget, rho, mechanism)
     if rho is not None:
         amount = Fraction(units_down(positive(rho, "rho"), RHO_UNITS), RHO_UNITS)
         reached = epsilon_of(_payable(amount, "rho"), budget.conversion_delta)
@@ -150,7 +150,7 @@ def mechanisms(
 
 def _noise(kind: type[AdditiveNoise], amount: Fraction, moved: Sensitivity) -> AdditiveNoise:
     try:
-        return kind.calibrated(moved, amount)
+        return kind.calibrate(moved, amount)
     except ParameterError as refusal:
         raise ParameterError(
             refusal.what,
@@ -159,7 +159,7 @@ def _noise(kind: type[AdditiveNoise], amount: Fraction, moved: Sensitivity) -> A
         ) from None
 
 
-def _chosen(budget: Budget, rho: Number | None, mechanism: MechanismName | None) -> type[AdditiveNoise]:
+def _noise_kind(budget: Budget, rho: Number | None, mechanism: MechanismName | None) -> type[AdditiveNoise]:
     """The noise that was asked for, or the one whose cost composes in the terms of the promise."""
     tags = [noise.tag for noise in NOISES]
     if mechanism is not None and mechanism not in tags:

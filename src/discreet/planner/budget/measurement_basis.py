@@ -27,7 +27,7 @@ class Basis:
     readings: Mapping[Integers, Factors]
 
     @property
-    def asked(self) -> tuple[Integers, ...]:
+    def engine_measures(self) -> tuple[Integers, ...]:
         """What an engine is asked for."""
         return tuple(dict.fromkeys(measure for drawn in self.drawn for _, measure in terms(drawn)))
 

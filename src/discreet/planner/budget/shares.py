@@ -34,25 +34,25 @@ def narrowest(
     spendings: Sequence[Spending], bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
 ) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
     """The first spending, or a later one whose expected error is no larger for any output; with its noise."""
-    first, *others = (_noised(spent, bases, weights, errors) for spent in spendings)
+    first, *others = (_best_basis(spent, bases, weights, errors) for spent in spendings)
     for other in others:
-        if all(map(operator.le, _expected(other, errors), _expected(first, errors))):
+        if all(map(operator.le, _error_variances(other, errors), _error_variances(first, errors))):
             return other
     return first
 
 
-def _noised(
+def _best_basis(
     spent: Spending, bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
 ) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
     """The best way to measure whose noise can be drawn; the plain one is refused if it cannot."""
-    *others, (plain, asked) = balanced(bases, weights, errors, spent.noise)
+    *others, (plain, asked) = balance_shares(bases, weights, errors, spent.noise)
     for basis, shares in others:
         with suppress(ParameterError):
             return spent, basis, mechanisms(spent, shares, basis.sensitivities)
     return spent, plain, mechanisms(spent, asked, plain.sensitivities)
 
 
-def _expected(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors: Errors) -> list[float]:
+def _error_variances(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors: Errors) -> list[float]:
     """The variance of each error, in steps."""
     _, basis, noises = noised
     return [
@@ -65,7 +65,7 @@ def _expected(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors:
     ]
 
 
-def balanced(
+def balance_shares(
     bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors, noise: type[AdditiveNoise]
 ) -> list[Split]:
     """Ways to measure with their shares, the best first and the plain one last."""
@@ -133,10 +133,10 @@ def _shares(ratios: tuple[tuple[float, ...], ...], power: int) -> tuple[Fraction
             break
         weights *= np.sqrt(rows / rows.max())
         weights /= weights.sum()
-    return _rounded(best)
+    return _round_shares(best)
 
 
-def _rounded(shares: NDArray[np.float64] | None) -> tuple[Fraction, ...] | None:
+def _round_shares(shares: NDArray[np.float64] | None) -> tuple[Fraction, ...] | None:
     """Shares of a few digits: another machine, whose floats end differently, comes to the same ones."""
     if shares is None:
         return None

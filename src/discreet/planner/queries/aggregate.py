@@ -25,7 +25,7 @@ Steps = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Noised:
+class NoisyMeasure:
     """Integers with their sensitivity and the noise that covers it."""
 
     measure: Drawn
@@ -41,7 +41,7 @@ class Noised:
 class Reading(NamedTuple):
     """How a measure is read off the noisy integers: so many times each, over one denominator."""
 
-    parts: tuple[tuple[int, Noised], ...]
+    parts: tuple[tuple[int, NoisyMeasure], ...]
     denominator: int
 
     @property
@@ -67,7 +67,7 @@ class AggregatePlan(PublicKeys, TablePlan):
 
     group_columns: tuple[str, ...]
     recipes: tuple[Recipe, ...]
-    noised: tuple[Noised, ...]
+    noisy_measures: tuple[NoisyMeasure, ...]
     readings: Mapping[Integers, Factors]
     declared_rows: int | None
     labels: Labels = ()
@@ -77,7 +77,7 @@ class AggregatePlan(PublicKeys, TablePlan):
     @property
     def event(self) -> events.Event:
         """What a release of this plan does, for the accountants."""
-        return events.ComposedEvent(tuple(noised.mechanism.event() for noised in self.noised))
+        return events.ComposedEvent(tuple(noised.mechanism.event() for noised in self.noisy_measures))
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -94,28 +94,28 @@ class AggregatePlan(PublicKeys, TablePlan):
         """How the measures of an output are read off the noisy integers, in the order of its recipe."""
         return [self._reading(self.readings[part.measure]) for part in made.parts]
 
-    def combined(self, exact: Steps) -> list[list[int]]:
+    def combine(self, exact: Steps) -> list[list[int]]:
         """The integers that get noise, from those of an engine."""
         columns = dict(zip(self.pushdown.measures, exact, strict=True))
-        return [_combined(noised.measure, columns) for noised in self.noised]
+        return [_combine(noised.measure, columns) for noised in self.noisy_measures]
 
     def randomize(self, exact: Steps) -> list[list[int]]:
         """The exact table of an engine, combined, with fresh noise on every integer."""
-        combined = zip(self.noised, self.combined(exact), strict=True)
+        combined = zip(self.noisy_measures, self.combine(exact), strict=True)
         return [list(map(int, noised.mechanism.release(column))) for noised, column in combined]
 
-    def measured(self, noisy: Steps) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: Steps) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
         return tuple(
             measured_column(canonical(n.measure, DRAWN_FORMS), n.mechanism, n.sensitivity, column, n.grid)
-            for n, column in zip(self.noised, noisy, strict=True)
+            for n, column in zip(self.noisy_measures, noisy, strict=True)
         )
 
     def outputs(self, noisy: Steps, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from the noisy integers alone."""
-        columns = {noised.measure: column for noised, column in zip(self.noised, noisy, strict=True)}
+        columns = {noised.measure: column for noised, column in zip(self.noisy_measures, noisy, strict=True)}
         made = (_output(recipe, self.read(recipe), columns, confidence) for recipe in self.recipes)
-        return tuple(self._traced(output, recipe) for output, recipe in zip(made, self.recipes, strict=True))
+        return tuple(self._with_factors(output, recipe) for output, recipe in zip(made, self.recipes, strict=True))
 
     def margin(self, made: Recipe, confidence: Fraction, rows: int | None = None) -> Fraction | None:
         """The margin of an output as far as it is public in advance; of a mean, the most for groups of so many rows."""
@@ -139,11 +139,11 @@ class AggregatePlan(PublicKeys, TablePlan):
         usual = count * (_typical(made) if made.bounds else 1.0)
         return readings[0].deviation * float(made.grid) / (abs(answer) if answer else usual)
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance."""
-        return tuple(_told(made, self, confidence) for made in self.recipes)
+        return tuple(_explain_output(made, self, confidence) for made in self.recipes)
 
-    def _traced(self, output: OutputColumn, made: Recipe) -> OutputColumn:
+    def _with_factors(self, output: OutputColumn, made: Recipe) -> OutputColumn:
         """The output with how it is read off the measured columns, where it is a sum or a mean of them."""
         factors = [self.readings[part.measure] for part in made.parts]
         if made.kind != "mean":
@@ -154,7 +154,7 @@ class AggregatePlan(PublicKeys, TablePlan):
 
     def _reading(self, factors: Factors) -> Reading:
         denominator = math.lcm(*(factor.denominator for _, factor in factors))
-        return Reading(tuple((int(f * denominator), self.noised[place]) for place, f in factors), denominator)
+        return Reading(tuple((int(f * denominator), self.noisy_measures[place]) for place, f in factors), denominator)
 
 
 def _nearest(numerator: int, denominator: int) -> int:
@@ -172,7 +172,7 @@ def _factors(*sides: tuple[Fraction, Factors]) -> Factors:
     return tuple((place, factor) for place, factor in sorted(added.items()) if factor)
 
 
-def _combined(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
+def _combine(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
     (factor, measure), *others = terms(drawn)
     column = [factor * steps for steps in columns[measure]]
     for other_factor, other in others:
@@ -274,7 +274,7 @@ def _error_of_a_mean(made: Recipe, readings: Sequence[Reading], count: float) ->
     return min(float(high - low), max(error(low), error(high)))
 
 
-def _told(made: Recipe, private: AggregatePlan, confidence: Fraction) -> ExplainedOutput:
+def _explain_output(made: Recipe, private: AggregatePlan, confidence: Fraction) -> ExplainedOutput:
     readings, rows = private.read(made), private.rows_per_group
     note = ""
     if len(readings) > 1 and rows is not None:

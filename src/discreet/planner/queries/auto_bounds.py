@@ -51,14 +51,14 @@ from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
 from discreet.planner.queries.aggregate import AggregatePlan
-from discreet.planner.queries.bound_search import BOUNDS, Found, Seeker, by_counts, by_growth
+from discreet.planner.queries.bound_search import BOUNDS, BoundSearch, FoundBounds, by_counts, by_growth
 from discreet.planner.queries.log_scale import Bounds, Scale
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import analyze
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
-from discreet.planner.resolve.lowering import pushed
-from discreet.planner.resolve.measures import SHARE_OF_A_MEANS_SUM, sought
+from discreet.planner.resolve.lowering import lower_query
+from discreet.planner.resolve.measures import SHARE_OF_A_MEANS_SUM, search_steps
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.release.explanation import ExplainedOutput
@@ -71,28 +71,28 @@ LOW, HIGH = "low", "high"
 _MANY = 10**6
 
 
-class Scouting(NamedTuple):
+class BoundsAndAnswers(NamedTuple):
     """What was found first, and the noisy integers of the question that was asked with it."""
 
-    found: Found
+    found: FoundBounds
     rest: Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoutPlan(TablePlan):
+class AutoBoundsPlan(TablePlan):
     """Everything about a query whose bounds are found first that is public before it is answered."""
 
     query: logical.Aggregate
     catalog: Catalog
     budget: Budget
-    seeker: Seeker
+    search: BoundSearch
     grid: Fraction
     rest: Fraction
 
     @property
     def event(self) -> events.Event:
         """The search, and the rest of the price whatever bounds it finds."""
-        first = self.seeker.event()
+        first = self.search.event()
         if not self.rest:
             return first
         return events.ComposedEvent((first, replace(self.spending, amount=self.rest).event))
@@ -105,26 +105,29 @@ class ScoutPlan(TablePlan):
     @property
     def scale(self) -> Scale:
         """The candidates for bounds."""
-        return self.seeker.scale
+        return self.search.scale
 
     @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
         if not self.rest:
-            return (f"bounds: found by {self.seeker.told}",)
-        names = ", ".join(output.name for output in self._scouted)
-        found = (
-            f"{names}: moved into bounds that were found first, for {self._share} of the price, by {self.seeker.told}"
-        )
-        means = [o.name for o in self._scouted if isinstance(o.measure, logical.Scouted) and _is_mean(o.measure)]
+            return (f"bounds: found by {self.search.description}",)
+        names = ", ".join(output.name for output in self._outputs_with_bounds)
+        price = f"for {self._share} of the price, by {self.search.description}"
+        found = f"{names}: moved into bounds that were found first, {price}"
+        means = [
+            o.name
+            for o in self._outputs_with_bounds
+            if isinstance(o.measure, logical.AutoBoundsAggregate) and _is_mean(o.measure)
+        ]
         return found, *(f"{name}: clamped to its bounds" for name in means)
 
     def within(self, bounds: Bounds | None) -> AggregatePlan:
         """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""
         if bounds not in self._plans:
             price = _price(self.spending, self.rest)
-            query = self.query if bounds else replace(self.query, outputs=self._counted)
-            self._plans[bounds] = _asked_within(query, self.catalog, self.budget, self.grid, bounds or (0, 0), price)
+            query = self.query if bounds else replace(self.query, outputs=self._count_outputs)
+            self._plans[bounds] = _plan_within(query, self.catalog, self.budget, self.grid, bounds or (0, 0), price)
         return self._plans[bounds]
 
     @cached_property
@@ -132,60 +135,60 @@ class ScoutPlan(TablePlan):
         return {}
 
     @property
-    def _counted(self) -> tuple[logical.Output, ...]:
+    def _count_outputs(self) -> tuple[logical.Output, ...]:
         return tuple(output for output in self.query.outputs if isinstance(output.measure, logical.Count))
 
-    def _is_asked(self, found: Found) -> bool:
+    def _has_answers(self, found: FoundBounds) -> bool:
         """Whether there is a second step: not for bounds alone, and without bounds only where there are counts."""
-        return bool(self.rest) and bool(found.bounds or self._counted)
+        return bool(self.rest) and bool(found.bounds or self._count_outputs)
 
-    def randomize(self, exact: Steps) -> Scouting:
+    def randomize(self, exact: Steps) -> BoundsAndAnswers:
         """Bounds from all groups together, then the noisy integers of the question within them."""
-        found = self.seeker.find(*self._together(exact), self._error if self.rest else None)
-        return Scouting(found, self._asked(found, exact, noisy=True))
+        found = self.search.find(*self._together(exact), self._error if self.rest else None)
+        return BoundsAndAnswers(found, self._answer_integers(found, exact, noisy=True))
 
-    def combined(self, exact: Steps) -> Scouting:
+    def combine(self, exact: Steps) -> BoundsAndAnswers:
         """The same without noise: bounds that leave every value as it is."""
         counts, _ = self._together(exact)
-        found = Found(self.scale.spanned(self.scale.filled(counts, (0,))), tuple(counts))
-        return Scouting(found, self._asked(found, exact, noisy=False))
+        found = FoundBounds(self.scale.nonempty_bounds(self.scale.filled_bounds(counts, (0,))), tuple(counts))
+        return BoundsAndAnswers(found, self._answer_integers(found, exact, noisy=False))
 
-    def keys(self, noisy: Scouting) -> tuple[Key, ...]:
+    def keys(self, noisy: BoundsAndAnswers) -> tuple[Key, ...]:
         """The public keys."""
         return self.within(self.scale.narrowest).keys(noisy.rest) if self.rest else ()
 
-    def measured(self, noisy: Scouting) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: BoundsAndAnswers) -> tuple[MeasuredColumn, ...]:
         """The noisy integers of the answers, and then those of the search."""
-        answers = self.within(noisy.found.bounds).measured(noisy.rest) if self._is_asked(noisy.found) else ()
-        return *answers, *self.seeker.measured(noisy.found, self.grid)
+        answers = self.within(noisy.found.bounds).measurements(noisy.rest) if self._has_answers(noisy.found) else ()
+        return *answers, *self.search.measurements(noisy.found, self.grid)
 
-    def stored(self, release: Release) -> Scouting:
+    def restore_noisy(self, release: Release) -> BoundsAndAnswers:
         """What is noisy, as a stored release holds it."""
         *answers, last = (measured for measured in release.measured if measured.places in ("", BOUNDS))
         counts = [measured.steps for measured in release.measured if measured.places not in ("", BOUNDS)]
         bounds = (last.steps[0], last.steps[1]) if last.steps else None
-        return Scouting(Found(bounds, *counts[:1]), [measured.steps for measured in answers])
+        return BoundsAndAnswers(FoundBounds(bounds, *counts[:1]), [measured.steps for measured in answers])
 
-    def outputs(self, noisy: Scouting, confidence: Fraction) -> tuple[OutputColumn, ...]:
+    def outputs(self, noisy: BoundsAndAnswers, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Answers with their margins, and the bounds that they are for."""
         bounds = noisy.found.bounds
-        asked = self.within(bounds).outputs(noisy.rest, confidence) if self._is_asked(noisy.found) else ()
+        asked = self.within(bounds).outputs(noisy.rest, confidence) if self._has_answers(noisy.found) else ()
         known = {output.name: output for output in asked}
         every = self.query.outputs if self.rest else ()
         answers = (known.get(output.name) or self._nothing(output) for output in every)
         shown_bounds = zip(self._names, ("lower bound", "upper bound"), bounds or (None, None), strict=True)
         return *answers, *(self._bound(name, kind, bound) for name, kind, bound in shown_bounds)
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words; how wide a margin is follows the bounds, and is told in their terms."""
         names = ", ".join(self._names)
         search = ExplainedOutput(
-            names, "bounds", self.seeker.told, None, f"0 once found, for {self._share} of the price"
+            names, "bounds", self.search.description, None, f"0 once found, for {self._share} of the price"
         )
         if not self.rest:
             return (search,)
         wide = _far(self.scale)
-        told = self.within(wide).explained(confidence)
+        told = self.within(wide).explain_outputs(confidence)
         return search, *(_in_terms_of_bounds(each, wide, self.grid) for each in told)
 
     @property
@@ -193,15 +196,15 @@ class ScoutPlan(TablePlan):
         return shown(1 - self.rest / self.spending.amount)
 
     @property
-    def _scouted(self) -> tuple[logical.Output, ...]:
-        return tuple(output for output in self.query.outputs if isinstance(output.measure, logical.Scouted))
+    def _outputs_with_bounds(self) -> tuple[logical.Output, ...]:
+        return tuple(output for output in self.query.outputs if isinstance(output.measure, logical.AutoBoundsAggregate))
 
     @property
     def _names(self) -> tuple[str, str]:
         return _names_of_bounds(self.query)
 
     def _nothing(self, output: logical.Output) -> OutputColumn:
-        is_mean = isinstance(output.measure, logical.Scouted) and _is_mean(output.measure)
+        is_mean = isinstance(output.measure, logical.AutoBoundsAggregate) and _is_mean(output.measure)
         return empty_output(output.name, "mean" if is_mean else "sum", self.groups)
 
     def _bound(self, name: str, kind: str, bound: int | None) -> OutputColumn:
@@ -224,12 +227,12 @@ class ScoutPlan(TablePlan):
             :-1
         ]
 
-    def _asked(self, found: Found, exact: Steps, *, noisy: bool) -> list[list[int]]:
-        if not self._is_asked(found):
+    def _answer_integers(self, found: FoundBounds, exact: Steps, *, noisy: bool) -> list[list[int]]:
+        if not self._has_answers(found):
             return []
         private = self.within(found.bounds)
         table = [self._totals(measure, found.bounds, exact) for measure in private.pushdown.measures]
-        return private.randomize(table) if noisy else private.combined(table)
+        return private.randomize(table) if noisy else private.combine(table)
 
     def _totals(self, measure: Integers, bounds: Bounds | None, exact: Steps) -> list[int]:
         """A measure of each group, from its bins."""
@@ -240,16 +243,16 @@ class ScoutPlan(TablePlan):
                 return [sum(counts[:-1]) for counts, _ in self._parts(exact)]
             case SumSteps(low=low, high=high, centre=centre, power=1) if bounds and (low, high) == bounds:
                 parts = ((counts[:-1], sums[:-1]) for counts, sums in self._parts(exact))
-                return [self.scale.clamped(counts, sums, bounds) - centre * sum(counts) for counts, sums in parts]
+                return [self.scale.clamped_sum(counts, sums, bounds) - centre * sum(counts) for counts, sums in parts]
         raise TypeError(type(measure).__name__)
 
     def _error(self, bounds: Bounds) -> float:
         """How large the noise of the sums is over all groups, on average, were these the bounds."""
         weights = sum((output.weight for output in self.query.outputs), Fraction(0))
-        return self.groups * math.fsum(self._noise_of(output, bounds, weights) for output in self._scouted)
+        return self.groups * math.fsum(self._noise_of(output, bounds, weights) for output in self._outputs_with_bounds)
 
     def _noise_of(self, output: logical.Output, bounds: Bounds, weights: Fraction) -> float:
-        is_mean = isinstance(output.measure, logical.Scouted) and _is_mean(output.measure)
+        is_mean = isinstance(output.measure, logical.AutoBoundsAggregate) and _is_mean(output.measure)
         share = output.weight / weights * (SHARE_OF_A_MEANS_SUM if is_mean else 1)
         centre = sum(bounds) // 2 if is_mean else 0
         total = SumSteps(physical.Constant(0, ColumnType.INTEGER), Fraction(1), *bounds, centre)
@@ -260,10 +263,12 @@ class ScoutPlan(TablePlan):
 
 def asks_for_bounds(query: logical.Question) -> bool:
     """Whether some bounds of a question are to be found first."""
-    return any(isinstance(output.measure, logical.Scouted | logical.Limits) for output in query.outputs)
+    return any(
+        isinstance(output.measure, logical.AutoBoundsAggregate | logical.ClippingBounds) for output in query.outputs
+    )
 
 
-def analyze_scouting(
+def analyze_auto_bounds(
     query: logical.Aggregate,
     catalog: Catalog,
     budget: Budget,
@@ -271,18 +276,18 @@ def analyze_scouting(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
-) -> ScoutPlan:
+) -> AutoBoundsPlan:
     """Resolve and price a question whose bounds are found first, or refuse it; nothing here depends on the data."""
     operand, grid, search = _only(query)
     scope = bind(query.source, catalog)
-    steps, unit = sought(operand, grid, scope), scope.table.unit
+    steps, unit = search_steps(operand, grid, scope), scope.table.unit
     public = keys.resolve(query.grouping, scope)
     caps = contribution_bounds.effective(
         unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
-    alone = isinstance(query.outputs[0].measure, logical.Limits)
+    alone = isinstance(query.outputs[0].measure, logical.ClippingBounds)
     what = "bounds that are found" if alone else f"bounds of {query.outputs[0].name!r}"
-    contribution_bounds.require_bounded(what, unit, caps, by_group=bool(query.grouping.columns))
+    contribution_bounds.require_row_bound(what, unit, caps, by_group=bool(query.grouping.columns))
     spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     first = spent.amount if alone else _part(spent, search.share)
     ends = steps.low, steps.high
@@ -290,15 +295,15 @@ def analyze_scouting(
         _refuse_ambiguous_names(query)
         ends = _drawable(query, catalog, budget, steps, _price(spent, spent.amount - first))
     scale = Scale.between(*ends)
-    return ScoutPlan(
+    return AutoBoundsPlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
-        pushdown=_pushed(scope, public, scale, replace(steps, low=ends[0], high=ends[1]), caps),
+        pushdown=_lower_query(scope, public, scale, replace(steps, low=ends[0], high=ends[1]), caps),
         query=query,
         catalog=catalog,
         budget=budget,
-        seeker=_seeker(search, scale, replace(spent, amount=first), caps, len(public.rows), unit),
+        search=_bound_search(search, scale, replace(spent, amount=first), caps, len(public.rows), unit),
         grid=steps.grid,
         spending=spent,
         rest=spent.amount - first,
@@ -309,9 +314,9 @@ def analyze_scouting(
 def _only(query: logical.Aggregate) -> tuple[logical.Expression, Fraction | None, logical.Search]:
     """The one value whose bounds are found; counts of rows may stand beside it."""
     first, *others = [o.measure for o in query.outputs if not isinstance(o.measure, logical.Count)]
-    if isinstance(first, logical.Limits) and not others and len(query.outputs) == 1:
+    if isinstance(first, logical.ClippingBounds) and not others and len(query.outputs) == 1:
         return first.operand, first.grid, first.search
-    if isinstance(first, logical.Scouted) and all(_is_alike(first, other) for other in others):
+    if isinstance(first, logical.AutoBoundsAggregate) and all(_is_alike(first, other) for other in others):
         return first.measure.operand, first.measure.grid, first.search
     raise UnsupportedError(
         "bounds that are found first, beside other questions",
@@ -320,20 +325,20 @@ def _only(query: logical.Aggregate) -> tuple[logical.Expression, Fraction | None
     )
 
 
-def _is_alike(one: logical.Scouted, other: logical.Measure) -> bool:
+def _is_alike(one: logical.AutoBoundsAggregate, other: logical.Measure) -> bool:
     """Whether two are about the same value, in the same steps, and by the same search."""
-    if not isinstance(other, logical.Scouted) or one.search != other.search:
+    if not isinstance(other, logical.AutoBoundsAggregate) or one.search != other.search:
         return False
     return (one.measure.operand, one.measure.grid) == (other.measure.operand, other.measure.grid)
 
 
-def _is_mean(scouted: logical.Scouted) -> bool:
-    return isinstance(scouted.measure, logical.Mean)
+def _is_mean(measure: logical.AutoBoundsAggregate) -> bool:
+    return isinstance(measure.measure, logical.Mean)
 
 
 def _names_of_bounds(query: logical.Aggregate) -> tuple[str, str]:
     first = next(output for output in query.outputs if not isinstance(output.measure, logical.Count))
-    prefix = "" if isinstance(first.measure, logical.Limits) else f"{first.name}_"
+    prefix = "" if isinstance(first.measure, logical.ClippingBounds) else f"{first.name}_"
     return prefix + LOW, prefix + HIGH
 
 
@@ -357,14 +362,14 @@ def _price(spent: Spending, amount: Fraction) -> dict[str, Any]:
     return {spent.noise.cost: amount, "mechanism": spent.noise.tag}
 
 
-def _asked_within(
+def _plan_within(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, grid: Fraction, bounds: Bounds, price: dict[str, Any]
 ) -> AggregatePlan:
     """The same question with bounds that are known, for a price."""
     low, high = (bound * grid for bound in bounds)
     outputs = tuple(
         replace(output, measure=replace(output.measure.measure, bounds=(low, high), grid=grid))
-        if isinstance(output.measure, logical.Scouted)
+        if isinstance(output.measure, logical.AutoBoundsAggregate)
         else output
         for output in query.outputs
     )
@@ -377,10 +382,10 @@ def _drawable(
     """How far a scale goes: as far as is declared, but no farther than noise can be drawn for, whatever is found."""
     low, high = steps.low, steps.high
     nearest = Scale.between(low, high).narrowest
-    _asked_within(query, catalog, budget, steps.grid, nearest, price)
+    _plan_within(query, catalog, budget, steps.grid, nearest, price)
     while True:
         try:
-            _asked_within(query, catalog, budget, steps.grid, (low, high), price)
+            _plan_within(query, catalog, budget, steps.grid, (low, high), price)
         except ParameterError:
             low, high = -(-low // 10), high // 10
             if low == high:
@@ -389,13 +394,15 @@ def _drawable(
             return low, high
 
 
-def _seeker(search: logical.Search, scale: Scale, spent: Spending, caps: Caps, groups: int, unit: Unit) -> Seeker:
+def _bound_search(
+    search: logical.Search, scale: Scale, spent: Spending, caps: Caps, groups: int, unit: Unit
+) -> BoundSearch:
     if search.method == "growth":
         return by_growth(scale, spent.pure_epsilon, caps, groups, unit.neighbours)
     return by_counts(scale, spent, caps, groups, unit.neighbours)
 
 
-def _pushed(scope: Bound, public: Keys, scale: Scale, steps: SumSteps, caps: Caps) -> Pushdown:
+def _lower_query(scope: Bound, public: Keys, scale: Scale, steps: SumSteps, caps: Caps) -> Pushdown:
     """Rows and steps of each bin in each group; the last bin is of rows without a value."""
     edges = (physical.Constant(edge, ColumnType.INTEGER) for edge in scale.edges)
     sizes = physical.Apply("bin", (steps.operand, *edges), ColumnType.INTEGER)
@@ -408,8 +415,8 @@ def _pushed(scope: Bound, public: Keys, scale: Scale, steps: SumSteps, caps: Cap
         )
     rows = tuple((*row, place) for row in public.rows for place in places)
     parts = Keys((*public.columns, sizes), rows, inner=1)
-    enforced = contribution_bounds.enforced(scope.table.unit, caps, len(public.rows))
-    return pushed(scope, parts, enforced, (CountRows(), replace(steps, grid=Fraction(1))))
+    enforced = contribution_bounds.caps_to_enforce(scope.table.unit, caps, len(public.rows))
+    return lower_query(scope, parts, enforced, (CountRows(), replace(steps, grid=Fraction(1))))
 
 
 def _far(scale: Scale) -> Bounds:

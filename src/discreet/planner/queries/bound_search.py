@@ -41,7 +41,7 @@ BOUNDS = "lower and upper bound"
 Cost = Callable[[Bounds], float]
 
 
-class Found(NamedTuple):
+class FoundBounds(NamedTuple):
     """Bounds in steps, None where nothing was found, and the noisy counts that this was decided from."""
 
     bounds: Bounds | None
@@ -70,14 +70,16 @@ class ByCounts:
         """What finding does, for the accountants."""
         return self.mechanism.event()
 
-    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
+    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> FoundBounds:  # noqa: ARG002
         """Bounds from noisy counts: those of the least cost, or of all that is filled where there is none."""
         noisy = [int(count) for count in self.mechanism.release(list(counts))]
         if cost is None:
-            return Found(self.scale.spanned(self.scale.filled(noisy, self.thresholds)), tuple(noisy))
-        return Found(self.scale.chosen(noisy, self.thresholds, cost), tuple(noisy))
+            return FoundBounds(
+                self.scale.nonempty_bounds(self.scale.filled_bounds(noisy, self.thresholds)), tuple(noisy)
+            )
+        return FoundBounds(self.scale.least_error_bounds(noisy, self.thresholds, cost), tuple(noisy))
 
-    def measured(self, found: Found, grid: Fraction) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, found: FoundBounds, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """What was noisy on the way, and the bounds that came of it."""
         norms = self.mechanism.width, self.moved.l1, self.moved.l2_squared
         return (
@@ -86,7 +88,7 @@ class ByCounts:
         )
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words, with its noise."""
         return (
             f"noisy counts of {len(self.scale.bins)} bins of sizes; {self.thresholds[0]:,} rows in one are surely seen"
@@ -110,7 +112,7 @@ class ByGrowth:
         return events.ComposedEvent((self.mechanism.event(), self.presence.event()))
 
     @cached_property
-    def needed(self) -> int:
+    def least_rows(self) -> int:
         """How many rows a side must be seen to have, for its search to end with fewer than half of them beyond.
 
         Noise ends a search where more rows than `beyond` are still beyond the next candidate about once in a hundred
@@ -122,14 +124,14 @@ class ByGrowth:
         seen = self.presence.scale * rare
         return math.ceil(2 * beyond + seen)
 
-    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> Found:  # noqa: ARG002
+    def find(self, counts: Sequence[int], sums: Sequence[int], cost: Cost | None) -> FoundBounds:  # noqa: ARG002
         """Bounds at which the sum hardly grows; zero on a side that is not seen to have enough rows."""
         stream = self.mechanism.open()
         rows = tuple(int(n) for n in self.presence.release(self.sides(counts)))
         above, below = self.growths(counts, sums)
-        ends = _reached(stream, self.scale.above, above), _reached(stream, self.scale.below, below)
-        high, low = (end if seen >= self.needed else 0 for end, seen in zip(ends, rows, strict=True))
-        return Found((-low, high) if -low < high else None, rows)
+        ends = _search_end(stream, self.scale.above, above), _search_end(stream, self.scale.below, below)
+        high, low = (end if seen >= self.least_rows else 0 for end, seen in zip(ends, rows, strict=True))
+        return FoundBounds((-low, high) if -low < high else None, rows)
 
     def sides(self, counts: Sequence[int]) -> list[int]:
         """The exact numbers of rows above and below zero."""
@@ -138,11 +140,11 @@ class ByGrowth:
 
     def growths(self, counts: Sequence[int], sums: Sequence[int]) -> tuple[list[int], list[int]]:
         """The exact growth from each candidate to the next, in rows, above and below zero."""
-        above = [self.scale.clamped(counts, sums, (0, end)) for end in self.scale.above]
-        below = [-self.scale.clamped(counts, sums, (-end, 0)) for end in self.scale.below]
+        above = [self.scale.clamped_sum(counts, sums, (0, end)) for end in self.scale.above]
+        below = [-self.scale.clamped_sum(counts, sums, (-end, 0)) for end in self.scale.below]
         return _growths(self.scale.above, above), _growths(self.scale.below, below)
 
-    def measured(self, found: Found, grid: Fraction) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, found: FoundBounds, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """The bounds, with the noise of the comparisons, and the rows on both sides of zero."""
         size, moved = self.mechanism.scales.comparison, int(self.mechanism.sensitivity)
         return (
@@ -153,15 +155,15 @@ class ByGrowth:
         )
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """In words, with its noise."""
         return (
             f"bounds that are widened until the sum grows as by fewer than {-int(self.mechanism.threshold):,} rows; "
-            f"{self.needed:,} rows on a side are needed"
+            f"{self.least_rows:,} rows on a side are needed"
         )
 
 
-Seeker = ByCounts | ByGrowth
+BoundSearch = ByCounts | ByGrowth
 
 
 def by_counts(scale: Scale, spent: Spending, caps: Caps, groups: int, neighbours: Neighbours) -> ByCounts:
@@ -199,7 +201,7 @@ def _growths(ends: Sequence[int], totals: Sequence[int]) -> list[int]:
     return [(total - before) // (end - start) for (before, total), (start, end) in steps]
 
 
-def _reached(stream: Stream, ends: Sequence[int], growths: Sequence[int]) -> int:
+def _search_end(stream: Stream, ends: Sequence[int], growths: Sequence[int]) -> int:
     """The last candidate before which the total still grew."""
     reached = 0
     for end, growth in zip(ends, growths, strict=True):

@@ -28,7 +28,7 @@ from discreet.planner.queries.ranges import Noisy
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.explanation import ExplainedOutput
@@ -40,10 +40,10 @@ LEVEL, AREA, ALL = "level", "area", "all"
 
 
 @dataclass(frozen=True, kw_only=True)
-class NestedPlan(WorkloadPlan):
+class HierarchyPlan(WorkloadPlan):
     """Everything about a hierarchy that is public: its areas, the noise of each level, and how wrong each will be."""
 
-    measure: logical.Nested
+    measure: logical.HierarchyCounts
     hierarchy: Hierarchy
 
     @property
@@ -60,14 +60,14 @@ class NestedPlan(WorkloadPlan):
             f"{self.name}: rounded to whole rows from the top down, sums kept",
         )
 
-    def combined(self, exact: Noisy) -> list[list[int]]:
+    def combine(self, exact: Noisy) -> list[list[int]]:
         """The counts of every level, from those of the cells."""
         return self.hierarchy.exact(exact[0])
 
     def keys(self, noisy: Any) -> tuple[Key, ...]:  # noqa: ARG002 - the areas do not depend on it
         """The levels, coarsest first, and their areas."""
-        levels = tuple(part.name for part in self._shown for _ in part.areas)
-        areas = tuple(area for part in self._shown for area in part.areas)
+        levels = tuple(part.name for part in self._partitions for _ in part.areas)
+        areas = tuple(area for part in self._partitions for area in part.areas)
         return Key(LEVEL, ColumnType.TEXT, levels), Key(AREA, ColumnType.TEXT, areas)
 
     @property
@@ -84,7 +84,7 @@ class NestedPlan(WorkloadPlan):
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         values: list[int] = []
         wide: list[int] = []
-        for part in self._shown:
+        for part in self._partitions:
             shown = part.sums(cells)
             values += map(int, shown)
             wide += (math.ceil(far) for far in np.abs(shown - part.sums(fitted)) + margins[part.name])
@@ -107,7 +107,7 @@ class NestedPlan(WorkloadPlan):
             for level in variances
         )
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The margin of each level as far as it is public: that of the fit, before clamping and rounding."""
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         named = {part.name: noise for part, noise in zip(self.hierarchy.parts, self.noises, strict=True)}
@@ -120,11 +120,11 @@ class NestedPlan(WorkloadPlan):
                 Fraction(math.ceil(margins[part.name].max())),
                 "before clamping and rounding",
             )
-            for part in self._shown
+            for part in self._partitions
         )
 
     @property
-    def _shown(self) -> tuple[Partition, ...]:
+    def _partitions(self) -> tuple[Partition, ...]:
         return (*self.hierarchy.chain[::-1], *self.hierarchy.crossing)
 
     @cached_property
@@ -134,10 +134,10 @@ class NestedPlan(WorkloadPlan):
 
 def asks_for_a_hierarchy(query: logical.Aggregate) -> bool:
     """Whether a question is about a hierarchy, and nothing else."""
-    return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.Nested)
+    return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.HierarchyCounts)
 
 
-def analyze_nested(
+def analyze_hierarchy(
     query: logical.Aggregate,
     catalog: Catalog,
     budget: Budget,
@@ -145,27 +145,27 @@ def analyze_nested(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
-) -> NestedPlan:
+) -> HierarchyPlan:
     """Resolve, bound and price a hierarchy, or refuse it; nothing here depends on the data."""
     (output,) = query.outputs
-    measure: logical.Nested = output.measure  # type: ignore[assignment]
+    measure: logical.HierarchyCounts = output.measure  # type: ignore[assignment]
     refuse_ambiguous_names(replace(query, grouping=logical.Grouping((LEVEL, AREA))))
-    _refuse_taken(measure)
+    _refuse_reserved_name(measure)
     scope = bind(query.source, catalog)
     resolved = keys.resolve(query.grouping, scope)
     public = physical.Keys(resolved.columns, resolved.rows, inner=len(resolved.columns))
-    hierarchy = arranged(measure, resolved.rows)
+    hierarchy = build_hierarchy(measure, resolved.rows)
     unit = scope.table.unit
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
-    contribution_bounds.require_bounded(f"hierarchy {output.name!r}", unit, caps)
+    contribution_bounds.require_row_bound(f"hierarchy {output.name!r}", unit, caps)
     moved = tuple(sensitivity(CountRows(), caps, 1, unit.neighbours, len(part.areas)) for part in hierarchy.parts)
     spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     allocation.require_sum_bounds([spent], "a hierarchy")
-    return NestedPlan(
+    return HierarchyPlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
-        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, 1), (CountRows(),)),
+        pushdown=lower_query(scope, public, contribution_bounds.caps_to_enforce(unit, caps, 1), (CountRows(),)),
         name=output.name,
         measure=measure,
         hierarchy=hierarchy,
@@ -182,15 +182,15 @@ def _shares(hierarchy: Hierarchy, moved: tuple[Sensitivity, ...], noise: type[Ad
     return divide_budget(hierarchy, units / units.max(), noise.power)
 
 
-def arranged(measure: logical.Nested, rows: tuple[tuple[Value, ...], ...]) -> Hierarchy:
+def build_hierarchy(measure: logical.HierarchyCounts, rows: tuple[tuple[Value, ...], ...]) -> Hierarchy:
     """The chain of levels, from cells to all, and what crosses it; areas are named by all that they lie in."""
     # Python takes 1 and True for the same key of a cache, and the two have different names.
-    return _arranged(measure, rows, tuple(tuple(map(type, row)) for row in rows))
+    return _hierarchy(measure, rows, tuple(tuple(map(type, row)) for row in rows))
 
 
 @lru_cache(maxsize=16)
-def _arranged(
-    measure: logical.Nested, rows: tuple[tuple[Value, ...], ...], types: tuple[tuple[type, ...], ...]
+def _hierarchy(
+    measure: logical.HierarchyCounts, rows: tuple[tuple[Value, ...], ...], types: tuple[tuple[type, ...], ...]
 ) -> Hierarchy:
     del types  # it is part of the key of the cache
     depth = len(measure.levels)
@@ -211,7 +211,7 @@ def _partition(name: str, areas: Sequence[tuple[Value, ...]]) -> Partition:
     return Partition(name, shown, area_of)
 
 
-def _refuse_taken(measure: logical.Nested) -> None:
+def _refuse_reserved_name(measure: logical.HierarchyCounts) -> None:
     """Levels are told apart by their names."""
     if ALL in (*measure.levels, *measure.crossing):
         raise KeysError(

@@ -55,7 +55,7 @@ class Scale:
         """Zero and the step next to it."""
         return (0, self.above[0]) if self.above else (-self.below[0], 0)
 
-    def clamped(self, counts: Sequence[int], sums: Sequence[int], bounds: Bounds) -> int:
+    def clamped_sum(self, counts: Sequence[int], sums: Sequence[int], bounds: Bounds) -> int:
         """The sum of all steps, clamped to two candidates, from the count and the sum of each bin."""
         low, high = bounds
         first, last = self._cut(low), self._cut(high)
@@ -65,7 +65,7 @@ class Scale:
         """How many bins are at or below a candidate; steps of all others are at least it."""
         return self.candidates.index(bound) + (bound <= 0)
 
-    def filled(self, counts: Sequence[int], thresholds: Sequence[int]) -> Bounds | None:
+    def filled_bounds(self, counts: Sequence[int], thresholds: Sequence[int]) -> Bounds | None:
         """The bounds of all bins that are surely not empty, and of those beyond them that are hardly so.
 
         A bin is surely not empty where its count is above the first threshold. As far beyond the outermost of these as
@@ -77,14 +77,14 @@ class Scale:
         first, last = (_outermost(counts, end, side, thresholds) for end, side in ((sure[0], -1), (sure[-1], 1)))
         return self.bins[first][0], self.bins[last][1]
 
-    def spanned(self, span: Bounds | None) -> Bounds | None:
+    def nonempty_bounds(self, span: Bounds | None) -> Bounds | None:
         """A span as bounds, of which one is below the other; None where nothing, or nothing but zero, was seen."""
         low, high = span or (0, 0)
         if low == high:
             low, high = min(0, low), max(0, high)
         return (low, high) if low < high else None
 
-    def chosen(
+    def least_error_bounds(
         self, counts: Sequence[int], thresholds: Sequence[int], noise: Callable[[Bounds], float]
     ) -> Bounds | None:
         """The bounds with the least expected error: what clamping takes away, as the counts say, and the noise.
@@ -93,11 +93,11 @@ class Scale:
         be precise and wrong. Of bounds that are equally good, the widest are taken; None where nothing, or nothing but
         zero, was seen.
         """
-        span = self.filled(counts, thresholds)
+        span = self.filled_bounds(counts, thresholds)
         if span is None:
             return None
         inside = [bound for bound in self.candidates if min(0, span[0]) <= bound <= max(0, span[1])]
-        above, below = (self._lost(counts, span, inside, side) for side in (1, -1))
+        above, below = (self._clipping_loss(counts, span, inside, side) for side in (1, -1))
         most = MOST_LOST * (above[inside.index(0)] + below[inside.index(0)])
         over, under = (self._rows_beyond(counts, span, inside, side) for side in (1, -1))
         half = sum(self._weights(counts, span)) / 2
@@ -109,7 +109,9 @@ class Scale:
         }
         return min(costs, key=lambda bounds: (costs[bounds], bounds[0] - bounds[1]), default=None)
 
-    def _lost(self, counts: Sequence[int], span: Bounds, bounds: Sequence[int], side: int) -> NDArray[np.float64]:
+    def _clipping_loss(
+        self, counts: Sequence[int], span: Bounds, bounds: Sequence[int], side: int
+    ) -> NDArray[np.float64]:
         """What clamping to each bound takes from the total on one side of it, with values in the middle of bins."""
         lost: NDArray[np.float64] = np.maximum(0.0, self._distances(bounds, side)) @ self._weights(counts, span)
         return lost

@@ -19,13 +19,13 @@ from discreet.plan.physical import CountRows, Pushdown
 from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.workloads.stream import Online
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamPlan(PrivatePlan):
+class OnlineRangesPlan(PrivatePlan):
     """Everything about a stream of ranges that is public before it opens."""
 
     version: int
@@ -55,7 +55,7 @@ class StreamPlan(PrivatePlan):
         return self.edges.index(start), self.edges.index(end)
 
 
-def analyze_stream(
+def analyze_online_ranges(
     source: logical.Relation,
     column: str,
     edges: Sequence[logical.Scalar],
@@ -67,7 +67,7 @@ def analyze_stream(
     corrections: int,
     epsilon: Number | None = None,
     rho: Number | None = None,
-) -> StreamPlan:
+) -> OnlineRangesPlan:
     """Resolve, bound and price a stream of ranges of a column, or refuse it; nothing here depends on the data."""
     scope = bind(source, catalog)
     unit, known = scope.table.unit, tuple(edges)
@@ -75,11 +75,11 @@ def analyze_stream(
         raise ParameterError(
             f"{len(known)} edges", because="a bin lies between two of them", instead="edges=range(0, 121, 10)"
         )
-    binned = scope.term(logical.Bin(logical.Column(column), known))
+    binned = scope.term(logical.Bin(logical.ColumnRef(column), known))
     public = physical.Keys((binned,), tuple((place,) for place in range(1, len(known))), inner=1)
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
-    contribution_bounds.require_bounded(f"ranges of {column!r}", unit, caps)
-    asked = pushed(scope, public, contribution_bounds.enforced(unit, caps, 1), (CountRows(),))
+    contribution_bounds.require_row_bound(f"ranges of {column!r}", unit, caps)
+    asked = lower_query(scope, public, contribution_bounds.caps_to_enforce(unit, caps, 1), (CountRows(),))
     if len(asked.scan.datasets) > 1:
         raise UnsupportedError(
             "a stream over several protected tables",
@@ -87,7 +87,7 @@ def analyze_stream(
             instead="table.ranges(...) in session.release, which charges all of them",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
-    return StreamPlan(
+    return OnlineRangesPlan(
         dataset=scope.name,
         version=scope.table.version,
         unit=unit,

@@ -19,16 +19,16 @@ from discreet.exact import Number, shown
 from discreet.mechanisms import AdditiveNoise
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.plan import logical, physical
-from discreet.plan.physical import CountUnits, Found
+from discreet.plan.physical import CountUnits, KeyedTable
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName, Spending
-from discreet.planner.queries.aggregate import AggregatePlan, Noised
+from discreet.planner.queries.aggregate import AggregatePlan, NoisyMeasure
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import refuse_ambiguous_names, shares_of
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
@@ -46,7 +46,7 @@ _WORDS: dict[type, str] = {
 }
 _ANSWERED = (
     logical.Count
-    | logical.CountUnits
+    | logical.CountDistinctUnits
     | logical.CountDistinct
     | logical.Sum
     | logical.Mean
@@ -71,7 +71,7 @@ class DiscoveryPlan(TablePlan):
     @property
     def event(self) -> events.Event:
         """What a release does: a selection of keys, and noise on everything that is told of them."""
-        others = [noised for noised in self.answers.noised if not self._is_shared(noised)]
+        others = [noised for noised in self.answers.noisy_measures if not self._is_shared(noised)]
         return events.ComposedEvent((self.rule.event(), *(noised.mechanism.event() for noised in others)))
 
     @property
@@ -80,9 +80,9 @@ class DiscoveryPlan(TablePlan):
         return (*self.answers.post_processing, "keys: only those that were selected, in their own order")
 
     @property
-    def found(self) -> str:
+    def key_selection(self) -> str:
         """How keys are found, in words."""
-        often, half = self.rule.needed(_OFTEN), self.rule.needed(Fraction(1, 2))
+        often, half = self.rule.least_units(_OFTEN), self.rule.least_units(Fraction(1, 2))
         price = f"{shown(100 * self.share, 3)}% of the price and delta {shown(self.rule.delta)}"
         least = f", and one of fewer than {self.rule.at_least:,} never" if self.rule.at_least > 1 else ""
         return (
@@ -90,76 +90,78 @@ class DiscoveryPlan(TablePlan):
             f"is kept half of the time, one of {often:,} in 95%{least}"
         )
 
-    def randomize(self, exact: Found) -> Found:
+    def randomize(self, exact: KeyedTable) -> KeyedTable:
         """The keys that are kept, with fresh noise on their integers."""
         units = exact.columns[self.pushdown.measures.index(CountUnits())]
         if isinstance(self.rule, Optimal):
             chosen = exact.at(self.rule.release(units))
-            return Found(chosen.keys, self.answers.randomize(chosen.columns))
+            return KeyedTable(chosen.keys, self.answers.randomize(chosen.columns))
         passed = self.rule.release(units)
         chosen = exact.at([one.place for one in passed])
-        return Found(chosen.keys, list(self._beside(chosen, [one.units for one in passed])))
+        return KeyedTable(chosen.keys, list(self._beside(chosen, [one.units for one in passed])))
 
-    def combined(self, exact: Found) -> Found:
+    def combine(self, exact: KeyedTable) -> KeyedTable:
         """The keys that are kept more often than not, without noise."""
         units = exact.columns[self.pushdown.measures.index(CountUnits())]
-        enough = self.rule.needed(Fraction(1, 2))
+        enough = self.rule.least_units(Fraction(1, 2))
         chosen = exact.at([place for place, count in enumerate(units) if count >= enough])
-        return Found(chosen.keys, self.answers.combined(chosen.columns))
+        return KeyedTable(chosen.keys, self.answers.combine(chosen.columns))
 
-    def keys(self, noisy: Found) -> tuple[Key, ...]:
+    def keys(self, noisy: KeyedTable) -> tuple[Key, ...]:
         """The keys that were found, one column for each of the grouping."""
         columns = zip(self.answers.group_columns, self.pushdown.keys.columns, strict=True)
         return tuple(
             Key(name, term.type, tuple(row[i] for row in noisy.keys)) for i, (name, term) in enumerate(columns)
         )
 
-    def measured(self, noisy: Found) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: KeyedTable) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
-        made = zip(self.answers.noised, self.answers.measured(noisy.columns), strict=True)
+        made = zip(self.answers.noisy_measures, self.answers.measurements(noisy.columns), strict=True)
         return tuple(
             replace(each, mechanism=f"{each.mechanism}{ABOVE}") if self._is_shared(noised) else each
             for noised, each in made
         )
 
-    def outputs(self, noisy: Found, confidence: Fraction) -> tuple[OutputColumn, ...]:
+    def outputs(self, noisy: KeyedTable, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from the noisy integers alone."""
         outputs = self.answers.outputs(noisy.columns, confidence)
         if isinstance(self.rule, Optimal):
             return outputs
         made = zip(outputs, self.answers.recipes, strict=True)
         return tuple(
-            _passed(output, self.rule, confidence) if recipe.parts[0].measure == CountUnits() else output
+            _with_threshold_margins(output, self.rule, confidence)
+            if recipe.parts[0].measure == CountUnits()
+            else output
             for output, recipe in made
         )
 
-    def stored(self, release: Release) -> Found:
+    def restore_noisy(self, release: Release) -> KeyedTable:
         """What is noisy, as a stored release holds it."""
         rows = tuple(zip(*(key.values for key in release.keys), strict=True))
-        return Found(rows, [list(measured.steps) for measured in release.measured])
+        return KeyedTable(rows, [list(measured.steps) for measured in release.measured])
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance: not where it had to pass a threshold."""
-        told = zip(self.answers.explained(confidence), self.answers.recipes, strict=True)
+        told = zip(self.answers.explain_outputs(confidence), self.answers.recipes, strict=True)
         is_shared = not isinstance(self.rule, Optimal)
         return tuple(
             replace(each, margin=None, note=_NEAR) if is_shared and recipe.parts[0].measure == CountUnits() else each
             for each, recipe in told
         )
 
-    def _is_shared(self, noised: Noised) -> bool:
+    def _is_shared(self, noised: NoisyMeasure) -> bool:
         """Whether the noise of the threshold is the noise of this measure."""
         return not isinstance(self.rule, Optimal) and noised.measure == CountUnits()
 
-    def _beside(self, chosen: Found, units: list[int]) -> Iterator[list[int]]:
+    def _beside(self, chosen: KeyedTable, units: list[int]) -> Iterator[list[int]]:
         """Fresh noise on everything but the numbers of units, which have the noise that they passed with."""
-        combined = self.answers.combined(chosen.columns)
-        for noised, column in zip(self.answers.noised, combined, strict=True):
+        combined = self.answers.combine(chosen.columns)
+        for noised, column in zip(self.answers.noisy_measures, combined, strict=True):
             yield units if self._is_shared(noised) else list(map(int, noised.mechanism.release(column)))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _ResolvedQuery:
     """What is the same for every rule: resolved columns, recipes, caps."""
 
     query: logical.Aggregate
@@ -174,7 +176,7 @@ class _Asked:
         """How many keys one unit can be in."""
         return contribution_bounds.presence(self.caps, MANY).l0
 
-    def noised(
+    def noisy_basis(
         self, spent: Spending, shares: dict[physical.Integers, Fraction]
     ) -> tuple[measurement_basis.Basis, tuple[AdditiveNoise, ...]]:
         """The integers that get noise for a spending, and the noise."""
@@ -191,16 +193,16 @@ class _Asked:
     ) -> AggregatePlan:
         """The plan of the answers, over keys that are open."""
         table = self.scope.table
-        scope, found = keys.opened(self.query.grouping, self.scope)
-        asked = tuple(dict.fromkeys((*basis.asked, CountUnits())))
+        scope, found = keys.resolve_unknown(self.query.grouping, self.scope)
+        asked = tuple(dict.fromkeys((*basis.engine_measures, CountUnits())))
         return AggregatePlan(
             dataset=scope.name,
             unit=table.unit,
             caps=self.caps,
-            pushdown=pushed(scope, found, contribution_bounds.enforced(table.unit, self.caps, MANY), asked),
+            pushdown=lower_query(scope, found, contribution_bounds.caps_to_enforce(table.unit, self.caps, MANY), asked),
             group_columns=self.query.grouping.columns,
             recipes=self.recipes,
-            noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
+            noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises)),
             readings=basis.readings,
             spending=spent,
             declared_rows=None,
@@ -219,8 +221,8 @@ def analyze_discovery(
 ) -> DiscoveryPlan:
     """Resolve, bound and price a question whose keys are to be found, or refuse it."""
     refuse_ambiguous_names(query)
-    asked = _asked(query, bind(query.source, catalog))
-    refuse_unreserved(asked.discovery.delta, budget)
+    asked = _resolve_query(query, bind(query.source, catalog))
+    require_reserved_delta(asked.discovery.delta, budget)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     plans, refusal = [], None
     for spent in spendings:
@@ -231,10 +233,10 @@ def analyze_discovery(
                 refusal = error
     if not plans:
         raise refusal or _no_rule(asked.discovery.rule)
-    return min(plans, key=lambda made: made.rule.needed(Fraction(1, 2)))
+    return min(plans, key=lambda made: made.rule.least_units(Fraction(1, 2)))
 
 
-def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
+def require_reserved_delta(delta: Fraction, budget: Budget) -> None:
     """Refuse a delta that the promise has not reserved: it could never be charged."""
     if delta > budget.reserve:
         has = f"reserves {shown(budget.reserve)} of its delta" if budget.reserve else "reserves no delta"
@@ -247,7 +249,7 @@ def refuse_unreserved(delta: Fraction, budget: Budget) -> None:
         )
 
 
-def refuse_uncapped(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
+def require_group_bound(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
     """Refuse keys where nothing limits how many of them one unit has."""
     if caps.max_groups is None and caps.max_rows is None:
         named = ", ".join(map(repr, columns))
@@ -259,21 +261,21 @@ def refuse_uncapped(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
         )
 
 
-def _asked(query: logical.Aggregate, scope: Bound) -> _Asked:
+def _resolve_query(query: logical.Aggregate, scope: Bound) -> _ResolvedQuery:
     grouping, unit = query.grouping, scope.table.unit
     assert grouping.discovery is not None  # noqa: S101 - planning sees to it
     caps = contribution_bounds.effective(unit, scope.table.caps, grouping.max_groups, grouping.max_rows_per_group)
-    refuse_uncapped(grouping.discovery.columns, unit, caps)
+    require_group_bound(grouping.discovery.columns, unit, caps)
     _refuse_what_needs_known_keys(query)
     recipes = tuple(recipe(output, scope) for output in query.outputs)
-    return _Asked(query, grouping.discovery, scope, recipes, caps, shares_of(query, recipes, unit, caps))
+    return _ResolvedQuery(query, grouping.discovery, scope, recipes, caps, shares_of(query, recipes, unit, caps))
 
 
 def _refuse_what_needs_known_keys(query: logical.Aggregate) -> None:
     """Refuse outputs that are made of counts of parts of each group, and bins, which are always answered."""
     for output in query.outputs:
         if not isinstance(output.measure, _ANSWERED):
-            quartiles = isinstance(output.measure, logical.InterquartileRange)
+            quartiles = isinstance(output.measure, logical.InterquartileRangeMeasure)
             raise UnsupportedError(
                 f"{output.name!r} for keys that are discovered",
                 because="beside keys that are found there are counts, sums, means and variances with known bounds; "
@@ -303,19 +305,19 @@ def _rules(wanted: logical.KeyRule | None, spent: Spending) -> list[logical.KeyR
     return [name for name in rules if name in ("optimal", spent.noise.tag) and wanted in (None, name)]
 
 
-def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending) -> DiscoveryPlan:
+def _plan(asked: _ResolvedQuery, name: logical.KeyRule, spent: Spending) -> DiscoveryPlan:
     discovery, unit = asked.discovery, asked.scope.table.unit
     whole = sum(asked.shares.values(), discovery.weight)
     if name == "optimal":
         share = discovery.weight / whole
         rest = spent.part(1 - share)
-        basis, noises = asked.noised(rest, asked.shares)
+        basis, noises = asked.noisy_basis(rest, asked.shares)
         part = spent.part(share).pure_epsilon
     else:
         shares = asked.shares | {CountUnits(): asked.shares.get(CountUnits(), Fraction(0)) + discovery.weight}
         share = shares[CountUnits()] / whole
         rest = spent
-        basis, noises = asked.noised(rest, shares)
+        basis, noises = asked.noisy_basis(rest, shares)
         part = noises[basis.drawn.index(CountUnits())].amount
     rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
     answers = asked.answers(rest, basis, noises)
@@ -332,7 +334,9 @@ def _plan(asked: _Asked, name: logical.KeyRule, spent: Spending) -> DiscoveryPla
     )
 
 
-def _passed(output: OutputColumn, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction) -> OutputColumn:
+def _with_threshold_margins(
+    output: OutputColumn, rule: LaplaceThreshold | GaussianThreshold, confidence: Fraction
+) -> OutputColumn:
     """Numbers that passed a threshold with the noise that they are shown with, and margins that hold for those.
 
     Farther above the threshold than the margin, few units are ruled out; nearer to it, any number of them from the

@@ -98,7 +98,7 @@ class AnswerPlan(PrivatePlan):
         return len(self.pushdown.keys.rows)
 
     @property
-    def found(self) -> str:
+    def key_selection(self) -> str:
         """How keys are found, in words, where they are not known."""
         return ""
 
@@ -107,11 +107,11 @@ class AnswerPlan(PrivatePlan):
         """The exact answer with fresh noise."""
 
     @abstractmethod
-    def combined(self, exact: Any) -> Any:
+    def combine(self, exact: Any) -> Any:
         """The same without noise, for tests."""
 
     @abstractmethod
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance."""
 
 
@@ -141,14 +141,14 @@ class TablePlan(AnswerPlan):
         """The grouping columns with their keys."""
 
     @abstractmethod
-    def measured(self, noisy: Any) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: Any) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers, with what a reader needs to reuse them."""
 
     @abstractmethod
     def outputs(self, noisy: Any, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """Values and margins, from what is noisy alone."""
 
-    def stored(self, release: Release) -> Any:
+    def restore_noisy(self, release: Release) -> Any:
         """What is noisy, as a stored release holds it."""
         return [measured.steps for measured in release.measured]
 
@@ -168,10 +168,10 @@ class WorkloadPlan(TablePlan):
 
     def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """The integers of each part, with fresh noise."""
-        pairs = zip(self.noises, self.combined(exact), strict=True)
+        pairs = zip(self.noises, self.combine(exact), strict=True)
         return [list(map(int, noise.release(column))) for noise, column in pairs]
 
-    def measured(self, noisy: Sequence[Sequence[int]]) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: Sequence[Sequence[int]]) -> tuple[MeasuredColumn, ...]:
         """The raw noisy integers of each part."""
         parts = zip(self.noises, self.sensitivities, noisy, self.places, strict=True)
         measure = canonical(CountRows())

@@ -46,7 +46,7 @@ class Layout:
     neighbours: Neighbours
     steps: int
 
-    def scored(self, share: Fraction) -> Sensitivity:
+    def score_sensitivity(self, share: Fraction) -> Sensitivity:
         """How far one unit moves the scores of all groups: as it moves a sum of values from -p to m - p."""
         worth = SumSteps(_VALUE, Fraction(1), -share.numerator, share.denominator - share.numerator)
         return sensitivity(worth, self.caps, self.groups, self.neighbours)
@@ -55,7 +55,7 @@ class Layout:
         """How far one unit moves a level with so many nodes in each group."""
         return sensitivity(CountRows(), self.caps, self.groups, self.neighbours, nodes)
 
-    def divided(self, counts: Sequence[int]) -> list[Sequence[int]]:
+    def group_counts(self, counts: Sequence[int]) -> list[Sequence[int]]:
         """The counts of each group."""
         return [counts[start : start + self.steps] for start in range(0, len(counts), self.steps)]
 
@@ -80,11 +80,11 @@ class ByChoice:
 
     def randomize(self, counts: Sequence[int]) -> list[list[int]]:
         """A step for each quantile and group, chosen afresh."""
-        return [selection.release(self.layout.divided(counts)) for selection in self.selections]
+        return [selection.release(self.layout.group_counts(counts)) for selection in self.selections]
 
-    def combined(self, counts: Sequence[int]) -> list[list[int]]:
+    def combine(self, counts: Sequence[int]) -> list[list[int]]:
         """The same without noise."""
-        return [[each.nearest(group) for group in self.layout.divided(counts)] for each in self.selections]
+        return [[each.nearest(group) for group in self.layout.group_counts(counts)] for each in self.selections]
 
     def places(self, noisy: Noisy) -> list[list[int]]:
         """The step of each quantile and group."""
@@ -94,16 +94,16 @@ class ByChoice:
         """The ranks that a quantile is off by, at most, with this probability."""
         return self.selections[place].margin(self.layout.steps, confidence)
 
-    def expected(self, rows: int | None) -> float:
+    def expected_error(self, rows: int | None) -> float:
         """The mean distance in ranks, at most, over all quantiles."""
         found = [selection.expected_error(self.layout.steps, rows) for selection in self.selections]
         return sum(found) / len(found)
 
-    def told(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         """The noise of a quantile in words."""
         return f"{self.name}, a weight of e^(-{float(self.selections[place].rank_rate):.4g}) for each rank"
 
-    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:
         """The steps as they were chosen."""
         return tuple(
             MeasuredColumn(
@@ -118,7 +118,7 @@ class ByChoice:
             for each, places in zip(self.selections, noisy, strict=True)
         )
 
-    def stored(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:
+    def restore_noisy(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:
         """What is noisy, from a release."""
         return [[step - low for step in each.steps] for each in measured]
 
@@ -144,16 +144,16 @@ class ByTree:
 
     def randomize(self, counts: Sequence[int]) -> list[list[int]]:
         """The counts of every level that is measured, with fresh noise."""
-        return self.noise.release(self.combined(counts))
+        return self.noise.release(self.combine(counts))
 
-    def combined(self, counts: Sequence[int]) -> list[list[int]]:
+    def combine(self, counts: Sequence[int]) -> list[list[int]]:
         """The same without noise: all groups of a level in one list."""
-        trees = [self.tree.sums(group) for group in self.layout.divided(counts)]
-        return [[node for levels in trees for node in levels[level]] for level in self._measured]
+        trees = [self.tree.sums(group) for group in self.layout.group_counts(counts)]
+        return [[node for levels in trees for node in levels[level]] for level in self._measured_levels]
 
     def places(self, noisy: Noisy) -> list[list[int]]:
         """The step of each quantile and group."""
-        given = dict(zip(self._measured, noisy, strict=True))
+        given = dict(zip(self._measured_levels, noisy, strict=True))
         levels = [
             np.array(given.get(level, [0] * self.layout.groups * width), dtype=np.float64).reshape(-1, width)
             for level, width in enumerate(self.tree.widths)
@@ -166,27 +166,27 @@ class ByTree:
         """The ranks that a quantile is off by, at most, with this probability."""
         return self.noise.reach(self._variances(place).max(), self.layout.steps, confidence)
 
-    def expected(self, rows: int | None) -> float:
+    def expected_error(self, rows: int | None) -> float:
         """The mean distance in ranks over all quantiles, as Gaussian noise has it; for so many rows in equal parts."""
         room = 0.0 if rows is None else rows / self.layout.steps / 2
         found = [_beyond(math.sqrt(self._variances(i).mean()), room) for i in range(len(self.probabilities))]
         return sum(found) / len(found)
 
-    def told(self, place: int) -> str:
+    def describe(self, place: int) -> str:
         """The noise of a quantile in words."""
         widest = math.sqrt(self._variances(place).max())
         return f"{self.name}, a deviation of at most {widest:,.4g} ranks"
 
-    def measured(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:  # noqa: ARG002 - counts have none
+    def measurements(self, noisy: Noisy, low: int, grid: Fraction) -> tuple[MeasuredColumn, ...]:  # noqa: ARG002 - counts have none
         """The noisy counts of every level that is measured."""
-        return tuple(self._level(level, nodes) for level, nodes in zip(self._measured, noisy, strict=True))
+        return tuple(self._level(level, nodes) for level, nodes in zip(self._measured_levels, noisy, strict=True))
 
-    def stored(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:  # noqa: ARG002 - counts have none
+    def restore_noisy(self, measured: Sequence[MeasuredColumn], low: int) -> list[list[int]]:  # noqa: ARG002 - counts have none
         """What is noisy, from a release."""
         return [list(each.steps) for each in measured]
 
     @property
-    def _measured(self) -> list[int]:
+    def _measured_levels(self) -> list[int]:
         return [level for level, noise in enumerate(self.noise.levels) if noise is not None]
 
     def _level(self, level: int, nodes: Sequence[int]) -> MeasuredColumn:
@@ -205,7 +205,7 @@ class ByTree:
         return _contrasts(self.tree, self.noise.variances, self.probabilities[place], self.tree.leaves)
 
 
-Way = ByChoice | ByTree
+Method = ByChoice | ByTree
 
 
 def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, Fraction]]) -> ByChoice:
@@ -213,7 +213,7 @@ def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, 
     whole = sum(weight for _, weight in shares)
     made = []
     for share, weight in shares:
-        moved, amount = layout.scored(share), spent.amount * weight / whole
+        moved, amount = layout.score_sensitivity(share), spent.amount * weight / whole
         price = {spent.noise.cost: amount}
         made.append(RankSelection(probability=share, l1=moved.l1, l2_squared=moved.l2_squared, **price))
     return ByChoice(layout, tuple(made))
@@ -223,7 +223,7 @@ def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]
     """The tree with the least expected error at the price of the spending."""
     tree, shares = _best(layout, spent.noise, probabilities)
     levels = [
-        spent.noise.calibrated(layout.level(width), spent.amount * share) if share else None
+        spent.noise.calibrate(layout.level(width), spent.amount * share) if share else None
         for width, share in zip(tree.widths, shares, strict=True)
     ]
     return ByTree(layout, tree, NoisyTree(tuple(levels)), probabilities)
@@ -247,7 +247,7 @@ def _best(
 
 def _shares(tree: Tree, layout: Layout, kind: type[AdditiveNoise]) -> tuple[Fraction, ...]:
     """What each level gets: by Lagrange, the cube root (of a rho, the square root) of what its noise is worth."""
-    inner = _sampled(tree.leaves, _BOUNDARIES)
+    inner = _sample_boundaries(tree.leaves, _BOUNDARIES)
     lo, hi = np.concatenate([0 * inner, inner]), np.concatenate([inner, 0 * inner + tree.leaves])
     shares = np.full(len(tree.widths), 1 / len(tree.widths))
     power = kind.power
@@ -281,13 +281,13 @@ def _contrasts(tree: Tree, variances: Sequence[float], share: Fraction, most: in
 @lru_cache(maxsize=64)
 def _sides(tree: Tree, variances: tuple[float, ...], most: int) -> tuple[Vector, Vector, float]:
     """The variances of the rows below boundaries, of those above, and of all."""
-    inner = _sampled(tree.leaves, most)
+    inner = _sample_boundaries(tree.leaves, most)
     below = tree.range_variances(0 * inner, inner, variances)
     above = tree.range_variances(inner, 0 * inner + tree.leaves, variances)
     return below, above, tree.range_variance(0, tree.leaves, variances)
 
 
-def _sampled(steps: int, most: int) -> NDArray[np.int_]:
+def _sample_boundaries(steps: int, most: int) -> NDArray[np.int_]:
     """The boundaries between steps, or so many of them at equal distances."""
     return np.unique(np.linspace(1, steps - 1, min(steps - 1, most)).astype(np.int_))
 

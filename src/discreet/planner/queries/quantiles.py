@@ -2,8 +2,9 @@
 
 The engine counts the rows at each step of a public grid between the bounds, in every group; a step is a part of its
 group, so caps are for whole groups. From these counts a step is chosen for each quantile by its ranks, or all quantiles
-are read off a noisy tree (ranks.py): whichever has the smaller expected error in ranks for the sizes that are public,
-or, where none are, the smaller margin. Margins are in ranks, because what a rank is worth in the values is private.
+are read off a noisy tree (quantile_methods.py). The method with the smaller expected error in ranks is taken, for the
+sizes that are public; where none are, the one with the smaller margin. Margins are in ranks, because what a rank is
+worth in the values is private.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,7 @@ from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Figure, Key, MeasuredColumn, OutputColumn, Release
@@ -37,7 +38,7 @@ _ALIKE = 1.25
 
 
 @dataclass(frozen=True)
-class Sought:
+class QuantileOutput:
     """A named quantile and its share of the price."""
 
     name: str
@@ -51,91 +52,93 @@ class Sought:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankPlan(TablePlan):
+class QuantilePlan(TablePlan):
     """Everything about quantiles of groups that is public: what is read, how they are found, what it costs."""
 
     group_columns: tuple[str, ...]
-    sought: tuple[Sought, ...]
+    quantiles: tuple[QuantileOutput, ...]
     low: int
     grid: Fraction
-    way: quantile_methods.Way
+    method: quantile_methods.Method
     why: str
 
     @property
     def event(self) -> events.Event:
         """What a release does, for the accountants."""
-        return self.way.event
+        return self.method.event
 
     @property
     def groups(self) -> int:
         """How many answers there are to each quantile."""
-        return self.way.layout.groups
+        return self.method.layout.groups
 
     @property
     def noise(self) -> str:
         """How quantiles are found, in words, and why so."""
-        return f"{self.way.name} ({self.why})"
+        return f"{self.method.name} ({self.why})"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy counts before quantiles are shown, in words."""
-        if isinstance(self.way, quantile_methods.ByChoice):
+        if isinstance(self.method, quantile_methods.ByChoice):
             return ()
-        return tuple(f"{one.name}: read off counts that were made consistent by least squares" for one in self.sought)
+        return tuple(
+            f"{one.name}: read off counts that were made consistent by least squares" for one in self.quantiles
+        )
 
     def randomize(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
-        """What the way makes of the counts, with fresh noise."""
-        return self.way.randomize(exact[0])
+        """What the method makes of the counts, with fresh noise."""
+        return self.method.randomize(exact[0])
 
-    def combined(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
+    def combine(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
         """The same without noise."""
-        return self.way.combined(exact[0])
+        return self.method.combine(exact[0])
 
     def keys(self, noisy: quantile_methods.Noisy) -> tuple[Key, ...]:  # noqa: ARG002 - the keys do not depend on it
         """The public keys of the groups; their steps are no keys of the release."""
-        rows = self.pushdown.keys.rows[:: self.way.layout.steps]
+        rows = self.pushdown.keys.rows[:: self.method.layout.steps]
         return tuple(
             Key(name, column.type, tuple(row[i] for row in rows))
             for i, (name, column) in enumerate(zip(self.group_columns, self.pushdown.keys.columns, strict=False))
         )
 
-    def measured(self, noisy: quantile_methods.Noisy) -> tuple[MeasuredColumn, ...]:
+    def measurements(self, noisy: quantile_methods.Noisy) -> tuple[MeasuredColumn, ...]:
         """Steps as they were chosen, or noisy counts."""
-        return self.way.measured(noisy, self.low, self.grid)
+        return self.method.measurements(noisy, self.low, self.grid)
 
     def outputs(self, noisy: quantile_methods.Noisy, confidence: Fraction) -> tuple[OutputColumn, ...]:
         """The quantiles of each group with their margins in ranks."""
-        places = self.way.places(noisy)
+        places = self.method.places(noisy)
         return tuple(
             OutputColumn(
                 one.name,
                 one.kind,
                 tuple(_figure(self.low + step, self.grid) for step in steps),
-                (self.way.margin(place, confidence),) * len(steps),
+                (self.method.margin(place, confidence),) * len(steps),
                 margin_of=RANKS,
             )
-            for place, (one, steps) in enumerate(zip(self.sought, places, strict=True))
+            for place, (one, steps) in enumerate(zip(self.quantiles, places, strict=True))
         )
 
-    def stored(self, release: Release) -> list[list[int]]:
+    def restore_noisy(self, release: Release) -> list[list[int]]:
         """What is noisy, as a stored release holds it."""
-        return self.way.stored(release.measured, self.low)
+        return self.method.restore_noisy(release.measured, self.low)
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each quantile in words, with its margin in ranks."""
         whose = "ranks of its group" if self.group_columns else "ranks"
-        margins = [Fraction(self.way.margin(place, confidence)) for place in range(len(self.sought))]
-        steps = "" if self.grid == 1 else f", in steps of {_told(self.grid)}"
+        margins = [Fraction(self.method.margin(place, confidence)) for place in range(len(self.quantiles))]
+        steps = "" if self.grid == 1 else f", in steps of {_grid_text(self.grid)}"
         return tuple(
-            ExplainedOutput(one.name, one.kind, f"{self.way.told(place)}{steps}", margins[place], whose)
-            for place, one in enumerate(self.sought)
+            ExplainedOutput(one.name, one.kind, f"{self.method.describe(place)}{steps}", margins[place], whose)
+            for place, one in enumerate(self.quantiles)
         )
 
 
 def asks_for_quantiles(query: logical.Question) -> TypeGuard[logical.Aggregate]:
     """Whether a question has a quantile or a median among its outputs."""
     outputs = query.outputs if type(query) is logical.Aggregate else ()
-    return any(isinstance(output.measure, logical.Median | logical.Quantile) for output in outputs)
+    return any(isinstance(output.measure, logical.MedianMeasure | logical.QuantileMeasure) for output in outputs)
 
 
 def analyze_quantiles(
@@ -146,57 +149,61 @@ def analyze_quantiles(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
-) -> RankPlan:
+) -> QuantilePlan:
     """Resolve, bound and price quantiles, or refuse them; nothing here depends on the data."""
     refuse_ambiguous_names(query)
-    measure, sought = _one_value(query)
+    measure, quantiles = _one_value(query)
     bare = bind(query.source, catalog)
     outer = keys.resolve(query.grouping, bare)
     unit, groups = bare.table.unit, len(outer.rows)
     caps = contribution_bounds.effective(
         unit, bare.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
-    contribution_bounds.require_bounded(
-        f"{sought[0].kind} {sought[0].name!r}", unit, caps, by_group=bool(query.grouping.columns)
+    contribution_bounds.require_row_bound(
+        f"{quantiles[0].kind} {quantiles[0].name!r}", unit, caps, by_group=bool(query.grouping.columns)
     )
     steps = grid_steps.few_steps(
-        measure, sought[0].name, bare, min(logical.MOST_EDGES, logical.MOST_KEYS // groups - 1)
+        measure, quantiles[0].name, bare, min(logical.MOST_EDGES, logical.MOST_KEYS // groups - 1)
     )
-    scope = bind(grid_steps.binned(query.source, measure, steps, bare), catalog)
+    scope = bind(grid_steps.derive_step(query.source, measure, steps, bare), catalog)
     layout = quantile_methods.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
     public = _with_steps(query.grouping, scope, layout.steps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     allocation.require_sum_bounds(spendings, "quantiles")
-    spent, way, why = _chosen(spendings, layout, sought, _rows(query, bare, groups))
-    return RankPlan(
+    spent, method, why = _best_method(spendings, layout, quantiles, _rows(query, bare, groups))
+    return QuantilePlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
-        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), (physical.CountRows(),)),
+        pushdown=lower_query(
+            scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), (physical.CountRows(),)
+        ),
         group_columns=query.grouping.columns,
-        sought=sought,
+        quantiles=quantiles,
         low=steps.low,
         grid=steps.grid,
-        way=way,
+        method=method,
         why=why,
         spending=spent,
         slice=scope.table.part,
     )
 
 
-def _one_value(query: logical.Aggregate) -> tuple[logical.Median | logical.Quantile, tuple[Sought, ...]]:
+def _one_value(
+    query: logical.Aggregate,
+) -> tuple[logical.MedianMeasure | logical.QuantileMeasure, tuple[QuantileOutput, ...]]:
     """The value that all outputs are quantiles of, and which."""
-    sought, values = [], set()
+    quantiles, values = [], set()
     for output in query.outputs:
         measure = output.measure
-        if not isinstance(measure, logical.Median | logical.Quantile):
+        if not isinstance(measure, logical.MedianMeasure | logical.QuantileMeasure):
             raise _several(f"{output.name!r} beside a quantile")
-        share = measure.probability if isinstance(measure, logical.Quantile) else MEDIAN
-        sought.append(Sought(output.name, share, output.weight))
+        share = measure.probability if isinstance(measure, logical.QuantileMeasure) else MEDIAN
+        quantiles.append(QuantileOutput(output.name, share, output.weight))
         values.add((measure.operand, measure.bounds, measure.grid))
     if len(values) > 1:
         raise _several("quantiles of several values")
-    return measure, tuple(sought)  # type: ignore[return-value]
+    return measure, tuple(quantiles)  # type: ignore[return-value]
 
 
 def _several(what: str) -> UnsupportedError:
@@ -210,7 +217,7 @@ def _several(what: str) -> UnsupportedError:
 def _with_steps(grouping: logical.Grouping, scope: Bound, steps: int) -> physical.Keys:
     """The public keys of the groups, each with all steps as its parts."""
     outer = keys.resolve(grouping, scope)
-    term = scope.term(logical.Column(grid_steps.STEP))
+    term = scope.term(logical.ColumnRef(grid_steps.STEP))
     return physical.Keys(
         (*outer.columns, term), tuple((*row, step) for row in outer.rows for step in range(steps)), inner=1
     )
@@ -218,7 +225,7 @@ def _with_steps(grouping: logical.Grouping, scope: Bound, steps: int) -> physica
 
 def _rows(query: logical.Aggregate, scope: Bound, groups: int) -> tuple[int | None, str]:
     """How many rows a group has, and who says so."""
-    told = [o.measure.rows for o in query.outputs if isinstance(o.measure, logical.Quantile) and o.measure.rows]
+    told = [o.measure.rows for o in query.outputs if isinstance(o.measure, logical.QuantileMeasure) and o.measure.rows]
     if told:
         return sum(told) // len(told), "as sizes= says"
     if scope.table.rows is None:
@@ -226,35 +233,39 @@ def _rows(query: logical.Aggregate, scope: Bound, groups: int) -> tuple[int | No
     return max(1, scope.table.rows // groups), "as declared"
 
 
-def _chosen(
+def _best_method(
     spendings: Sequence[Spending],
     layout: quantile_methods.Layout,
-    sought: tuple[Sought, ...],
+    quantiles: tuple[QuantileOutput, ...],
     known: tuple[int | None, str],
-) -> tuple[Spending, quantile_methods.Way, str]:
-    """The way with the smallest expected error for known sizes; where errors are alike, with the smallest margin."""
+) -> tuple[Spending, quantile_methods.Method, str]:
+    """The method with the smallest expected error for known sizes; where errors are alike, with the smallest margin."""
     rows, who = known
-    shares = tuple((one.probability, one.weight) for one in sought)
-    made: list[tuple[Spending, quantile_methods.Way]] = []
+    shares = tuple((one.probability, one.weight) for one in quantiles)
+    made: list[tuple[Spending, quantile_methods.Method]] = []
     for spent in spendings:
         made.append((spent, quantile_methods.by_choice(layout, spent, shares)))
         made.append((spent, quantile_methods.by_tree(layout, spent, tuple(share for share, _ in shares))))
 
-    def margin(way: quantile_methods.Way) -> float:
-        return sum(way.margin(place, LEVEL) for place in range(len(sought))) / len(sought)
+    def margin(method: quantile_methods.Method) -> float:
+        return sum(method.margin(place, LEVEL) for place in range(len(quantiles))) / len(quantiles)
 
-    errors = [0.0 if rows is None else max(_NEGLIGIBLE, way.expected(rows)) for _, way in made]
+    errors = [0.0 if rows is None else max(_NEGLIGIBLE, method.expected_error(rows)) for _, method in made]
     near = [pair for pair, error in zip(made, errors, strict=True) if error <= _ALIKE * min(errors)]
-    spent, way = min(near, key=lambda pair: margin(pair[1]))
-    other = min((rest for _, rest in made if type(rest) is not type(way)), key=margin)
+    spent, method = min(near, key=lambda pair: margin(pair[1]))
+    other = min((rest for _, rest in made if type(rest) is not type(method)), key=margin)
     rival = "a noisy tree" if isinstance(other, quantile_methods.ByTree) else "choosing a step for each"
     if rows is None:
-        return spent, way, f"within {margin(way):,.0f} ranks on average, {rival} within {margin(other):,.0f}"
+        return spent, method, f"within {margin(method):,.0f} ranks on average, {rival} within {margin(other):,.0f}"
     sizes = f"with {rows:,} rows in a group, {who}, spread evenly"
-    return spent, way, f"off by {way.expected(rows):,.1f} ranks {sizes}; {rival} by {other.expected(rows):,.1f}"
+    return (
+        spent,
+        method,
+        f"off by {method.expected_error(rows):,.1f} ranks {sizes}; {rival} by {other.expected_error(rows):,.1f}",
+    )
 
 
-def _told(grid: Fraction) -> str:
+def _grid_text(grid: Fraction) -> str:
     return f"{grid.numerator:,}" if grid.denominator == 1 else shown(grid)
 
 

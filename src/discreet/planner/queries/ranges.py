@@ -27,7 +27,7 @@ from discreet.planner.budget.allocation import MechanismName, Spending
 from discreet.planner.queries.private_plan import WorkloadPlan
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
@@ -50,14 +50,14 @@ class RangePlan(WorkloadPlan):
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
-        return f"{self.spending.noise.name} on {told(self.strategy)}"
+        return f"{self.spending.noise.name} on {describe_strategy(self.strategy)}"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to noisy integers before they are shown, in words."""
         return (f"{self.name}: bins by least squares, added up and rounded to whole rows",)
 
-    def combined(self, exact: Noisy) -> list[list[int]]:
+    def combine(self, exact: Noisy) -> list[list[int]]:
         """The integers that get noise, from the counts of the bins."""
         return self.strategy.exact(exact[0])
 
@@ -86,7 +86,7 @@ class RangePlan(WorkloadPlan):
         found = [bound(float(s), float(m), outside) for s, m in zip(squares, largest, strict=True)]
         return tuple(math.floor(margin + 0.5) for margin in found)
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The widest margin of all ranges, and what is measured for them."""
         errors = _errors(self.noises, self.strategy, self.workload)
         noise = f"a root mean squared error of {math.sqrt(errors.mean()):,.4g} over {len(errors):,} ranges"
@@ -131,12 +131,12 @@ def analyze_ranges(
     column = measure.operand.name
     refuse_ambiguous_names(replace(query, grouping=logical.Grouping((column,))))
     scope = bind(query.source, catalog)
-    edges, workload = reduced(measure)
+    edges, workload = merge_bins(measure)
     binned = scope.term(logical.Bin(measure.operand, edges))
     public = physical.Keys((binned,), tuple((place,) for place in range(1, len(edges))), inner=1)
     unit = scope.table.unit
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
-    contribution_bounds.require_bounded(f"ranges {output.name!r}", unit, caps)
+    contribution_bounds.require_row_bound(f"ranges {output.name!r}", unit, caps)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     allocation.require_sum_bounds(spendings, "ranges")
     spent, strategy = narrowest(spendings, workload, unit)
@@ -145,7 +145,7 @@ def analyze_ranges(
         dataset=scope.name,
         unit=unit,
         caps=caps,
-        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, 1), (CountRows(),)),
+        pushdown=lower_query(scope, public, contribution_bounds.caps_to_enforce(unit, caps, 1), (CountRows(),)),
         column=column,
         name=output.name,
         shown=tuple(f"[{measure.edges[lo]}, {measure.edges[hi]})" for lo, hi in measure.pairs),
@@ -158,7 +158,7 @@ def analyze_ranges(
     )
 
 
-def reduced(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], RangeWorkload]:
+def merge_bins(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], RangeWorkload]:
     """The edges where some range ends, and the ranges over the bins between those."""
     used = sorted({place for pair in measure.pairs for place in pair})
     number = {place: bin_ for bin_, place in enumerate(used)}
@@ -168,14 +168,16 @@ def reduced(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], RangeW
 
 def narrowest(spendings: Sequence[Spending], workload: RangeWorkload, unit: Unit) -> tuple[Spending, Strategy]:
     """The first spending, or a later one whose expected error is no larger for any range; with its strategy."""
-    first, *others = (_priced(spent, workload, unit) for spent in spendings)
+    first, *others = (_strategy_errors(spent, workload, unit) for spent in spendings)
     for other in others:
         if (other[2] <= first[2]).all():
             return other[0], other[1]
     return first[0], first[1]
 
 
-def _priced(spent: Spending, workload: RangeWorkload, unit: Unit) -> tuple[Spending, Strategy, NDArray[np.float64]]:
+def _strategy_errors(
+    spent: Spending, workload: RangeWorkload, unit: Unit
+) -> tuple[Spending, Strategy, NDArray[np.float64]]:
     strategy = best(workload, spent.noise.power, unit.neighbours)
     moved = strategy.sensitivity(1, unit.neighbours)
     noises = allocation.mechanisms(spent, strategy.shares, [Sensitivity(*each) for each in moved])
@@ -194,7 +196,7 @@ def sensitivities(strategy: Strategy, caps: Caps, unit: Unit) -> tuple[Sensitivi
     return tuple(Sensitivity(*each) for each in strategy.sensitivity(rows, unit.neighbours))
 
 
-def told(strategy: Strategy) -> str:
+def describe_strategy(strategy: Strategy) -> str:
     """A strategy in words."""
     if not isinstance(strategy, Levels):
         return "weighted sums of bins that were chosen for these ranges"

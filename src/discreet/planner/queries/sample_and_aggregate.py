@@ -1,6 +1,6 @@
-"""Sample and aggregate: which rows a function sees, in how many chunks, and how its answers become one number.
+"""Sample and aggregate: which rows a function sees, in how many blocks, and how its answers become one number.
 
-No unit is in two chunks, so one unit changes the answer of one chunk (of two where it is replaced), however wild the
+No unit is in two blocks, so one unit changes the answer of one block (of two where it is replaced), however wild the
 function is. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
 """
 
@@ -22,7 +22,7 @@ from discreet.plan.physical import CountRows, Keys, Term
 from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 
@@ -31,7 +31,7 @@ Mechanism = ClippedMean | PrivateMedian | SelfBoundedMean
 _LEVEL = Fraction(19, 20)
 
 
-class Drawn(NamedTuple):
+class AggregateValue(NamedTuple):
     """A number, and how it was made as far as that was released with it."""
 
     value: Fraction
@@ -39,11 +39,11 @@ class Drawn(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampledPlan(AnswerPlan):
+class SampleAndAggregatePlan(AnswerPlan):
     """Everything about a sample-and-aggregate release that is public before it runs."""
 
     columns: Mapping[str, Term]
-    chunks: int
+    blocks: int
     name: str
     function: str
     default: Fraction
@@ -55,35 +55,37 @@ class SampledPlan(AnswerPlan):
         """What a release does, for the accountants."""
         return self.mechanism.event()
 
-    def randomize(self, answers: Sequence[Fraction]) -> Drawn:
-        """One noisy number from the answers of all chunks."""
+    def randomize(self, answers: Sequence[Fraction]) -> AggregateValue:
+        """One noisy number from the answers of all blocks."""
         if isinstance(self.mechanism, SelfBoundedMean):
             found = self.mechanism.release(answers)
             low, high = (shown(Fraction(bound)) for bound in found.bounds)
             margin = shown(self.mechanism.margin(found, _LEVEL))
-            return Drawn(found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}")
+            return AggregateValue(
+                found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}"
+            )
         least, most = (Fraction(bound) for bound in self.mechanism.steps.bounds)
-        return Drawn(min(most, max(least, Fraction(self.mechanism.release(answers)))), self.made)
+        return AggregateValue(min(most, max(least, Fraction(self.mechanism.release(answers)))), self.made)
 
-    def combined(self, answers: Sequence[Fraction]) -> Drawn:
+    def combine(self, answers: Sequence[Fraction]) -> AggregateValue:
         """The same without noise: the mean or the median of the clamped answers."""
         steps = sorted(self.mechanism.steps.read(answers))
         if isinstance(self.mechanism, PrivateMedian):
-            return Drawn(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
-        return Drawn(sum(steps) * self.mechanism.steps.grid / len(steps), self.made)
+            return AggregateValue(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
+        return AggregateValue(sum(steps) * self.mechanism.steps.grid / len(steps), self.made)
 
     @property
     def noise(self) -> str:
         """The mechanism, in words."""
-        return f"sample and aggregate by {self.chunks:,} blocks"
+        return f"sample and aggregate by {self.blocks:,} blocks"
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The number with the margin of its noise, where that is public in advance."""
         note = "of the noise alone" if self.margin(confidence) is not None else "known once the release is made"
         return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
 
     def margin(self, confidence: Fraction) -> Fraction | None:
-        """How far the noise goes, where that is public in advance: not how well chunks stand for the whole."""
+        """How far the noise goes, where that is public in advance: not how well blocks stand for the whole."""
         return self.mechanism.margin(confidence) if isinstance(self.mechanism, ClippedMean) else None
 
 
@@ -93,7 +95,7 @@ def analyze_sample(
     budget: Budget,
     *,
     columns: Sequence[str],
-    chunks: int,
+    blocks: int,
     bounds: tuple[Number, Number],
     function: tuple[str, str],
     runs: str = "",
@@ -102,25 +104,25 @@ def analyze_sample(
     grid: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
-) -> SampledPlan:
+) -> SampleAndAggregatePlan:
     """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
-    seen = {name: scope.term(logical.Column(name)) for name in _named(columns)}
-    unit, number = scope.table.unit, whole(chunks, "blocks", least=2)
+    seen = {name: scope.term(logical.ColumnRef(name)) for name in _column_names(columns)}
+    unit, number = scope.table.unit, whole(blocks, "blocks", least=2)
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
     if aggregate == "median":
         pure = spent.selection_epsilon()
     mechanism = _mechanism(aggregate, bounds, number, pure, grid, unit)
     low, high = mechanism.steps.bounds
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
-    return SampledPlan(
+    return SampleAndAggregatePlan(
         dataset=scope.name,
         unit=unit,
-        pushdown=pushed(
-            scope, Keys(), contribution_bounds.enforced(unit, caps, 1), (CountRows(),), tuple(seen.values())
+        pushdown=lower_query(
+            scope, Keys(), contribution_bounds.caps_to_enforce(unit, caps, 1), (CountRows(),), tuple(seen.values())
         ),
         columns=seen,
-        chunks=number,
+        blocks=number,
         name=function[0],
         function=digest((function[1], runs)),
         default=Fraction(low + high) / 2 if default is None else rational(default, "default"),
@@ -132,7 +134,7 @@ def analyze_sample(
 
 
 def _mechanism(
-    aggregate: str, bounds: tuple[Number, Number], chunks: int, epsilon: Fraction, grid: Number | None, unit: Unit
+    aggregate: str, bounds: tuple[Number, Number], blocks: int, epsilon: Fraction, grid: Number | None, unit: Unit
 ) -> Mechanism:
     kinds: dict[str, type[Mechanism]] = {
         "mean": ClippedMean,
@@ -145,11 +147,11 @@ def _mechanism(
             because="the answers of blocks become one number in one of three ways",
             instead=" or ".join(f"aggregate={name!r}" for name in kinds),
         )
-    return kinds[aggregate](bounds=bounds, chunks=chunks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
+    return kinds[aggregate](bounds=bounds, blocks=blocks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
 
 
 def _ranks(mechanism: Mechanism) -> str:
-    """How far off a choice by rank is, which is public, and may be as far as there are chunks."""
+    """How far off a choice by rank is, which is public, and may be as far as there are blocks."""
     if isinstance(mechanism, PrivateMedian):
         return f"; in 95% of releases at most {mechanism.margin(_LEVEL):,} ranks among them from the middle"
     if isinstance(mechanism, SelfBoundedMean):
@@ -157,7 +159,7 @@ def _ranks(mechanism: Mechanism) -> str:
     return ""
 
 
-def _named(columns: object) -> tuple[str, ...]:
+def _column_names(columns: object) -> tuple[str, ...]:
     listed = () if isinstance(columns, str) or not isinstance(columns, Sequence) else tuple(columns)
     if not listed or not all(isinstance(name, str) for name in listed):
         raise ParameterError(

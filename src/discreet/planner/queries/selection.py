@@ -26,7 +26,7 @@ from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
@@ -50,7 +50,7 @@ Mechanism = Exponential | PermuteAndFlip | TopK
 class SelectionPlan(AnswerPlan):
     """Everything about a selection that is public: what is read, how it is scored, what it costs."""
 
-    contest: logical.Contest
+    query: logical.SelectionQuery
     factors: tuple[int, ...] | int
     target: int | None
     denominator: int
@@ -64,7 +64,7 @@ class SelectionPlan(AnswerPlan):
     def scores(self, exact: Sequence[Sequence[int]]) -> list[int]:
         """The exact scores, in the order of the candidates, in steps that make them whole."""
         (steps,) = exact
-        sums = steps if self.contest.side == "equal" else self._sides(steps)
+        sums = steps if self.query.side == "equal" else self._sides(steps)
         factors = itertools.repeat(self.factors, len(sums)) if isinstance(self.factors, int) else self.factors
         scores = [factor * value for factor, value in zip(factors, sums, strict=True)]
         target = self.target
@@ -75,7 +75,7 @@ class SelectionPlan(AnswerPlan):
         chosen = self.mechanism.release(self.scores(exact))
         return [chosen] if isinstance(chosen, int) else list(chosen)
 
-    def combined(self, exact: Sequence[Sequence[int]]) -> list[int]:
+    def combine(self, exact: Sequence[Sequence[int]]) -> list[int]:
         """The places of the candidates with the highest scores, without noise; the first of equals."""
         scores = self.scores(exact)
         count = self.mechanism.k if isinstance(self.mechanism, TopK) else 1
@@ -83,29 +83,29 @@ class SelectionPlan(AnswerPlan):
 
     def within(self, confidence: Fraction) -> Fraction:
         """How far below the best score the first of the chosen is, at most, with this probability: public."""
-        return self.mechanism.utility(len(self.contest.candidates), 1 - confidence) / self.denominator
+        return self.mechanism.utility(len(self.query.candidates), 1 - confidence) / self.denominator
 
     @property
     def noise(self) -> str:
         """The mechanism, in words."""
         return MECHANISM_NAMES[type(self.mechanism)]
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """How far below the best score the first of the chosen is, at most."""
         return (ExplainedOutput(CHOICE, "choice", self.noise, self.within(confidence), "below the best score"),)
 
     def _sides(self, steps: Sequence[int]) -> list[int]:
         """Sums over all rows on one side of each candidate; bin number j holds rows at or above j of the candidates."""
-        order = sorted(range(len(self.contest.candidates)), key=self.contest.candidates.__getitem__)  # type: ignore[arg-type]
+        order = sorted(range(len(self.query.candidates)), key=self.query.candidates.__getitem__)  # type: ignore[arg-type]
         below = list(itertools.accumulate(steps))
         sums = [0] * len(order)
         for rank, place in enumerate(order):
-            sums[place] = below[rank] if self.contest.side == "below" else below[-1] - below[rank]
+            sums[place] = below[rank] if self.query.side == "below" else below[-1] - below[rank]
         return sums
 
 
-def analyze_contest(
-    contest: logical.Contest,
+def analyze_selection(
+    query: logical.SelectionQuery,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -114,25 +114,25 @@ def analyze_contest(
     top: int = 1,
 ) -> SelectionPlan:
     """Resolve, bound and price a selection, or refuse it; nothing here depends on the data."""
-    _refuse_none_or_too_many(contest, whole(top, "top"))
-    scope = bind(_binned(contest), catalog)
-    made = recipe(logical.Output(SCORE, contest.measure), scope)
-    public = keys.resolve(_grouping(contest), scope)
+    _refuse_none_or_too_many(query, whole(top, "top"))
+    scope = bind(_with_bins(query), catalog)
+    made = recipe(logical.Output(SCORE, query.measure), scope)
+    public = keys.resolve(_grouping(query), scope)
     unit, groups = scope.table.unit, len(public.rows)
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
-    measure = _measure(made, contest, unit, caps)
-    factors, target, denominator = _whole(contest, made.grid)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, query.max_rows_per_group)
+    measure = _measure(made, query, unit, caps)
+    factors, target, denominator = _whole(query, made.grid)
     largest = abs(factors) if isinstance(factors, int) else max(map(abs, factors))
-    moved = largest * _moved(measure, contest.side, caps, groups, unit.neighbours)
-    one_way = unit.neighbours is Neighbours.ADD_REMOVE and contest.near is None and _is_one_way(measure, factors)
-    spent, mechanism = _priced(
+    moved = largest * _score_sensitivity(measure, query.side, caps, groups, unit.neighbours)
+    one_way = unit.neighbours is Neighbours.ADD_REMOVE and query.near is None and _is_one_way(measure, factors)
+    spent, mechanism = _best_mechanism(
         allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), moved, one_way, top
     )
     return SelectionPlan(
         dataset=scope.name,
         unit=unit,
-        pushdown=pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), (measure,)),
-        contest=contest,
+        pushdown=lower_query(scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), (measure,)),
+        query=query,
         factors=factors,
         target=target,
         denominator=denominator,
@@ -142,24 +142,22 @@ def analyze_contest(
     )
 
 
-def _binned(contest: logical.Contest) -> logical.Relation:
+def _with_bins(query: logical.SelectionQuery) -> logical.Relation:
     """The rows with the number of candidates that each is at or above, where a score is of one side."""
-    if contest.side == "equal":
-        return contest.source
-    edges: tuple[logical.Scalar, ...] = tuple(sorted(contest.candidates))  # type: ignore[arg-type]
-    return logical.Derive(contest.source, BIN, logical.Bin(logical.Column(contest.by), edges))
+    if query.side == "equal":
+        return query.source
+    edges: tuple[logical.Scalar, ...] = tuple(sorted(query.candidates))  # type: ignore[arg-type]
+    return logical.Derive(query.source, BIN, logical.Bin(logical.ColumnRef(query.by), edges))
 
 
-def _grouping(contest: logical.Contest) -> logical.Grouping:
-    if contest.side == "equal":
-        values: tuple[object, ...] = contest.candidates
-        return logical.Grouping((contest.by,), (values,), None, None, contest.max_rows_per_group)  # type: ignore[arg-type]
-    return logical.Grouping(
-        (BIN,), (tuple(range(len(contest.candidates) + 1)),), None, None, contest.max_rows_per_group
-    )
+def _grouping(query: logical.SelectionQuery) -> logical.Grouping:
+    if query.side == "equal":
+        values: tuple[object, ...] = query.candidates
+        return logical.Grouping((query.by,), (values,), None, None, query.max_rows_per_group)  # type: ignore[arg-type]
+    return logical.Grouping((BIN,), (tuple(range(len(query.candidates) + 1)),), None, None, query.max_rows_per_group)
 
 
-def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> physical.Integers:
+def _measure(made: Recipe, query: logical.SelectionQuery, unit: Unit, caps: Caps) -> physical.Integers:
     """The one measure of a score; how many rows a unit has must be bounded where rows count."""
     if len(made.parts) != 1:
         raise UnsupportedError(
@@ -169,8 +167,8 @@ def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> 
         )
     measure = made.parts[0].measure
     if isinstance(measure, physical.CountRows | physical.SumSteps):
-        contribution_bounds.require_bounded("a score", unit, caps)
-    elif contest.side != "equal":
+        contribution_bounds.require_row_bound("a score", unit, caps)
+    elif query.side != "equal":
         raise UnsupportedError(
             f"a {made.kind} on one side of each candidate",
             because="what is counted once for each candidate does not add up over several",
@@ -179,7 +177,9 @@ def _measure(made: Recipe, contest: logical.Contest, unit: Unit, caps: Caps) -> 
     return measure
 
 
-def _moved(measure: physical.Integers, side: logical.Side, caps: Caps, groups: int, neighbours: Neighbours) -> int:
+def _score_sensitivity(
+    measure: physical.Integers, side: logical.Side, caps: Caps, groups: int, neighbours: Neighbours
+) -> int:
     """How far one unit moves the integer of any candidate: by its rows of one group, or by all on one side."""
     if side == "equal":
         return sensitivity(measure, caps, groups, neighbours).linf
@@ -193,17 +193,17 @@ def _is_one_way(measure: physical.Integers, factors: Sequence[int] | int) -> boo
     return not (isinstance(measure, physical.SumSteps) and measure.low < 0 < measure.high)
 
 
-def _whole(contest: logical.Contest, grid: Fraction) -> tuple[tuple[int, ...] | int, int | None, int]:
+def _whole(query: logical.SelectionQuery, grid: Fraction) -> tuple[tuple[int, ...] | int, int | None, int]:
     """Factors and target in steps small enough that all are whole, and how many such steps one is."""
-    factors = [factor * grid for factor in contest.factors or (Fraction(1),)]
-    near = contest.near
+    factors = [factor * grid for factor in query.factors or (Fraction(1),)]
+    near = query.near
     steps = math.lcm(*{number.denominator for number in (*factors, near or Fraction(0))})
     whole_factors = tuple(int(factor * steps) for factor in factors)
     target = None if near is None else int(near * steps)
-    return whole_factors if contest.factors else whole_factors[0], target, steps
+    return whole_factors if query.factors else whole_factors[0], target, steps
 
 
-def _priced(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
+def _best_mechanism(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
     """The mechanism of the largest epsilon: under a rho, the exponential one, whose rho is epsilon^2/8."""
     made = [(spent, _mechanism(spent, moved, one_way, top)) for spent in spendings]
     return max(made, key=lambda pair: pair[1].epsilon)
@@ -216,19 +216,19 @@ def _mechanism(spent: Spending, moved: int, one_way: bool, top: int) -> Mechanis
     return kind(sensitivity=moved, epsilon=spent.selection_epsilon(), monotone=one_way)
 
 
-def _refuse_none_or_too_many(contest: logical.Contest, top: int) -> None:
-    count, most = len(contest.candidates), logical.MOST_KEYS if contest.side == "equal" else logical.MOST_EDGES
+def _refuse_none_or_too_many(query: logical.SelectionQuery, top: int) -> None:
+    count, most = len(query.candidates), logical.MOST_KEYS if query.side == "equal" else logical.MOST_EDGES
     if not top < max(2, count) or not count <= most or not count:
         raise KeysError(
             f"{top:,} of {count:,} candidates" if count else "no candidates",
             because=f"there are 1 to {most:,} of them, and of several fewer are chosen than there are",
             instead="another list of candidates, or a smaller top",
         )
-    if contest.side != "equal":
-        _refuse_unordered(contest.candidates)
+    if query.side != "equal":
+        _require_order(query.candidates)
 
 
-def _refuse_unordered(candidates: Sequence[object]) -> None:
+def _require_order(candidates: Sequence[object]) -> None:
     try:
         ordered = sorted(candidates)  # type: ignore[type-var]
     except TypeError:

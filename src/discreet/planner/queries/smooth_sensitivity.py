@@ -21,7 +21,7 @@ from discreet.mechanisms.smooth import (
     Median,
     ProposeTestRelease,
     Smooth,
-    Steps,
+    StepCounts,
 )
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation
@@ -30,12 +30,12 @@ from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.grid_steps import STEP, few_steps
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 
-Fitted = logical.Mean | logical.Median | logical.InterquartileRange
+SmoothMeasure = logical.Mean | logical.MedianMeasure | logical.InterquartileRangeMeasure
 
 SHARE_OF_A_MEAN = Fraction(1, 10)
 _FINENESS = 10**6
@@ -48,10 +48,10 @@ _MADE_BY = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class LocalReading:
     """How the local object is made from the integers of an engine: their grid, their bounds, rows of one unit."""
 
-    measure: Fitted
+    measure: SmoothMeasure
     grid: Fraction
     low: int
     high: int
@@ -68,7 +68,7 @@ class Reading:
     def range(self) -> tuple[Fraction, Fraction]:
         """Where the answer itself lies."""
         low, high = self.bounds
-        return (Fraction(0), high - low) if isinstance(self.measure, logical.InterquartileRange) else (low, high)
+        return (Fraction(0), high - low) if isinstance(self.measure, logical.InterquartileRangeMeasure) else (low, high)
 
     def local(self, exact: Sequence[Sequence[int]]) -> Local:
         """The answer and how far one unit can move it: private."""
@@ -82,8 +82,8 @@ class Reading:
                 neighbours=self.neighbours,
             )
         (counts,) = exact
-        kind = Median if isinstance(self.measure, logical.Median) else InterquartileRange
-        steps = Steps.of_counts(counts, self.low)
+        kind = Median if isinstance(self.measure, logical.MedianMeasure) else InterquartileRange
+        steps = StepCounts.of_counts(counts, self.low)
         return kind(steps, step=self.grid, max_rows=self.max_rows, neighbours=self.neighbours)
 
 
@@ -92,7 +92,7 @@ class SmoothPlan(AnswerPlan):
     """Everything about such a number that is public before it is drawn; a proposed bound has no noise to choose."""
 
     name: str
-    reading: Reading
+    reading: LocalReading
     mechanism: Smooth | ProposeTestRelease
     noise_name: logical.SmoothNoise | None
     made: str
@@ -107,7 +107,7 @@ class SmoothPlan(AnswerPlan):
         noisy = self.mechanism.release(self.reading.local(exact))
         return None if noisy is None else self._within(Fraction(noisy))
 
-    def combined(self, exact: Sequence[Sequence[int]]) -> Fraction:
+    def combine(self, exact: Sequence[Sequence[int]]) -> Fraction:
         """The number without noise."""
         return self.reading.local(exact).value()
 
@@ -129,7 +129,7 @@ class SmoothPlan(AnswerPlan):
         """One: the rows at each step are no groups."""
         return 1
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The number with its margin, where that is public."""
         note = "" if isinstance(self.mechanism, ProposeTestRelease) else "not public: it follows the smooth sensitivity"
         return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
@@ -139,7 +139,7 @@ class SmoothPlan(AnswerPlan):
         return min(high, max(low, value))
 
 
-def analyze_fitted(
+def analyze_smooth(
     query: logical.Aggregate,
     catalog: Catalog,
     budget: Budget,
@@ -172,8 +172,8 @@ def analyze_fitted(
     return SmoothPlan(
         dataset=scope.name,
         unit=scope.table.unit,
-        pushdown=pushed(
-            scope, public, contribution_bounds.enforced(scope.table.unit, caps, len(public.rows)), measures
+        pushdown=lower_query(
+            scope, public, contribution_bounds.caps_to_enforce(scope.table.unit, caps, len(public.rows)), measures
         ),
         name=output.name,
         reading=reading,
@@ -194,7 +194,7 @@ def _smooth(
     return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
 
 
-def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:
+def _only(query: logical.Aggregate) -> tuple[logical.Output, SmoothMeasure]:
     """The one output of a question without groups."""
     if len(query.outputs) != 1 or query.grouping.columns:
         raise UnsupportedError(
@@ -203,7 +203,7 @@ def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:
             instead="one at a time: session.release(query, epsilon=1, method=dp.SmoothSensitivity())",
         )
     (output,) = query.outputs
-    if not isinstance(output.measure, Fitted):
+    if not isinstance(output.measure, SmoothMeasure):
         raise UnsupportedError(
             f"{output.name!r} with noise that fits the data",
             because="one unit moves a count or a sum by as much on any data",
@@ -213,25 +213,25 @@ def _only(query: logical.Aggregate) -> tuple[logical.Output, Fitted]:
 
 
 def _read(
-    measure: Fitted, name: str, query: logical.Aggregate, scope: Bound, catalog: Catalog
-) -> tuple[Reading, Bound, physical.Keys, tuple[physical.Integers, ...]]:
+    measure: SmoothMeasure, name: str, query: logical.Aggregate, scope: Bound, catalog: Catalog
+) -> tuple[LocalReading, Bound, physical.Keys, tuple[physical.Integers, ...]]:
     """What is pushed down for a measure, and how it is read."""
     unit = scope.table.unit
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
-    contribution_bounds.require_bounded(repr(name), unit, caps)
+    contribution_bounds.require_row_bound(repr(name), unit, caps)
     if isinstance(measure, logical.Mean):
         made = recipe(logical.Output(name, measure), scope)
         total, present = (part.measure for part in made.parts)
         assert isinstance(total, physical.SumSteps)  # noqa: S101 - of a mean it is
         rows = contribution_bounds.spread(caps, 1).l1
-        told = Reading(measure, total.grid, total.low, total.high, total.centre, rows, str(unit.neighbours))
+        told = LocalReading(measure, total.grid, total.low, total.high, total.centre, rows, str(unit.neighbours))
         return told, scope, physical.Keys(), (total, present)
     steps = few_steps(measure, name, scope)
-    binned = bind(grid_steps.binned(query.source, measure, steps, scope), catalog)
+    binned = bind(grid_steps.derive_step(query.source, measure, steps, scope), catalog)
     listed = logical.Grouping((STEP,), (tuple(range(steps.high - steps.low + 1)),))
     public = keys.resolve(listed, binned)
     rows = contribution_bounds.spread(caps, len(public.rows)).l1
-    told = Reading(measure, steps.grid, steps.low, steps.high, 0, rows, str(unit.neighbours))
+    told = LocalReading(measure, steps.grid, steps.low, steps.high, 0, rows, str(unit.neighbours))
     return told, binned, public, (physical.CountRows(),)
 
 

@@ -22,7 +22,7 @@ from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.resolve.relations import origin
 from discreet.planner.sensitivity import contribution_bounds
@@ -43,7 +43,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WatchPlan(PrivatePlan):
+class SparseVectorPlan(PrivatePlan):
     """Everything about a sparse vector that is public before it opens."""
 
     version: int
@@ -61,7 +61,7 @@ class WatchPlan(PrivatePlan):
 
 
 @dataclass(frozen=True)
-class WatchedPlan:
+class SparseVectorQueryPlan:
     """A question to an open sparse vector: what the engine is asked, and what one of its integers stands for."""
 
     dataset: str
@@ -74,7 +74,7 @@ class WatchedPlan:
         raise TypeError("a question to a sparse vector has no price of its own")
 
 
-def analyze_watch(
+def analyze_sparse_vector(
     name: str,
     catalog: Catalog,
     budget: Budget,
@@ -82,7 +82,7 @@ def analyze_watch(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
-) -> WatchPlan:
+) -> SparseVectorPlan:
     """Price a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
     table = catalog.table(name)
     if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
@@ -98,7 +98,7 @@ def analyze_watch(
             instead="session.release(query, epsilon=...), which charges both",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
-    return WatchPlan(
+    return SparseVectorPlan(
         dataset=name,
         version=table.version,
         unit=table.unit,
@@ -108,14 +108,16 @@ def analyze_watch(
     )
 
 
-def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan) -> WatchedPlan:
+def analyze_sparse_vector_query(
+    query: logical.Aggregate, catalog: Catalog, vector: SparseVectorPlan
+) -> SparseVectorQueryPlan:
     """Resolve and bound a question to an open sparse vector, or refuse it; nothing here depends on the data."""
     scope = bind(query.source, catalog)
-    if scope.name != watch.dataset:
+    if scope.name != vector.dataset:
         raise UnsupportedError(
-            f"a question to {scope.name!r} in a sparse vector of {watch.dataset!r}",
+            f"a question to {scope.name!r} in a sparse vector of {vector.dataset!r}",
             because="a sparse vector is charged to one dataset",
-            instead=f'dp.table("{watch.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
+            instead=f'dp.table("{vector.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
         )
     if len(query.outputs) != 1:
         raise UnsupportedError(
@@ -136,42 +138,44 @@ def analyze_watched(query: logical.Aggregate, catalog: Catalog, watch: WatchPlan
         unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
     if isinstance(part.measure, physical.CountRows | physical.SumSteps):
-        contribution_bounds.require_bounded(f"{made.kind} {made.name!r}", unit, caps)
+        contribution_bounds.require_row_bound(f"{made.kind} {made.name!r}", unit, caps)
     moved = sensitivity(part.measure, caps, len(public.rows), unit.neighbours).linf * made.grid
-    _refuse_undeclared(made.name, moved, made.grid, part.measure, watch)
-    asked = pushed(scope, public, contribution_bounds.enforced(unit, caps, len(public.rows)), (part.measure,))
-    _refuse_others(asked.scan, watch)
-    return WatchedPlan(scope.name, asked, made.grid)
+    _require_declared_options(made.name, moved, made.grid, part.measure, vector)
+    asked = lower_query(
+        scope, public, contribution_bounds.caps_to_enforce(unit, caps, len(public.rows)), (part.measure,)
+    )
+    _refuse_others(asked.scan, vector)
+    return SparseVectorQueryPlan(scope.name, asked, made.grid)
 
 
-def _refuse_others(scan: physical.Scan, watch: WatchPlan) -> None:
+def _refuse_others(scan: physical.Scan, vector: SparseVectorPlan) -> None:
     """A question that rests on protected tables which the sparse vector was not charged to."""
-    others = [name for name, _ in scan.datasets if name != watch.dataset]
+    others = [name for name, _ in scan.datasets if name != vector.dataset]
     if others:
         raise UnsupportedError(
-            f"a join with {others[0]!r} in a sparse vector of {watch.dataset!r}",
+            f"a join with {others[0]!r} in a sparse vector of {vector.dataset!r}",
             because="a sparse vector is charged to one dataset",
             instead="session.release(query, epsilon=...), which charges all of them",
         )
 
 
-def _refuse_undeclared(
-    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, watch: WatchPlan
+def _require_declared_options(
+    name: str, moved: Fraction, grid: Fraction, measure: physical.Integers, vector: SparseVectorPlan
 ) -> None:
-    declared = watch.mechanism.sensitivity
+    declared = vector.mechanism.sensitivity
     if moved > declared:
         raise UnboundedError(
             f"{name!r} in a sparse vector of sensitivity {shown(declared)}",
             because=f"one unit can move it by {shown(moved)}, and the sparse vector was charged for less",
             instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
         )
-    if (grid / watch.mechanism.grid).denominator != 1:
+    if (grid / vector.mechanism.grid).denominator != 1:
         raise ParameterError(
-            f"{name!r} on the grid {shown(grid)}, in a sparse vector on the grid {shown(watch.mechanism.grid)}",
+            f"{name!r} on the grid {shown(grid)}, in a sparse vector on the grid {shown(vector.mechanism.grid)}",
             because="its answers are not whole multiples of the grid of the sparse vector",
             instead=f"session.above_threshold(grid={shown(grid)}, ...), or grid=... on the aggregate",
         )
-    if watch.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
+    if vector.mechanism.monotone and isinstance(measure, physical.SumSteps) and measure.low < 0:
         raise UnboundedError(
             f"{name!r} in a sparse vector with monotone=True",
             because="a row may lower it, where others raise their answers",

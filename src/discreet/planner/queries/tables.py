@@ -17,10 +17,10 @@ from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.aggregate import AggregatePlan, Noised
+from discreet.planner.queries.aggregate import AggregatePlan, NoisyMeasure
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
@@ -56,7 +56,9 @@ def analyze(
     bases = measurement_basis.bases(tuple(shares), caps, groups, unit.neighbours)
     errors = [error for made in recipes for error in made.errors]
     spent, basis, noises = budget_shares.narrowest(spendings, bases, shares, errors)
-    question = pushed(scope, public, contribution_bounds.enforced(unit, caps, groups), basis.asked)
+    question = lower_query(
+        scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), basis.engine_measures
+    )
     plan = AggregatePlan(
         dataset=scope.name,
         unit=unit,
@@ -64,7 +66,7 @@ def analyze(
         pushdown=question,
         group_columns=query.grouping.columns,
         recipes=recipes,
-        noised=tuple(map(Noised, basis.drawn, basis.sensitivities, noises)),
+        noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises)),
         readings=basis.readings,
         spending=spent,
         declared_rows=scope.table.rows,
@@ -76,15 +78,18 @@ def analyze(
 
 def _narrower(plan: AggregatePlan) -> AggregatePlan:
     """The plan with staircase noise of the same cost, where no margin is larger and one is worth the change."""
-    may_gain = any(each.sensitivity.linf > 1 and each.mechanism.amount > each.sensitivity.l0 for each in plan.noised)
+    may_gain = any(
+        each.sensitivity.linf > 1 and each.mechanism.amount > each.sensitivity.l0 for each in plan.noisy_measures
+    )
     if not plan.spending.is_pure or not may_gain:
         return plan
     reason = f"{plan.spending.reason}, and this noise has the narrowest confidence intervals at that cost"
     noised = tuple(
-        replace(each, mechanism=Staircase.calibrated(each.sensitivity, each.mechanism.amount)) for each in plan.noised
+        replace(each, mechanism=Staircase.calibrate(each.sensitivity, each.mechanism.amount))
+        for each in plan.noisy_measures
     )
     spent = replace(plan.spending, noise=Staircase, reason=reason)
-    other = replace(plan, noised=noised, spending=spent, replaces=plan)
+    other = replace(plan, noisy_measures=noised, spending=spent, replaces=plan)
     pairs = [
         (there.margin(CONFIDENCE), here.margin(CONFIDENCE))
         for made in plan.recipes
@@ -120,10 +125,10 @@ def shares_of(
             shares[part.measure] = shares.get(part.measure, Fraction(0)) + output.weight * part.share
     for measure in shares:
         if isinstance(measure, physical.CountRows | physical.SumSteps):
-            contribution_bounds.require_bounded(_named(measure, recipes), unit, caps)
+            contribution_bounds.require_row_bound(_measure_name(measure, recipes), unit, caps)
     return shares
 
 
-def _named(measure: physical.Integers, recipes: tuple[Recipe, ...]) -> str:
+def _measure_name(measure: physical.Integers, recipes: tuple[Recipe, ...]) -> str:
     made = next(r for r in recipes if any(part.measure == measure for part in r.parts))
     return f"{made.kind} {made.name!r}"

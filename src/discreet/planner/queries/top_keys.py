@@ -17,14 +17,14 @@ from discreet.exact import Number, whole
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.keys.top import LIMIT
 from discreet.plan import logical, physical
-from discreet.plan.physical import CountRows, CountUnits, Found
+from discreet.plan.physical import CountRows, CountUnits, KeyedTable
 from discreet.planner.budget import allocation
-from discreet.planner.queries.partition_selection import MANY, refuse_unreserved
+from discreet.planner.queries.partition_selection import MANY, require_reserved_delta
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.queries.selection import CHOICE, MECHANISM_NAMES
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
-from discreet.planner.resolve.lowering import pushed
+from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import sensitivity
 from discreet.release.explanation import ExplainedOutput
@@ -43,17 +43,17 @@ class TopKeysPlan(AnswerPlan):
         """What a selection does, for the accountants."""
         return self.mechanism.event()
 
-    def randomize(self, exact: Found) -> list[Value]:
+    def randomize(self, exact: KeyedTable) -> list[Value]:
         """The chosen keys, best first as far as noise tells."""
         return [exact.keys[place][0] for place in self.mechanism.release(self.scores(exact))]
 
-    def combined(self, exact: Found) -> list[Value]:
+    def combine(self, exact: KeyedTable) -> list[Value]:
         """The keys that are above the bar, and the highest of them, without noise; the first of equals."""
         places, candidates = self.mechanism.candidates(self.scores(exact))
         above = [place for place, score in zip(places, candidates, strict=False) if score > candidates[-1]]
         return [exact.keys[place][0] for place in above[: self.mechanism.k]]
 
-    def scores(self, exact: Found) -> list[int]:
+    def scores(self, exact: KeyedTable) -> list[int]:
         """The exact scores, in the order of the keys; of units, those beyond what a key must have."""
         return [max(0, score - self.at_least + 1) for score in exact.columns[0]]
 
@@ -62,7 +62,7 @@ class TopKeysPlan(AnswerPlan):
         """The mechanism, in words."""
         return MECHANISM_NAMES[type(self.mechanism)]
 
-    def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
+    def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """How far below the best score the first of the chosen is, at most."""
         return (ExplainedOutput(CHOICE, "choice", self.noise, self.within(confidence), "below the best score"),)
 
@@ -72,7 +72,7 @@ class TopKeysPlan(AnswerPlan):
 
 
 def analyze_top_keys(
-    contest: logical.Contest,
+    query: logical.SelectionQuery,
     catalog: Catalog,
     budget: Budget,
     *,
@@ -81,25 +81,25 @@ def analyze_top_keys(
     top: int = 1,
 ) -> TopKeysPlan:
     """Resolve, bound and price a choice among keys that are not known, or refuse it."""
-    discovery = contest.discovery
+    discovery = query.discovery
     assert discovery is not None  # noqa: S101 - the caller sees to it
-    measure = _measure(contest, discovery)
-    refuse_unreserved(discovery.delta, budget)
-    scope = bind(contest.source, catalog)
+    measure = _measure(query, discovery)
+    require_reserved_delta(discovery.delta, budget)
+    scope = bind(query.source, catalog)
     unit = scope.table.unit
-    caps = contribution_bounds.effective(unit, scope.table.caps, None, contest.max_rows_per_group)
+    caps = contribution_bounds.effective(unit, scope.table.caps, None, query.max_rows_per_group)
     if isinstance(measure, CountRows):
-        contribution_bounds.require_bounded("a score", unit, caps)
-    grouping = logical.Grouping((contest.by,), (None,), None, None, contest.max_rows_per_group, discovery=discovery)
-    scope, found = keys.opened(grouping, scope)
+        contribution_bounds.require_row_bound("a score", unit, caps)
+    grouping = logical.Grouping((query.by,), (None,), None, None, query.max_rows_per_group, discovery=discovery)
+    scope, found = keys.resolve_unknown(grouping, scope)
     spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
     spent = max(spendings, key=lambda each: each.selection_epsilon(whole(top, "top")))
     measures = tuple(dict.fromkeys((measure, CountUnits())))
     return TopKeysPlan(
         dataset=scope.name,
         unit=unit,
-        pushdown=pushed(scope, found, contribution_bounds.enforced(unit, caps, MANY), measures),
-        by=contest.by,
+        pushdown=lower_query(scope, found, contribution_bounds.caps_to_enforce(unit, caps, MANY), measures),
+        by=query.by,
         at_least=discovery.at_least,
         mechanism=TopKeys(
             k=top,
@@ -120,11 +120,11 @@ def _groups(caps: Caps) -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def _measure(contest: logical.Contest, discovery: logical.Discovery) -> physical.Integers:
-    is_plain = contest.side == "equal" and contest.factors is None and contest.near is None
-    if is_plain and isinstance(contest.measure, logical.CountUnits):
+def _measure(query: logical.SelectionQuery, discovery: logical.Discovery) -> physical.Integers:
+    is_plain = query.side == "equal" and query.factors is None and query.near is None
+    if is_plain and isinstance(query.measure, logical.CountDistinctUnits):
         return CountUnits()
-    if is_plain and isinstance(contest.measure, logical.Count) and discovery.at_least == 1:
+    if is_plain and isinstance(query.measure, logical.Count) and discovery.at_least == 1:
         return CountRows()
     raise UnsupportedError(
         "candidates that are discovered, for this score",

@@ -76,13 +76,13 @@ class Bound:
         """An expression as a typed term."""
         return _modest(_bind(expression, self))
 
-    def declared(self, expression: logical.Expression) -> Column | None:
+    def declared_column(self, expression: logical.Expression) -> Column | None:
         """The catalog's facts, only where the expression is a column that nothing redefined."""
-        if isinstance(expression, logical.Column) and expression.name not in self.derived:
+        if isinstance(expression, logical.ColumnRef) and expression.name not in self.derived:
             return self.table.column(expression.name)
         return None
 
-    def narrowed(self, condition: Term) -> "Bound":
+    def restrict(self, condition: Term) -> "Bound":
         """The same rows, of which only those count that meet a condition."""
         both = condition if self.predicate is None else _apply("and", self.predicate, condition)
         return replace(self, predicate=both)
@@ -90,8 +90,8 @@ class Bound:
 
 def bind(relation: logical.Relation, catalog: Catalog) -> Bound:
     """Resolve a chain of steps against the catalog."""
-    steps: list[logical.Where | logical.Derive | logical.Join | logical.PerUnit] = []
-    while not isinstance(relation, logical.Table):
+    steps: list[logical.Where | logical.Derive | logical.Join | logical.GroupByUnit] = []
+    while not isinstance(relation, logical.TableRef):
         steps.append(relation)
         relation = relation.source
     if len(steps) > MOST_STEPS:
@@ -100,13 +100,13 @@ def bind(relation: logical.Relation, catalog: Catalog) -> Bound:
             because=f"a query has at most {MOST_STEPS:,} calls of where, derive, join and per_unit",
             instead="fewer steps, or a column prepared by the owner",
         )
-    scope = _opened(relation.name, catalog)
+    scope = _open_table(relation.name, catalog)
     for step in reversed(steps):
-        scope = _taken(scope, step, catalog)
+        scope = _apply_step(scope, step, catalog)
     return scope
 
 
-def _opened(name: str, catalog: Catalog) -> Bound:
+def _open_table(name: str, catalog: Catalog) -> Bound:
     table = catalog.table(name)
     if table.public:
         raise UnsupportedError(
@@ -120,33 +120,33 @@ def _opened(name: str, catalog: Catalog) -> Bound:
     return Bound(name, led.table, {}, origin=led)
 
 
-def _taken(
-    scope: Bound, step: logical.Where | logical.Derive | logical.Join | logical.PerUnit, catalog: Catalog
+def _apply_step(
+    scope: Bound, step: logical.Where | logical.Derive | logical.Join | logical.GroupByUnit, catalog: Catalog
 ) -> Bound:
     match step:
         case logical.Where():
-            return _narrowed(scope, step)
+            return _apply_where(scope, step)
         case logical.Derive():
-            return _extended(scope, step)
+            return _apply_derive(scope, step)
         case logical.Join():
-            keys = [scope.term(logical.Column(own)) for own, _ in step.on]
+            keys = [scope.term(logical.ColumnRef(own)) for own, _ in step.on]
             of = scope.origin or relations.origin(scope.name, catalog)
-            made = relations.joined(of, step, keys, catalog, scope.derived)
+            made = relations.join(of, step, keys, catalog, scope.derived)
             return replace(scope, table=made.table, origin=made)
-        case logical.PerUnit():
+        case logical.GroupByUnit():
             of = scope.origin or relations.origin(scope.name, catalog)
-            gathered = per_unit.features(step, scope.term, scope.declared)
+            gathered = per_unit.features(step, scope.term, scope.declared_column)
             made = relations.per_unit(of, scope.predicate, gathered)
             return Bound(scope.name, made.table, {}, origin=made)
 
 
-def _narrowed(scope: Bound, step: logical.Where) -> Bound:
+def _apply_where(scope: Bound, step: logical.Where) -> Bound:
     condition = _logical(scope.term(step.predicate), "where")
     both = condition if scope.predicate is None else _modest(_apply("and", scope.predicate, condition))
     return replace(scope, predicate=both)
 
 
-def _extended(scope: Bound, step: logical.Derive) -> Bound:
+def _apply_derive(scope: Bound, step: logical.Derive) -> Bound:
     return replace(scope, derived={**scope.derived, step.name: scope.term(step.expression)})
 
 
@@ -154,7 +154,7 @@ def constant(value: Value | logical.Scalar, kind: ColumnType, place: str) -> log
     """A value as a constant of the type; dates may be written as ISO text."""
     plain: Any = python_value(value)
     if kind is not ColumnType.TEXT and isinstance(plain, str):
-        plain = _dated(plain, kind, place)
+        plain = _parse_date(plain, kind, place)
     if isinstance(plain, dt.datetime) and plain.tzinfo is not None:
         plain = plain.astimezone(dt.UTC).replace(tzinfo=None)
     if not is_of_type(plain, kind):
@@ -212,7 +212,7 @@ def reads(term: Term) -> tuple[Read, ...]:
 
 def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 - one case per node
     match expression:
-        case logical.Column(name):
+        case logical.ColumnRef(name):
             return scope.derived[name] if name in scope.derived else Read(name, scope.table.column(name).type)
         case logical.Literal(value):
             return _literal(value)
@@ -233,7 +233,7 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
         case logical.Cast(operand, kind):
             return cast(_bind(operand, scope), kind)
         case logical.Bin(operand, edges):
-            return _binned(_bind(operand, scope), edges)
+            return _bin(_bind(operand, scope), edges)
 
 
 def _refuse_strange_text(operator: logical.Comparison, left: Term, right: Term, scope: Bound) -> tuple[Term, Term]:
@@ -252,9 +252,9 @@ def _refuse_strangers(operand: Term, values: tuple[logical.Scalar, ...], scope: 
             known = [key for key in keys if isinstance(key, str)]
             nearest = suggestion(value, known)
             raise KeysError(
-                f"{value[:_LONGEST_SHOWN]!r} beside {_named(operand)}",
+                f"{value[:_LONGEST_SHOWN]!r} beside {_term_text(operand)}",
                 because="the catalog declares the keys of this column, and it is not among them",
-                instead=_named(operand) + form.format(repr(nearest)) if nearest in known else nearest,
+                instead=_term_text(operand) + form.format(repr(nearest)) if nearest in known else nearest,
             )
     return operand
 
@@ -267,8 +267,8 @@ def cast(term: Term, kind: ColumnType) -> Term:
         raise TypeMismatchError(
             f"a cast from {term.type} to {kind}",
             because="the two have no cast that means the same on every engine",
-            instead=" or ".join(f"{_named(term)}.cast({str(to)!r})" for to in _CASTABLE.get(term.type, ()))
-            or f"{_named(term)}.is_missing()",
+            instead=" or ".join(f"{_term_text(term)}.cast({str(to)!r})" for to in _CASTABLE.get(term.type, ()))
+            or f"{_term_text(term)}.is_missing()",
         )
     return Apply(_CASTS[kind], (term,), kind)
 
@@ -298,7 +298,7 @@ def _compare(operator: logical.Comparison, left: Term, right: Term) -> Term:
 
 def _alike(left: Term, right: Term, operator: str) -> tuple[Term, Term]:
     """Both sides in one type: numbers widen, and a text constant beside a date is read as one."""
-    _refuse_unstructured(left, right)
+    _refuse_documents(left, right)
     if isinstance(right, Constant) and right.type is not left.type:
         right = _widened_constant(right, left.type)
     if isinstance(left, Constant) and left.type is not right.type:
@@ -310,16 +310,16 @@ def _alike(left: Term, right: Term, operator: str) -> tuple[Term, Term]:
     if {left.type, right.type} == {ColumnType.DATE, ColumnType.TIMESTAMP}:
         return cast(left, ColumnType.TIMESTAMP), cast(right, ColumnType.TIMESTAMP)
     raise TypeMismatchError(
-        f"{operator} between {_named(left)} of type {left.type} and {_named(right)} of type {right.type}",
+        f"{operator} between {_term_text(left)} of type {left.type} and {_term_text(right)} of type {right.type}",
         because="values of different types are never equal, and never in order",
-        instead=f"{_named(left)} {operator} {_EXAMPLES[left.type]}" + _cast_between(left, right),
+        instead=f"{_term_text(left)} {operator} {_EXAMPLES[left.type]}" + _cast_between(left, right),
     )
 
 
 def _cast_between(left: Term, right: Term) -> str:
     for side, other in ((left, right), (right, left)):
         if other.type in _CASTABLE[side.type] and not isinstance(side, Constant):
-            return f", or {_named(side)}.cast({str(other.type)!r}) beside {_named(other)}"
+            return f", or {_term_text(side)}.cast({str(other.type)!r}) beside {_term_text(other)}"
     return ""
 
 
@@ -330,7 +330,7 @@ def _widened_constant(term: Constant, kind: ColumnType) -> Constant:
 
 
 def _membership(operand: Term, values: tuple[logical.Scalar, ...]) -> Term:
-    _refuse_unstructured(operand)
+    _refuse_documents(operand)
     if not values:
         raise ParameterError("is_in([])", because="nothing is in an empty list", instead='is_in(["A", "B"])')
     if operand.type is ColumnType.INTEGER and any(isinstance(value, float) for value in values):
@@ -340,15 +340,15 @@ def _membership(operand: Term, values: tuple[logical.Scalar, ...]) -> Term:
     return Apply("in", (operand, *constants), ColumnType.BOOLEAN)
 
 
-def _binned(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
-    _refuse_unstructured(operand)
+def _bin(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
+    _refuse_documents(operand)
     if operand.type not in _ORDERED:
         raise TypeMismatchError(
-            f"bin of {_named(operand)}, which is of type {operand.type}",
+            f"bin of {_term_text(operand)}, which is of type {operand.type}",
             because="its values have no order that all engines share",
-            instead=f"{_named(operand)} == True"
+            instead=f"{_term_text(operand)} == True"
             if operand.type is ColumnType.BOOLEAN
-            else f"{_named(operand)}.cast('integer').bin([18, 30, 45])",
+            else f"{_term_text(operand)}.cast('integer').bin([18, 30, 45])",
         )
     operand, edges = _on_one_scale(operand, edges)
     known: list[Any] = [constant(edge, operand.type, "bin") for edge in edges]
@@ -356,12 +356,12 @@ def _binned(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
         raise ParameterError(
             f"bin of {len(known):,} edges",
             because=f"there are 1 to {MOST_EDGES:,} of them",
-            instead=f"{_named(operand)}.bin([18, 30, 45])",
+            instead=f"{_term_text(operand)}.bin([18, 30, 45])",
         )
     for one, other in itertools.pairwise(known):
         if one >= other:
             raise ParameterError(
-                f"bin with {_shown(other)} after {_shown(one)}",
+                f"bin with {_edge_text(other)} after {_edge_text(one)}",
                 because=f"edges increase, each once, as values of type {operand.type}",
                 instead="bin(sorted(set(edges)))",
             )
@@ -391,7 +391,7 @@ def _midnight(day: dt.date) -> dt.datetime:
     return dt.datetime.combine(day, dt.time())
 
 
-def _shown(edge: object) -> str:
+def _edge_text(edge: object) -> str:
     return repr(str(edge)) if isinstance(edge, dt.date) else repr(edge)
 
 
@@ -399,8 +399,8 @@ def _arithmetic(operator: logical.Arithmetic, left: Term, right: Term) -> Term:
     for side in (left, right):
         if side.type not in NUMERIC:
             raise TypeMismatchError(
-                f"{_named(left)} {operator} {_named(right)}",
-                because=f"{_named(side)} is of type {side.type}",
+                f"{_term_text(left)} {operator} {_term_text(right)}",
+                because=f"{_term_text(side)} is of type {side.type}",
                 instead=_numbers_instead(operator, left, right, side),
             )
     arguments = (cast(left, ColumnType.REAL), cast(right, ColumnType.REAL))
@@ -410,35 +410,35 @@ def _arithmetic(operator: logical.Arithmetic, left: Term, right: Term) -> Term:
 def _numbers_instead(operator: str, left: Term, right: Term, wrong: Term) -> str:
     """The same arithmetic with a number in place of a constant, or with a cast of a column that has one."""
     if isinstance(wrong, Constant):
-        return f"{_named(left)} {operator} 10" if wrong is right else f"10 {operator} {_named(right)}"
+        return f"{_term_text(left)} {operator} 10" if wrong is right else f"10 {operator} {_term_text(right)}"
     if ColumnType.REAL in _CASTABLE.get(wrong.type, ()):
-        return f"numbers on both sides; where the text holds numbers, {_named(wrong)}.cast('real')"
+        return f"numbers on both sides; where the text holds numbers, {_term_text(wrong)}.cast('real')"
     return "numbers on both sides"
 
 
 def _logical(term: Term, place: str) -> Term:
     if term.type is not ColumnType.BOOLEAN:
         raise TypeMismatchError(
-            f"{place} of {_named(term)}, which is of type {term.type}",
+            f"{place} of {_term_text(term)}, which is of type {term.type}",
             because="a condition is true or false",
-            instead=f"{_named(term)} == {_EXAMPLES[term.type]}"
+            instead=f"{_term_text(term)} == {_EXAMPLES[term.type]}"
             if term.type in _EXAMPLES
-            else f"{_named(term)}.is_missing()",
+            else f"{_term_text(term)}.is_missing()",
         )
     return term
 
 
-def _refuse_unstructured(*terms: Term) -> None:
+def _refuse_documents(*terms: Term) -> None:
     for term in terms:
         if term.type in UNSTRUCTURED:
             raise TypeMismatchError(
-                f"{_named(term)} of type {term.type} in an expression",
+                f"{_term_text(term)} of type {term.type} in an expression",
                 because="documents and binary values have no values that are public in advance",
-                instead=f"{_named(term)}.is_missing(), or a column that the owner extracted from it",
+                instead=f"{_term_text(term)}.is_missing(), or a column that the owner extracted from it",
             )
 
 
-def _dated(text: str, kind: ColumnType, place: str) -> object:
+def _parse_date(text: str, kind: ColumnType, place: str) -> object:
     try:
         if kind is ColumnType.DATE:
             return dt.date.fromisoformat(text)
@@ -453,7 +453,7 @@ def _apply(operator: Operator, *arguments: Term) -> Apply:
     return Apply(operator, arguments, ColumnType.BOOLEAN)
 
 
-def _named(term: Term) -> str:
+def _term_text(term: Term) -> str:
     if isinstance(term, Read):
         return f"table[{term.column!r}]"
     return repr(term.value) if isinstance(term, Constant) else "(...)"

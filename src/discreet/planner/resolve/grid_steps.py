@@ -10,20 +10,20 @@ from discreet.catalog.catalog import ColumnType
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.plan import logical, physical
 from discreet.planner.resolve.binding import Bound
-from discreet.planner.resolve.measures import stepped
+from discreet.planner.resolve.measures import clamped_steps
 
 STEP = "step of the grid"
 
-Ranked = logical.Median | logical.Quantile | logical.InterquartileRange
+Ranked = logical.MedianMeasure | logical.QuantileMeasure | logical.InterquartileRangeMeasure
 
 
 def few_steps(measure: Ranked, name: str, scope: Bound, most: int = logical.MOST_EDGES) -> physical.SumSteps:
     """The steps between the bounds: few enough to count the rows at each; a default grid is made coarser."""
-    verb = "quantile" if isinstance(measure, logical.Quantile) else "median"
-    steps = stepped(verb, measure, scope)
+    verb = "quantile" if isinstance(measure, logical.QuantileMeasure) else "median"
+    steps = clamped_steps(verb, measure, scope)
     if measure.grid is None:
         while steps.high - steps.low > most:
-            steps = stepped(verb, replace(measure, grid=steps.grid * 10), scope)
+            steps = clamped_steps(verb, replace(measure, grid=steps.grid * 10), scope)
     if not 0 < steps.high - steps.low <= most:
         raise ParameterError(
             f"{name!r} over {steps.high - steps.low:,} steps of the grid",
@@ -47,6 +47,6 @@ def edges(measure: Ranked, steps: physical.SumSteps, scope: Bound) -> tuple[logi
     return tuple(float((number - Fraction(1, 2)) * steps.grid) for number in numbers)
 
 
-def binned(source: logical.Relation, measure: Ranked, steps: physical.SumSteps, scope: Bound) -> logical.Derive:
+def derive_step(source: logical.Relation, measure: Ranked, steps: physical.SumSteps, scope: Bound) -> logical.Derive:
     """The rows with the number of the step that each is at, counted from the lowest."""
     return logical.Derive(source, STEP, logical.Bin(measure.operand, edges(measure, steps, scope)))

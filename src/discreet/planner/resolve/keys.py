@@ -29,27 +29,28 @@ def resolve(grouping: logical.Grouping, scope: Bound) -> Keys:
     if grouping.rows is not None:
         _refuse_none_or_too_many(len(grouping.rows))
         return Keys(
-            terms, _distinct(zip(*_checked(grouping, zip(*grouping.rows, strict=True), terms, public), strict=True))
+            terms,
+            _distinct(zip(*_key_constants(grouping, zip(*grouping.rows, strict=True), terms, public), strict=True)),
         )
     lists = [
-        _listed(name, term, known if given is None else given)
+        _key_list(name, term, known if given is None else given)
         for name, term, known, given in zip(grouping.columns, terms, public, grouping.values, strict=True)
     ]
     _refuse_none_or_too_many(math.prod(map(len, lists)))
-    return Keys(terms, _distinct(itertools.product(*_checked(grouping, lists, terms, public))))
+    return Keys(terms, _distinct(itertools.product(*_key_constants(grouping, lists, terms, public))))
 
 
-def opened(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Keys]:
+def resolve_unknown(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Keys]:
     """Terms of a grouping whose keys are to be found; rows whose other columns have no public key are left out."""
     assert grouping.discovery is not None  # noqa: S101 - planning sees to it
     terms = tuple(_term(name, scope) for name in grouping.columns)
     for name, term, given in zip(grouping.columns, terms, grouping.values, strict=True):
         if name not in grouping.discovery.columns:
             known = _public(name, term, scope)
-            values = _constants(_listed(name, term, known if given is None else given), term, name)
+            values = _constants(_key_list(name, term, known if given is None else given), term, name)
             if known is not None:
                 _refuse_strangers(name, values, _constants(known, term, name))
-            scope = scope.narrowed(among(term, values))
+            scope = scope.restrict(among(term, values))
     return scope, Keys(terms, (), at_least=grouping.discovery.at_least)
 
 
@@ -62,7 +63,7 @@ def among(term: Term, values: tuple[Value, ...]) -> Term:
     return parts[0] if len(parts) == 1 else Apply("or", tuple(parts), ColumnType.BOOLEAN)
 
 
-def _checked(
+def _key_constants(
     grouping: logical.Grouping,
     lists: Iterable[tuple[Value, ...]],
     terms: tuple[Term, ...],
@@ -78,7 +79,7 @@ def _checked(
 
 
 def _term(name: str, scope: Bound) -> Term:
-    term = scope.term(logical.Column(name))
+    term = scope.term(logical.ColumnRef(name))
     if term.type in (ColumnType.REAL, *UNSTRUCTURED):
         cast = f'table["{name}"].cast("integer")'
         raise TypeMismatchError(
@@ -96,7 +97,7 @@ def _public(name: str, term: Term, scope: Bound) -> tuple[Value, ...] | None:
     return scope.table.columns[name].keys if name not in scope.derived and isinstance(term, Read) else None
 
 
-def _listed(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Value, ...]:
+def _key_list(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[Value, ...]:
     if values is None and term.type is ColumnType.BOOLEAN:
         return False, True
     if values is None:

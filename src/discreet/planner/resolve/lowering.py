@@ -3,11 +3,11 @@
 from discreet.catalog.privacy_unit import Caps
 from discreet.plan import physical
 from discreet.planner.resolve.binding import Bound, reads
-from discreet.planner.resolve.relations import pruned
+from discreet.planner.resolve.relations import prune
 from discreet.planner.resolve.time_slices import within
 
 
-def pushed(
+def lower_query(
     scope: Bound,
     public: physical.Keys,
     caps: Caps,
@@ -31,7 +31,7 @@ def pushed(
         max_rows=None if origin is not None and origin.has_one_row_each else caps.max_rows,
         portable=scope.table.sampling == "portable",
         within=part,
-        base=None if origin is None else pruned(origin.base, frozenset(read.column for read in columns)),
+        base=None if origin is None else prune(origin.base, frozenset(read.column for read in columns)),
     )
     return physical.Pushdown(scan, scope.predicate, public, caps, measures)
 

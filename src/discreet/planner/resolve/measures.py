@@ -29,7 +29,7 @@ _FINEST_GRID, _COARSEST_GRID = Fraction(1, 10**290), Fraction(10**290)
 
 
 @dataclass(frozen=True)
-class Part:
+class MeasureShare:
     """One measure that an output needs, with its share of the output's weight."""
 
     measure: physical.Integers
@@ -42,7 +42,7 @@ class Recipe:
 
     name: str
     kind: str
-    parts: tuple[Part, ...]
+    parts: tuple[MeasureShare, ...]
     grid: Fraction = Fraction(1)
     centre: Fraction = Fraction(0)
     bounds: tuple[Fraction, Fraction] | None = None
@@ -69,12 +69,12 @@ def recipe(output: logical.Output, scope: Bound) -> Recipe:  # noqa: C901 - one 
     """The measures and the grid of an output."""
     match output.measure:
         case logical.Count():
-            return Recipe(output.name, "count", (Part(physical.CountRows(), Fraction(1)),))
-        case logical.CountUnits():
-            return Recipe(output.name, "count of units", (Part(physical.CountUnits(), Fraction(1)),))
+            return Recipe(output.name, "count", (MeasureShare(physical.CountRows(), Fraction(1)),))
+        case logical.CountDistinctUnits():
+            return Recipe(output.name, "count of units", (MeasureShare(physical.CountUnits(), Fraction(1)),))
         case logical.CountDistinct():
             measure = _count_values(output.measure, scope)
-            return Recipe(output.name, "count of values", (Part(measure, Fraction(1)),))
+            return Recipe(output.name, "count of values", (MeasureShare(measure, Fraction(1)),))
         case logical.Sum():
             return _sum(output.name, output.measure, scope)
         case logical.Mean():
@@ -83,14 +83,14 @@ def recipe(output: logical.Output, scope: Bound) -> Recipe:  # noqa: C901 - one 
             return _dispersion(output.name, VARIANCE, output.measure, scope)
         case logical.Deviation():
             return _dispersion(output.name, DEVIATION, output.measure, scope)
-        case logical.Scouted() | logical.Limits():
+        case logical.AutoBoundsAggregate() | logical.ClippingBounds():
             raise _bounds_first(output.name)
-        case logical.Ranges() | logical.Nested():
+        case logical.Ranges() | logical.HierarchyCounts():
             raise _only_alone(output.name)
-        case logical.Median() | logical.Quantile():
-            raise _not_covered("median", output.name)
-        case logical.InterquartileRange():
-            raise _not_covered("interquartile range", output.name)
+        case logical.MedianMeasure() | logical.QuantileMeasure():
+            raise _smooth_noise_error("median", output.name)
+        case logical.InterquartileRangeMeasure():
+            raise _smooth_noise_error("interquartile range", output.name)
 
 
 def _only_alone(name: str) -> UnsupportedError:
@@ -110,7 +110,7 @@ def _bounds_first(name: str) -> UnsupportedError:
     )
 
 
-def _not_covered(kind: str, name: str) -> UnsupportedError:
+def _smooth_noise_error(kind: str, name: str) -> UnsupportedError:
     """One row can move it as far as the bounds reach, on some data; on most data it moves it far less."""
     return UnsupportedError(
         f"{kind} {name!r} in a release",
@@ -121,11 +121,11 @@ def _not_covered(kind: str, name: str) -> UnsupportedError:
 
 def _count_values(measure: logical.CountDistinct, scope: Bound) -> physical.CountValues:
     term = scope.term(measure.operand)
-    column = _declared(measure.operand, scope)
+    column = scope.declared_column(measure.operand)
     domain = measure.domain if measure.domain is not None else (column.keys if column else None)
     if term.type in (ColumnType.REAL, *UNSTRUCTURED):
         raise TypeMismatchError(
-            f"count of distinct values of {_named(measure.operand)}, of type {term.type}",
+            f"count of distinct values of {_operand_text(measure.operand)}, of type {term.type}",
             because="values of this type cannot be listed in advance",
             instead=f'dp.count_distinct({_code(measure.operand)}.cast("integer"), domain=range(100))'
             if term.type is ColumnType.REAL
@@ -135,9 +135,9 @@ def _count_values(measure: logical.CountDistinct, scope: Bound) -> physical.Coun
         domain = (False, True)
     if domain is None:
         raise KeysError(
-            f"count of distinct values of {_named(measure.operand)}",
+            f"count of distinct values of {_operand_text(measure.operand)}",
             because="its possible values are not public, so a rare one would show that somebody is there",
-            instead=f"dp.count_distinct({_named(measure.operand)}, domain={KEY_EXAMPLES[term.type]}), "
+            instead=f"dp.count_distinct({_operand_text(measure.operand)}, domain={KEY_EXAMPLES[term.type]}), "
             "or keys in the catalog",
         )
     values: tuple[Value, ...] = tuple(key_constant(v, term.type, "domain") for v in domain if v is not None)
@@ -151,32 +151,36 @@ def _count_values(measure: logical.CountDistinct, scope: Bound) -> physical.Coun
 
 
 def _sum(name: str, measure: logical.Sum, scope: Bound) -> Recipe:
-    steps = stepped("sum", measure, scope)
+    steps = clamped_steps("sum", measure, scope)
     if steps.low == steps.high == 0:
         raise _no_width("sum", "every value is clamped to zero")
-    return Recipe(name, "sum", (Part(steps, Fraction(1)),), grid=steps.grid, bounds=_bounds(steps))
+    return Recipe(name, "sum", (MeasureShare(steps, Fraction(1)),), grid=steps.grid, bounds=_bounds(steps))
 
 
 def _mean(name: str, measure: logical.Mean, scope: Bound) -> Recipe:
-    centred, present = _centred("mean", stepped("mean", measure, scope))
-    parts = (Part(centred, SHARE_OF_A_MEANS_SUM), Part(present, 1 - SHARE_OF_A_MEANS_SUM))
+    centred, present = _centre("mean", clamped_steps("mean", measure, scope))
+    parts = (MeasureShare(centred, SHARE_OF_A_MEANS_SUM), MeasureShare(present, 1 - SHARE_OF_A_MEANS_SUM))
     return _around_centre(name, "mean", centred, parts)
 
 
 def _dispersion(name: str, kind: str, measure: logical.Variance | logical.Deviation, scope: Bound) -> Recipe:
     verb = "std" if kind == DEVIATION else kind
-    centred, present = _centred(verb, _squarable(verb, measure, scope))
+    centred, present = _centre(verb, _squarable(verb, measure, scope))
     total, squares, count = SHARES_OF_A_VARIANCE
-    parts = (Part(centred, total), Part(replace(centred, power=2), squares), Part(present, count))
+    parts = (
+        MeasureShare(centred, total),
+        MeasureShare(replace(centred, power=2), squares),
+        MeasureShare(present, count),
+    )
     return _around_centre(name, kind, centred, parts)
 
 
-def _around_centre(name: str, kind: str, centred: physical.SumSteps, parts: tuple[Part, ...]) -> Recipe:
+def _around_centre(name: str, kind: str, centred: physical.SumSteps, parts: tuple[MeasureShare, ...]) -> Recipe:
     grid = centred.grid
     return Recipe(name, kind, parts, grid=grid, centre=centred.centre * grid, bounds=_bounds(centred))
 
 
-def _centred(verb: str, steps: physical.SumSteps) -> tuple[physical.SumSteps, physical.CountRows]:
+def _centre(verb: str, steps: physical.SumSteps) -> tuple[physical.SumSteps, physical.CountRows]:
     """The sum around the middle of its bounds, and the number of its rows."""
     if steps.low == steps.high:
         raise _no_width(verb, f"both bounds are the same step of the grid, so the {verb} is known")
@@ -186,9 +190,9 @@ def _centred(verb: str, steps: physical.SumSteps) -> tuple[physical.SumSteps, ph
 
 def _squarable(verb: str, measure: logical.Variance | logical.Deviation, scope: Bound) -> physical.SumSteps:
     """Steps whose squares are exact on every engine; a default grid is made coarser until noise on them is too."""
-    steps = stepped(verb, measure, scope)
+    steps = clamped_steps(verb, measure, scope)
     while measure.grid is None and steps.high - steps.low > 2 * EASILY_SQUARED:
-        steps = stepped(verb, replace(measure, grid=10 * steps.grid), scope)
+        steps = clamped_steps(verb, replace(measure, grid=10 * steps.grid), scope)
     if steps.high - steps.low > 2 * LARGEST_SQUARED:
         raise ParameterError(
             f"{verb} with bounds that are {steps.high - steps.low:,} steps of the grid apart",
@@ -198,19 +202,19 @@ def _squarable(verb: str, measure: logical.Variance | logical.Deviation, scope: 
     return steps
 
 
-def stepped(verb: str, measure: logical.Bounded, scope: Bound) -> physical.SumSteps:
+def clamped_steps(verb: str, measure: logical.Bounded, scope: Bound) -> physical.SumSteps:
     """The value of a measure in steps of its grid, within its bounds; refused where it has none."""
     term = _number(verb, f"a {verb}", measure.operand, scope)
-    column = _declared(measure.operand, scope)
+    column = scope.declared_column(measure.operand)
     bounds = measure.bounds or (column.bounds if column else None)
     if bounds is None:
         raise UnboundedError(
-            f"{verb} of {_named(measure.operand)}",
+            f"{verb} of {_operand_text(measure.operand)}",
             because=f"no bounds are declared for it, so one {_who(scope)} could move the {verb} without limit",
-            instead=f"dp.{verb}({_named(measure.operand)}, bounds=(lo, hi)), or declare bounds in the catalog",
+            instead=f"dp.{verb}({_operand_text(measure.operand)}, bounds=(lo, hi)), or declare bounds in the catalog",
         )
     grid = measure.grid or (column.grid if column and column.grid else default_grid(term.type, bounds))
-    return _clamped(verb, term, bounds, grid, column)
+    return _clamp_to_grid(verb, term, bounds, grid, column)
 
 
 def _number(verb: str, what: str, operand: logical.Expression, scope: Bound) -> physical.Term:
@@ -219,25 +223,25 @@ def _number(verb: str, what: str, operand: logical.Expression, scope: Bound) -> 
     if term.type not in NUMERIC:
         text = f'; text that holds numbers: {_code(operand)}.cast("real")' if term.type is ColumnType.TEXT else ""
         raise TypeMismatchError(
-            f"{verb} of {_named(operand)}",
+            f"{verb} of {_operand_text(operand)}",
             because=f"it is of type {term.type}, and only numbers have {what}",
             instead=f"dp.count(), or a column of type integer or real{text}",
         )
     return term
 
 
-def sought(operand: logical.Expression, grid: Fraction | None, scope: Bound) -> physical.SumSteps:
+def search_steps(operand: logical.Expression, grid: Fraction | None, scope: Bound) -> physical.SumSteps:
     """A value whose bounds are to be found: its steps as a whole number, zero among them, as far as is declared."""
-    kind, column = _number("bounds", "bounds", operand, scope).type, _declared(operand, scope)
+    kind, column = _number("bounds", "bounds", operand, scope).type, scope.declared_column(operand)
     usual = Fraction(1) if kind is ColumnType.INTEGER else GRID_OF_A_SOUGHT_REAL
     spacing = grid or (column.grid if column and column.grid else usual)
     farthest = FARTHEST_SOUGHT * spacing
     low, high = (column.bounds if column else None) or (-farthest, farthest)
     known = logical.Sum(operand, (max(-farthest, min(high, low)), min(farthest, high)), spacing)
-    steps = stepped("sum", known, scope)
+    steps = clamped_steps("sum", known, scope)
     if steps.missing is not None:
         raise UnsupportedError(
-            f"bounds of {_named(operand)}, whose missing values count as a number",
+            f"bounds of {_operand_text(operand)}, whose missing values count as a number",
             because="they would be taken for rows of that size",
             instead="missing values that are skipped: where(table.cost.is_present()), and no `missing` in the catalog",
         )
@@ -250,7 +254,7 @@ def sought(operand: logical.Expression, grid: Fraction | None, scope: Bound) -> 
     return replace(steps, operand=scope.term(in_steps))
 
 
-def _clamped(
+def _clamp_to_grid(
     verb: str, term: physical.Term, bounds: tuple[Fraction, Fraction], grid: Fraction, column: Column | None
 ) -> physical.SumSteps:
     if not _FINEST_GRID <= grid <= _COARSEST_GRID:
@@ -271,13 +275,6 @@ def _clamped(
     return physical.SumSteps(term, grid, low, high, missing=missing_step(column, grid, low, high))
 
 
-def _declared(operand: logical.Expression, scope: Bound) -> Column | None:
-    """The catalog's column, only where the operand is that very column and nothing redefined it."""
-    if isinstance(operand, logical.Column) and operand.name not in scope.derived:
-        return scope.table.column(operand.name)
-    return None
-
-
 def _bounds(steps: physical.SumSteps) -> tuple[Fraction, Fraction]:
     return steps.low * steps.grid, steps.high * steps.grid
 
@@ -286,12 +283,12 @@ def _who(scope: Bound) -> str:
     return " and ".join(scope.table.unit.columns) or "row"
 
 
-def _named(operand: logical.Expression) -> str:
-    return repr(operand.name) if isinstance(operand, logical.Column) else "(...)"
+def _operand_text(operand: logical.Expression) -> str:
+    return repr(operand.name) if isinstance(operand, logical.ColumnRef) else "(...)"
 
 
 def _code(operand: logical.Expression) -> str:
-    return f"table[{operand.name!r}]" if isinstance(operand, logical.Column) else "(...)"
+    return f"table[{operand.name!r}]" if isinstance(operand, logical.ColumnRef) else "(...)"
 
 
 def _no_width(verb: str, because: str) -> ParameterError:

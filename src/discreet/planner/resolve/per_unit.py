@@ -21,25 +21,25 @@ Terms = Callable[[logical.Expression], Term]
 Facts = Callable[[logical.Expression], Column | None]
 
 
-def features(step: logical.PerUnit, term: Terms, declared: Facts) -> tuple[Feature, ...]:
+def features(step: logical.GroupByUnit, term: Terms, declared: Facts) -> tuple[Feature, ...]:
     """The features of a step, with the types of the columns that they become."""
     return tuple(_feature(each, term, declared) for each in step.features)
 
 
-def _feature(asked: logical.Feature, term: Terms, declared: Facts) -> Feature:
+def _feature(asked: logical.UnitFeature, term: Terms, declared: Facts) -> Feature:
     match asked.measure:
         case logical.Count():
             return Feature(asked.name, CountRows(), ColumnType.INTEGER)
         case logical.CountDistinct(operand):
-            return Feature(asked.name, CountKinds(_listed(asked.name, term(operand))), ColumnType.INTEGER)
+            return Feature(asked.name, CountKinds(_require_listable(asked.name, term(operand))), ColumnType.INTEGER)
         case logical.Sum():
             steps = _steps("sum", asked.measure, term, declared)
             is_whole = steps.operand.type is ColumnType.INTEGER and steps.grid == 1
             return Feature(asked.name, steps, ColumnType.INTEGER if is_whole else ColumnType.REAL)
         case logical.Mean():
             return Feature(asked.name, Average(_steps("mean", asked.measure, term, declared)), ColumnType.REAL)
-        case logical.Extreme(operand, is_largest):
-            found = _ordered(asked.name, term(operand))
+        case logical.UnitExtreme(operand, is_largest):
+            found = _require_order(asked.name, term(operand))
             return Feature(asked.name, Extreme(found, is_largest), found.type)
     raise UnsupportedError(
         f"per_unit({asked.name}=...) of this kind",
@@ -48,7 +48,7 @@ def _feature(asked: logical.Feature, term: Terms, declared: Facts) -> Feature:
     )
 
 
-def _listed(name: str, term: Term) -> Term:
+def _require_listable(name: str, term: Term) -> Term:
     if term.type in (ColumnType.REAL, *UNSTRUCTURED):
         raise TypeMismatchError(
             f"per_unit({name}=...), a count of different values of type {term.type}",
@@ -58,7 +58,7 @@ def _listed(name: str, term: Term) -> Term:
     return term
 
 
-def _ordered(name: str, term: Term) -> Term:
+def _require_order(name: str, term: Term) -> Term:
     if term.type not in _ORDERED:
         raise TypeMismatchError(
             f"per_unit({name}=...), the smallest or largest value of type {term.type}",

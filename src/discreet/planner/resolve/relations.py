@@ -23,9 +23,9 @@ from discreet.plan.physical import (
     Average,
     Base,
     Feature,
-    Joined,
+    JoinedRows,
     MissingUnits,
-    Named,
+    NamedColumn,
     PerUnit,
     Read,
     Rows,
@@ -64,15 +64,15 @@ class Origin:
     @property
     def types(self) -> dict[str, ColumnType]:
         """The types of all columns of the tables below, hidden ones included."""
-        return _typed(self.base)
+        return _column_types(self.base)
 
 
 def origin(name: str, catalog: Catalog) -> Origin:
     """A table of the catalog as a relation, joined to the table that has its unit where that is another one."""
-    return _opened(name, catalog, {}, 0)
+    return _open_table(name, catalog, {}, 0)
 
 
-def joined(
+def join(
     left: Origin, step: logical.Join, keys: Sequence[Term], catalog: Catalog, derived: Collection[str] = ()
 ) -> Origin:
     """The relation joined with a table, by terms of its own; refused where a row could belong to several units."""
@@ -84,7 +84,7 @@ def joined(
         made = _along(left, step, link, table)
     else:
         made = _per_unit_pairs(left, step, keys, catalog)
-    _refuse_taken(step, [name for name in made.table.columns if name not in left.table.columns], derived)
+    _refuse_name_clash(step, [name for name in made.table.columns if name not in left.table.columns], derived)
     _refuse_alike(made.base, f"a join of {left.name!r} and {step.table!r}")
     if step.max_rows is None:
         return made
@@ -117,19 +117,19 @@ def per_unit(of: Origin, predicate: Term | None, features: tuple[Feature, ...]) 
     )
 
 
-def pruned(base: Base, wanted: frozenset[str]) -> Base:
+def prune(base: Base, wanted: frozenset[str]) -> Base:
     """The same relation with no more columns than are wanted of it, and what its joins and features need."""
     match base:
         case Rows():
             return replace(base, columns=tuple(each for each in base.columns if each.name in wanted))
-        case Joined():
+        case JoinedRows():
             both = wanted | {right for _, right in base.on} | {name for term, _ in base.on for name in _names(term)}
-            return replace(base, left=pruned(base.left, both), right=pruned(base.right, both))
+            return replace(base, left=prune(base.left, both), right=prune(base.right, both))
         case PerUnit():
             kept = tuple(feature for feature in base.features if feature.name in wanted)
             terms = [operand_of(feature) for feature in kept] + [base.predicate]
             needed = {name for term in terms if term is not None for name in _names(term)}
-            return replace(base, source=pruned(base.source, frozenset({*base.unit, *needed})), features=kept)
+            return replace(base, source=prune(base.source, frozenset({*base.unit, *needed})), features=kept)
 
 
 def operand_of(feature: Feature) -> Term | None:
@@ -137,7 +137,7 @@ def operand_of(feature: Feature) -> Term | None:
     return feature.of.steps.operand if isinstance(feature.of, Average) else feature.of.operand
 
 
-def _opened(name: str, catalog: Catalog, names: Mapping[str, str], first: int) -> Origin:
+def _open_table(name: str, catalog: Catalog, names: Mapping[str, str], first: int) -> Origin:
     """A table with its columns under given names, and the way to its unit under hidden ones."""
     table = catalog.table(name)
     shown = {column: names.get(column, column) for column in table.columns}
@@ -148,12 +148,12 @@ def _opened(name: str, catalog: Catalog, names: Mapping[str, str], first: int) -
     while isinstance(way := at.privacy_unit, Through):
         number += 1
         holder = catalog.table(way.through)
-        hidden = _hidden(holder, number)
+        hidden = _hidden_names(holder, number)
         matched = {other: here[own] for own, other in way.on}
         if not isinstance(holder.privacy_unit, Through):
             hidden |= _free(holder.unit.columns, names, {*visible, *matched})
         keys = tuple((Read(one, holder.columns[other].type), hidden[other]) for other, one in matched.items())
-        base = Joined(base, _rows(way.through, holder, hidden), keys)
+        base = JoinedRows(base, _rows(way.through, holder, hidden), keys)
         links.append(Link(way.through, tuple((one, other) for other, one in matched.items()), hidden))
         at, here = holder, hidden | matched
     unit = () if at.public else at.unit.columns
@@ -179,11 +179,11 @@ def _free(unit: Sequence[str], names: Mapping[str, str], taken: Collection[str])
 
 
 def _rows(name: str, table: Table, names: Mapping[str, str]) -> Rows:
-    columns = tuple(Named(names[column], Read(column, fact.type)) for column, fact in table.columns.items())
+    columns = tuple(NamedColumn(names[column], Read(column, fact.type)) for column, fact in table.columns.items())
     return Rows(name, table.version, columns, within(table), table.public)
 
 
-def _hidden(table: Table, number: int) -> dict[str, str]:
+def _hidden_names(table: Table, number: int) -> dict[str, str]:
     """Names that no column has and that every engine tells apart, however long the columns' own names are."""
     return {column: f"{_HIDDEN}{number}_{i}" for i, column in enumerate(table.columns)}
 
@@ -198,24 +198,24 @@ def _beside_public(left: Origin, step: logical.Join, keys: Sequence[Term], table
     names = _joined_names(left, step, table)
     right = _rows(step.table, table, names)
     visible = {names[column]: fact for column, fact in table.columns.items() if not names[column].startswith(_HIDDEN)}
-    on = _matched(step, keys, {other: (names[other], table.columns[other].type) for _, other in step.on})
-    base = Joined(left.base, right, on, keeps_unmatched=step.how == "left")
-    return _widened(left, step, base, visible, rows=left.table.rows)
+    on = _join_keys(step, keys, {other: (names[other], table.columns[other].type) for _, other in step.on})
+    base = JoinedRows(left.base, right, on, keeps_unmatched=step.how == "left")
+    return _add_columns(left, step, base, visible, rows=left.table.rows)
 
 
 def _per_unit_pairs(left: Origin, step: logical.Join, keys: Sequence[Term], catalog: Catalog) -> Origin:
     """Pairs of rows of two protected tables that belong to one unit."""
     table = catalog.table(step.table)
     _refuse_other_units(left, step, table)
-    right = _opened(step.table, catalog, _joined_names(left, step, table), len(leaves(left.base)))
-    types = _typed(right.base)
+    right = _open_table(step.table, catalog, _joined_names(left, step, table), len(leaves(left.base)))
+    types = _column_types(right.base)
     own = dict(zip(table.unit.columns, right.labels, strict=True))
     others = own | {each.read.column: each.name for each in leaves(right.base)[0].columns}
-    on = _matched(step, keys, {other: (others[other], types[others[other]]) for _, other in step.on})
+    on = _join_keys(step, keys, {other: (others[other], types[others[other]]) for _, other in step.on})
     met = {(term.column, name) for term, name in on if isinstance(term, Read)}
     if not set(zip(left.labels, right.labels, strict=True)) <= met:
         raise _not_per_unit(left, step, table, {name: column for column, name in others.items()}, right.labels)
-    return _widened(left, step, Joined(left.base, right.base, on), right.table.columns, rows=None)
+    return _add_columns(left, step, JoinedRows(left.base, right.base, on), right.table.columns, rows=None)
 
 
 def _refuse_other_units(left: Origin, step: logical.Join, table: Table) -> None:
@@ -288,7 +288,7 @@ def _along(left: Origin, step: logical.Join, link: Link, table: Table) -> Origin
         if hidden.startswith(_HIDDEN) and column not in matched
     }
     visible = {names[hidden]: table.columns[column] for column, hidden in link.names.items() if hidden in names}
-    base = _renamed(left.base, names)
+    base = _rename_columns(left.base, names)
     links = tuple(
         Link(
             each.table,
@@ -299,18 +299,20 @@ def _along(left: Origin, step: logical.Join, link: Link, table: Table) -> Origin
         if each is not link
     )
     labels = tuple(names.get(label, label) for label in left.labels)
-    widened = _widened(left, step, base, visible, rows=left.table.rows)
+    widened = _add_columns(left, step, base, visible, rows=left.table.rows)
     return replace(widened, links=links, labels=labels)
 
 
-def _renamed(base: Base, names: Mapping[str, str]) -> Base:
+def _rename_columns(base: Base, names: Mapping[str, str]) -> Base:
     match base:
         case Rows():
-            columns = tuple(Named(names.get(each.name, each.name), each.read) for each in base.columns)
+            columns = tuple(NamedColumn(names.get(each.name, each.name), each.read) for each in base.columns)
             return replace(base, columns=columns)
-        case Joined():
+        case JoinedRows():
             on = tuple((_renamed_term(term, names), names.get(name, name)) for term, name in base.on)
-            return replace(base, left=_renamed(base.left, names), right=_renamed(base.right, names), on=on)
+            return replace(
+                base, left=_rename_columns(base.left, names), right=_rename_columns(base.right, names), on=on
+            )
         case PerUnit():
             return base
 
@@ -323,8 +325,10 @@ def _renamed_term(term: Term, names: Mapping[str, str]) -> Term:
     return term
 
 
-def _widened(left: Origin, step: logical.Join, base: Base, more: Mapping[str, Column], *, rows: int | None) -> Origin:
-    _refuse_taken(step, list(more), left.table.columns)
+def _add_columns(
+    left: Origin, step: logical.Join, base: Base, more: Mapping[str, Column], *, rows: int | None
+) -> Origin:
+    _refuse_name_clash(step, list(more), left.table.columns)
     table = left.table.model_copy(update={"columns": {**left.table.columns, **more}, "rows": rows})
     return replace(left, table=table, base=base, has_one_row_each=False)
 
@@ -335,7 +339,7 @@ def _joined_names(left: Origin, step: logical.Join, table: Table) -> dict[str, s
     The unit that the other table leads to is named too: it may have to be matched, and is hidden then.
     """
     given, matched = dict(step.names), {other for _, other in step.on}
-    hidden = _hidden(table, 1000 + len(leaves(left.base)))
+    hidden = _hidden_names(table, 1000 + len(leaves(left.base)))
     names = {column: hidden[column] if column in matched else given.get(column, column) for column in table.columns}
     if not table.public:
         own = (column for column in table.unit.columns if column not in names)
@@ -343,7 +347,7 @@ def _joined_names(left: Origin, step: logical.Join, table: Table) -> dict[str, s
     return names
 
 
-def _refuse_taken(step: logical.Join, more: Sequence[str], taken: Collection[str]) -> None:
+def _refuse_name_clash(step: logical.Join, more: Sequence[str], taken: Collection[str]) -> None:
     original = {new: old for old, new in step.names}
     for name in more:
         old = original.get(name, name)
@@ -372,7 +376,7 @@ def columns_of(base: Base) -> list[str]:
     match base:
         case Rows():
             return [each.name for each in base.columns]
-        case Joined():
+        case JoinedRows():
             return [*columns_of(base.left), *columns_of(base.right)]
         case PerUnit():
             _refuse_alike(base.source, "per_unit(...)")
@@ -405,7 +409,7 @@ def _check_columns(step: logical.Join, table: Table) -> None:
             )
 
 
-def _matched(
+def _join_keys(
     step: logical.Join, keys: Sequence[Term], others: Mapping[str, tuple[str, ColumnType]]
 ) -> tuple[tuple[Term, str], ...]:
     """What is equal in a pair of rows: values of one type, which has one normal form."""
@@ -424,7 +428,7 @@ def _matched(
     return tuple(pairs)
 
 
-def _typed(base: Base) -> dict[str, ColumnType]:
+def _column_types(base: Base) -> dict[str, ColumnType]:
     return {each.name: each.read.type for leaf in leaves(base) for each in leaf.columns}
 
 

@@ -16,10 +16,10 @@ def within(table: Table) -> Term | None:
     if part is None:
         return None
     column = Read(part.column, table.column(part.column).type)
-    ends = _compared(column, "ge", part.start), _compared(column, "lt", part.end)
+    ends = _compare(column, "ge", part.start), _compare(column, "lt", part.end)
     return Apply("and", ends, ColumnType.BOOLEAN)
 
 
-def _compared(column: Read, operator: Operator, time: dt.datetime) -> Term:
+def _compare(column: Read, operator: Operator, time: dt.datetime) -> Term:
     end = time.date() if column.type is ColumnType.DATE else time
     return Apply(operator, (column, Constant(end, column.type)), ColumnType.BOOLEAN)

@@ -20,11 +20,11 @@ from discreet.plan import logical
 Part = TypeVar("Part")
 Rule = tuple[Callable[[Any], bool], str]
 
-_STEPS = (logical.Where, logical.Derive, logical.Join, logical.PerUnit)
+_STEPS = (logical.Where, logical.Derive, logical.Join, logical.GroupByUnit)
 _EXPRESSIONS = get_args(logical.Expression)
 
 
-def validated(part: Part) -> Part:
+def validate(part: Part) -> Part:
     """A plan, or a part of one, with plain values; refused where no call of a table builds it."""
     made: Part = _node(part)
     return made
@@ -63,7 +63,7 @@ def _chain(relation: Any) -> Any:
         if len(steps) > logical.MOST_STEPS:
             raise _unfit(type(relation), f"a query has at most {logical.MOST_STEPS:,} steps")
         relation = relation.source
-    if type(relation) is not logical.Table:
+    if type(relation) is not logical.TableRef:
         raise _unfit(type(steps[-1]), "steps begin with a table")
     made = _with_valid_fields(relation)
     for step in reversed(steps):
@@ -147,7 +147,7 @@ def _has_keys_for_labels(grouping: logical.Grouping) -> bool:
 
 def _fits_its_levels(query: logical.Aggregate) -> bool:
     """Whether the areas of a hierarchy are the rows of its grouping."""
-    nested = [each.measure for each in query.outputs if isinstance(each.measure, logical.Nested)]
+    nested = [each.measure for each in query.outputs if isinstance(each.measure, logical.HierarchyCounts)]
     columns, rows = query.grouping.columns, query.grouping.rows
     return all((*each.levels, *each.crossing) == columns and rows is not None for each in nested)
 
@@ -158,7 +158,7 @@ _RULES: dict[type, tuple[Rule, ...]] = {
         (_fits_its_levels, "the levels of a hierarchy are the columns of its keys, which are rows of a table"),
     ),
     logical.Output: ((lambda output: output.weight > 0, "a weight is above zero"),),
-    logical.PerUnit: ((lambda step: len(step.features) > 0, "a unit has features"),),
+    logical.GroupByUnit: ((lambda step: len(step.features) > 0, "a unit has features"),),
     logical.Join: (
         (lambda step: len(step.on) > 0, "a join has columns that are equal"),
         (lambda step: _is_cap(step.max_rows), "a cap is at least 1"),
@@ -177,13 +177,17 @@ _RULES: dict[type, tuple[Rule, ...]] = {
         (lambda found: found.weight > 0, "a weight is above zero"),
     ),
     logical.Search: ((lambda search: 0 < search.share < 1, "the share of a search is above 0 and below 1"),),
-    logical.Scouted: ((lambda found: found.measure.bounds is None, "bounds that are found are not given as well"),),
+    logical.AutoBoundsAggregate: (
+        (lambda found: found.measure.bounds is None, "bounds that are found are not given as well"),
+    ),
     logical.Ranges: (
         (lambda asked: len(asked.pairs) > 0, "there is at least one range"),
         (lambda asked: all(0 <= lo < hi < len(asked.edges) for lo, hi in asked.pairs), "ranges go from edge to edge"),
     ),
-    logical.Nested: ((lambda asked: _are_distinct((*asked.levels, *asked.crossing)), "each level is named once"),),
-    logical.Contest: (
+    logical.HierarchyCounts: (
+        (lambda asked: _are_distinct((*asked.levels, *asked.crossing)), "each level is named once"),
+    ),
+    logical.SelectionQuery: (
         (lambda asked: _is_cap(asked.max_rows_per_group), "a cap is at least 1"),
         (
             lambda asked: asked.factors is None or len(asked.factors) == len(asked.candidates) or asked.discovery,

@@ -62,7 +62,7 @@ def effective(unit: Unit, declared: Caps, max_groups: int | None, max_rows_per_g
     )
 
 
-def enforced(unit: Unit, caps: Caps, groups: int) -> Caps:
+def caps_to_enforce(unit: Unit, caps: Caps, groups: int) -> Caps:
     """What an engine still has to enforce: caps that others do not imply already."""
     if unit.is_row:
         return Caps()
@@ -73,7 +73,7 @@ def enforced(unit: Unit, caps: Caps, groups: int) -> Caps:
     return Caps(rows, caps.max_groups if needs_groups else None, per_group if needs_per_group else None)
 
 
-def require_bounded(what: str, unit: Unit, caps: Caps, *, by_group: bool = True) -> None:
+def require_row_bound(what: str, unit: Unit, caps: Caps, *, by_group: bool = True) -> None:
     """Refuse an aggregate of rows where nothing limits how many rows one unit has; a grouping may limit them too."""
     if caps.max_rows is None and caps.max_rows_per_group is None:
         who = unit.columns[0] if unit.columns else "row"

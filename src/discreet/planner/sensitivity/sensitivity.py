@@ -46,18 +46,18 @@ def sensitivity(measure: Drawn, caps: Caps, groups: int, neighbours: Neighbours,
         raise TypeError(f"{type(measure).__name__} over parts of groups")
     match measure:
         case CountRows():
-            return _moved(spread(caps, groups, parts), 1, 0, neighbours)
+            return _vector_sensitivity(spread(caps, groups, parts), 1, 0, neighbours)
         case CountUnits():
-            return _moved(presence(caps, groups), 1, 0, neighbours)
+            return _vector_sensitivity(presence(caps, groups), 1, 0, neighbours)
         case CountValues(_, domain):
-            return _moved(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
+            return _vector_sensitivity(spread(_within(caps, len(domain)), groups), 1, 0, neighbours)
         case SumSteps():
-            return _moved(spread(caps, groups, parts), *_reach(measure), neighbours)
+            return _vector_sensitivity(spread(caps, groups, parts), *_reach(measure), neighbours)
         case Offset():
             low, high = _worth(measure, spread(caps, groups).linf)
             up, down = max(0, high - measure.offset), max(0, measure.offset - low)
             counts = presence if isinstance(measure.carrier, CountUnits) else spread
-            return _moved(counts(caps, groups), up, down, neighbours)
+            return _vector_sensitivity(counts(caps, groups), up, down, neighbours)
 
 
 def _reach(total: SumSteps) -> tuple[int, int]:
@@ -87,16 +87,16 @@ def _within(caps: Caps, values: int) -> Caps:
     return Caps(caps.max_rows, caps.max_groups, per_group)
 
 
-def _moved(rows: Spread, up: int, down: int, neighbours: Neighbours) -> Sensitivity:
+def _vector_sensitivity(rows: Spread, up: int, down: int, neighbours: Neighbours) -> Sensitivity:
     """A unit whose rows spread so, each worth between -down and up."""
     largest = max(up, down)
     alone = Sensitivity(rows.l0, largest * rows.l1, largest**2 * rows.l2_squared, largest * rows.linf)
     if neighbours is Neighbours.ADD_REMOVE or largest == 0:
         return alone
-    return _replaced(alone, rows, up, down)
+    return _replacement_sensitivity(alone, rows, up, down)
 
 
-def _replaced(alone: Sensitivity, rows: Spread, up: int, down: int) -> Sensitivity:
+def _replacement_sensitivity(alone: Sensitivity, rows: Spread, up: int, down: int) -> Sensitivity:
     """The difference of two vectors: disjoint ones add, and ones of opposite sign add in the same place.
 
     In one group the two differ by at most (up + down) rows' worth, which bounds every norm by the number of groups.

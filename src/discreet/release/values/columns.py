@@ -77,7 +77,7 @@ class MeasuredColumn:
     def noise(self) -> AdditiveNoise | None:
         """The additive noise on these integers, or None where they were made in another way."""
         kind = additive_noise(self.mechanism)
-        return None if kind is None else kind.published(self.scale, self.shape, self.l1, self.l2_squared)
+        return None if kind is None else kind.from_release(self.scale, self.shape, self.l1, self.l2_squared)
 
 
 def measured_column(

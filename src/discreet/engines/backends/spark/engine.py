@@ -28,7 +28,7 @@ from discreet.engines.sql.dialect import DRAFTED, Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome, cancellable
 from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
-from discreet.plan.physical import Found, Pushdown, Term
+from discreet.plan.physical import KeyedTable, Pushdown, Term
 from discreet.progress import Stage
 
 KIND = "spark"
@@ -298,7 +298,7 @@ class Spark(SQLEngine):
             f"{_SHOWING_ROWS[name][1]} ({name}={value})" for name, value in settings.items() if value.lower() == "true"
         )
 
-    def run(self, prepared: PreparedQuery) -> list[list[int]] | Found:
+    def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
         """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
         return self._cancellable(lambda: super(Spark, self).run(prepared))
 
