@@ -108,7 +108,7 @@ def arranged(place: Callable[[int, int], Row], sides: tuple[Sequence[int], Seque
 
 def frame_of(rows: World) -> pa.Table:
     """One dataset as a table."""
-    return neighbours.framed(Whose(()).table("add_remove"), rows)
+    return neighbours.arrow_table(Whose(()).table("add_remove"), rows)
 
 
 def stack(made: Sequence[Pair], first: int = 0) -> pa.Table:
