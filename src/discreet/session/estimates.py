@@ -21,7 +21,7 @@ from discreet.query.applications import Application
 from discreet.query.methods import ProposedBound, SmoothSensitivity
 from discreet.release.estimate import Estimate, Figure
 from discreet.sandbox import Sandbox, blocks, transport
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
@@ -38,7 +38,7 @@ class Sampling(NamedTuple):
     box: Sandbox
 
 
-class _Estimates(Kind[Estimated]):
+class _Estimates(QuestionKind[Estimated]):
     """What all estimates share: how they are restored."""
 
     def restore(
@@ -108,10 +108,12 @@ class Applications(_Estimates[SampledPlan]):
         return identity.sample(request.question.source, catalog, budget, request.price, **words)
 
     @contextmanager
-    def prepared(self, request: Request, plan: SampledPlan, pipeline: "Pipeline") -> Iterator[Sampling]:
+    def prepare(self, request: Request, plan: SampledPlan, pipeline: "Pipeline") -> Iterator[Sampling]:
         """The blocks, and a sandbox that refuses a function which it cannot run."""
         bound = pipeline.prepare_blocks(plan)
-        with Sandbox(_packed(request.question), limits=blocks.limits_or_default(request.question.limits)) as box:
+        with Sandbox(
+            _packed_function(request.question), limits=blocks.limits_or_default(request.question.limits)
+        ) as box:
             yield Sampling(bound, box)
 
     def run(self, plan: SampledPlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
@@ -136,7 +138,7 @@ def _parameters(request: Request) -> dict[str, Any]:
     raise TypeError(type(request.method).__name__)
 
 
-def _packed(question: Application) -> transport.PackedFunction:
+def _packed_function(question: Application) -> transport.PackedFunction:
     """The function as bytes: the session packed it when it was asked."""
     packed: transport.PackedFunction = question.function
     return packed
@@ -144,7 +146,7 @@ def _packed(question: Application) -> transport.PackedFunction:
 
 def _words(question: Application) -> dict[str, Any]:
     """What planner and fingerprint take of a function: its options, its bytes and how it runs."""
-    packed, limits = _packed(question), blocks.limits_or_default(question.limits)
+    packed, limits = _packed_function(question), blocks.limits_or_default(question.limits)
     options = asdict(question.options)
     made: dict[str, Any] = {"chunks": options.pop("blocks"), "function": (packed.name, packed.digest)}
     return options | made | {"runs": limits.fingerprint_text}

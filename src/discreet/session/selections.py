@@ -18,7 +18,7 @@ from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import contested
 from discreet.query.scores import Choice
 from discreet.release.selection import Chosen
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
@@ -28,7 +28,7 @@ KEYS = "keys"
 Selected = SelectionPlan | TopKeysPlan
 
 
-class Selections(Kind[Selected]):
+class Selections(QuestionKind[Selected]):
     """Which candidates have high scores."""
 
     plans = (SelectionPlan, TopKeysPlan)

@@ -17,12 +17,12 @@ from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.registry import planned
 from discreet.query.frame import Query
 from discreet.release.release import Release
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
 from discreet.version import __version__
 
 
-class Tables(Kind[TablePlan]):
+class Tables(QuestionKind[TablePlan]):
     """Aggregates by groups, quantiles, ranges, hierarchies, and keys that are found."""
 
     plans = (TablePlan,)

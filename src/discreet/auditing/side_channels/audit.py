@@ -155,7 +155,7 @@ class _Script:
         yield from self._refusals(session)
         for call, make in self.calls.items():
             yield call, partial(make, session)
-        for each in session.catalog.protected:
+        for each in session.catalog.protected_tables:
             yield f"spend the rest of {each}", partial(self._spend, session, each)
         for number, query in enumerate(self.queries):
             yield f"stored {number}", partial(session.release, query, epsilon=self.epsilon)
@@ -191,7 +191,7 @@ class _Script:
 def _books(session: Session) -> Calls:
     yield "session spent", lambda: session
     yield "verify", session.ledger.verify
-    for each in session.catalog.protected:
+    for each in session.catalog.protected_tables:
         yield f"remaining {each}", partial(session.remaining, each)
         yield f"history {each}", partial(session.history, each)
         yield f"ledger show {each}", partial(session.ledger.report, each)
@@ -200,7 +200,7 @@ def _books(session: Session) -> Calls:
 def _keep_the_same_rows(session: Session, orders: dict[str, int]) -> None:
     """The lemma is about one order of rows, and a ledger draws one for each dataset: all take that of the first."""
     for name, engine in session._pipeline.engines.items():  # noqa: SLF001 - no analyst may choose the order
-        registration = session.ledger.registered(name)
+        registration = session.ledger.registration(name)
         if registration is not None:
             engine.adopt(name, orders.setdefault(name, registration.hash_key))
 

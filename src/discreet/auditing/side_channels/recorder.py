@@ -259,7 +259,7 @@ def _without_numbers(release: Release, text: str) -> str:
 def _ledger_state(session: Session | None) -> dict[str, Any]:
     if session is None:
         return {"cost": None, "ledger": None}
-    ledger, names = session.ledger, list(session.catalog.protected)
+    ledger, names = session.ledger, list(session.catalog.protected_tables)
     entries = {name: [vars(entry) | {"time": None} for entry in ledger.history(name)] for name in names}
     return {"cost": {name: vars(ledger.spent(name)) for name in names}, "ledger": entries}
 
