@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.auditing.statistical.features import MOST_PLACES, Columns, Vocabulary, decimals, joined, lowest_bits
+from discreet.auditing.statistical.features import MOST_PLACES, Columns, Vocabulary, concatenate, decimals, lowest_bits
 from discreet.auditing.statistical.outcomes import IteratorItems, Outcomes, RaisedError
 from grids import over
 from loops import loops
@@ -107,7 +107,7 @@ def test_a_batch_in_one_array_is_read_as_its_rows_are(rows):
 @given(block=blocks, others=blocks)
 def test_parts_that_are_joined_are_what_is_read_together(block, others):
     vocabulary = Vocabulary.learn(Outcomes(block), Outcomes(others))
-    parts = joined([vocabulary.read(Outcomes(block)), vocabulary.read(Outcomes(others))])
+    parts = concatenate([vocabulary.read(Outcomes(block)), vocabulary.read(Outcomes(others))])
     together = vocabulary.read(Outcomes([*block, *others]))
     assert parts.count == together.count
     assert [as_text(parts, row) for row in range(parts.count)] == [as_text(together, row) for row in range(parts.count)]
