@@ -60,7 +60,7 @@ class Bench:
 
 def small(bench: Bench) -> None:
     people = dp.datasets.people(20_000)
-    counts = small_groups.published(people, by=list(PEOPLE_KEYS), value="income")
+    counts = small_groups.exact_table(people, by=list(PEOPLE_KEYS), value="income")
     bench.show(lambda: small_groups.against_table(counts, value="mean"), "small-groups")
     words = {"table": "people", "by": list(PEOPLE_KEYS), "keys": PEOPLE_KEYS, "value": "income", "bounds": (0, 200_000)}
     with dp.protect(
@@ -73,7 +73,7 @@ def small(bench: Bench) -> None:
     ) as session:
         bench.show(lambda: small_groups.against_session(session, counts, **words, epsilon=1), "small-groups-session")
     if bench.census():
-        census = small_groups.published(bench.adult, by=["Occupation", "Race", "Sex", "Country"], value="Age")
+        census = small_groups.exact_table(bench.adult, by=["Occupation", "Race", "Sex", "Country"], value="Age")
         bench.show(lambda: small_groups.against_table(census, value="mean"))
 
 
@@ -145,8 +145,8 @@ def publishers(generator: np.random.Generator) -> Iterator[tuple[str, Callable[.
     """Each by name: from bits to what is recovered of them."""
     against, words = reconstruction.against, {"generator": generator}
     yield "exact", lambda bits: against(reconstruction.exact(bits), bits, **words)
-    yield "rounded to 5", lambda bits: against(reconstruction.rounded(bits), bits, largest_error=2.5, **words)
-    yield "rounded to 5, not known how", lambda bits: against(reconstruction.rounded(bits), bits, **words)
+    yield "rounded to 5", lambda bits: against(reconstruction.rounding(bits), bits, largest_error=2.5, **words)
+    yield "rounded to 5, not known how", lambda bits: against(reconstruction.rounding(bits), bits, **words)
     yield "fresh epsilon 1 a question", lambda bits: against(reconstruction.noisy(bits, epsilon=1), bits, **words)
     total = Fraction(1, reconstruction.QUESTIONS)
     yield "total epsilon 1, no ledger", lambda bits: against(reconstruction.noisy(bits, epsilon=total), bits, **words)

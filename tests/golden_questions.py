@@ -272,7 +272,7 @@ def _plain(answer: Any) -> Any:
 
 def charged(session: dp.Session, ask: Ask) -> tuple[Any, list[tuple[str, str]]]:
     """What is answered, and the datasets with the names under which the ledger keeps it."""
-    before = {name: len(session.history(name)) for name in session.catalog.protected}
+    before = {name: len(session.history(name)) for name in session.catalog.protected_tables}
     answer = ask(session)
     entries = [(name, e) for name in before for e in session.history(name)[before[name] :]]
     return answer, [(name, entry.question) for name, entry in entries if entry.event]
@@ -309,9 +309,9 @@ def repeat(path: Path, home: Path, names: Sequence[str], **options: Any) -> dict
     """Ask what is named again, and tell what is answered and how many charges that made."""
     ledger = SQLiteLedger(path, key=home / "key", anchors=home / "anchors")
     with ledger, opened(ledger, **options) as session:
-        before = sum(len(session.history(name)) for name in session.catalog.protected)
+        before = sum(len(session.history(name)) for name in session.catalog.protected_tables)
         answers = {name: told(QUESTIONS[name](session)) for name in names}
-        charges = sum(len(session.history(name)) for name in session.catalog.protected) - before
+        charges = sum(len(session.history(name)) for name in session.catalog.protected_tables) - before
     return {"answers": answers, "charges": charges}
 
 

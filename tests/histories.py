@@ -51,7 +51,7 @@ def wrong_with_requests(ledger: Ledger, requests: Iterable[Request]) -> list[str
 
 
 def _wrong_with_one(ledger: Ledger, asked: Request) -> Iterator[str]:
-    stored = ledger.stored(NAME, asked.question)
+    stored = ledger.stored_answer(NAME, asked.question)
     seen = {reply.encode() for reply in asked.replies}
     if len({receipt.hash for receipt in asked.receipts}) != 1:
         yield f"{asked.request} has receipts of several charges, or none"

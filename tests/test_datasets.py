@@ -19,7 +19,7 @@ GENERATORS: dict[str, Callable[..., pa.Table]] = {
     "people": lambda **seed: datasets.people(500, **seed),
     "visits": lambda **seed: datasets.visits(500, **seed),
     "expenditure": lambda **seed: datasets.expenditure(500, **seed),
-    "skewed": lambda **seed: datasets.skewed(500, 50, 7, **seed),
+    "skewed": lambda **seed: datasets.skewed_table(500, 50, 7, **seed),
 }
 
 every_generator = pytest.mark.parametrize("generate", GENERATORS.values(), ids=GENERATORS)
@@ -236,14 +236,14 @@ def test_larger_incomes_spend_more():
 
 @pytest.mark.parametrize(("rows", "units", "keys"), [(1, 1, 1), (10, 10, 3), (5_000, 700, 40), (99_999, 12_345, 6)])
 def test_a_skewed_table_has_exactly_the_rows_and_units_that_were_asked_for(rows, units, keys):
-    table = datasets.skewed(rows, units, keys)
+    table = datasets.skewed_table(rows, units, keys)
     assert table.num_rows == rows
     assert _distinct(table, "unit") == set(range(units))
     assert _distinct(table, "key") <= set(datasets.skewed_keys(keys))
 
 
 def test_a_skewed_table_has_the_declared_types():
-    assert datasets.skewed(10, 5, 2).schema == pa.schema(
+    assert datasets.skewed_table(10, 5, 2).schema == pa.schema(
         {
             "unit": pa.int64(),
             "key": pa.string(),
@@ -255,7 +255,7 @@ def test_a_skewed_table_has_the_declared_types():
 
 
 def test_rows_are_skewed_over_units_and_keys():
-    table = datasets.skewed(200_000, 10_000, 50)
+    table = datasets.skewed_table(200_000, 10_000, 50)
     rows = _rows_per(table, "unit")
     assert rows.max() > 10 * np.median(rows)
     assert _rows_per(table, "key").max() > 10 * np.median(_rows_per(table, "key"))
@@ -263,7 +263,7 @@ def test_rows_are_skewed_over_units_and_keys():
 
 
 def test_the_rows_of_a_unit_lie_scattered():
-    units = _numbers(datasets.skewed(50_000, 500, 5), "unit")
+    units = _numbers(datasets.skewed_table(50_000, 500, 5), "unit")
     assert (units[1:] == units[:-1]).mean() < 0.02
 
 
@@ -284,13 +284,13 @@ def test_batches_are_the_table_in_pieces_of_at_most_a_block(monkeypatch):
     batches = list(datasets.skewed_batches(10_500, 800, 9, seed=1))
     assert len(batches) == 11
     assert max(batch.num_rows for batch in batches) <= 1_000
-    assert pa.Table.from_batches(batches).equals(datasets.skewed(10_500, 800, 9, seed=1))
+    assert pa.Table.from_batches(batches).equals(datasets.skewed_table(10_500, 800, 9, seed=1))
     assert _distinct(pa.Table.from_batches(batches), "unit") == set(range(800))
 
 
 def test_written_batches_read_back_the_same(tmp_path):
     path = datasets.write_parquet(datasets.skewed_batches(20_000, 900, 30), tmp_path / "skewed.parquet")
-    assert pq.read_table(path).equals(datasets.skewed(20_000, 900, 30))
+    assert pq.read_table(path).equals(datasets.skewed_table(20_000, 900, 30))
 
 
 def test_a_file_without_batches_is_refused_and_not_made(tmp_path):

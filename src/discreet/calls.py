@@ -172,7 +172,7 @@ class _Arguments:
         self._rename({name: value for name, value in kwargs.items() if name not in known})
         self._name(extra)
         self._fill(args)
-        return Correction(_call(self.label, typed), "; ".join(self.reasons), _call(self.label, self._written()))
+        return Correction(_call(self.label, typed), "; ".join(self.reasons), _call(self.label, self._argument_texts()))
 
     def _free(self) -> list[str]:
         """The parameters that have no argument yet, in the order of the signature."""
@@ -264,7 +264,7 @@ class _Arguments:
             return [*size, "rho"]
         return [*size, "delta"] if "rho" in free and "delta" in free else size
 
-    def _written(self) -> list[str]:
+    def _argument_texts(self) -> list[str]:
         by_position = [name for name in self.positional if name in self.given]
         named = [name for name in self.parameters if name in self.given and name not in self.positional]
         ordered = by_position == self.positional[: len(by_position)]

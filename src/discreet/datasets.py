@@ -177,7 +177,7 @@ def expenditure(households: int, *, seed: int = 0) -> pa.Table:
 
 
 @short_traceback
-def skewed(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table:
+def skewed_table(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table:
     """The table for measurements: exactly so many rows, units and possible keys, with skewed rows per unit and key."""
     return pa.Table.from_batches(list(skewed_batches(rows, units, keys, seed=seed)))
 

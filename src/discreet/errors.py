@@ -166,7 +166,7 @@ def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
     """
 
     @functools.wraps(call)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         caught: BaseException
         try:
             return call(*args, **kwargs)
@@ -181,7 +181,7 @@ def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
         caught.__context__ = None
         raise caught.with_traceback(None)
 
-    return guarded
+    return wrapper
 
 
 _GUARD: CodeType = short_traceback(suggestion).__code__

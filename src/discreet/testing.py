@@ -67,7 +67,7 @@ class ExactStream:
         for value in values:
             if not self.left:
                 break
-            told.append(self._told(value))
+            told.append(self._reply(value))
             self.left -= told[-1].is_above
         return told
 
@@ -75,7 +75,7 @@ class ExactStream:
         """Nothing is kept."""
         self.left = 0
 
-    def _told(self, value: int | Fraction) -> Above | Below:
+    def _reply(self, value: int | Fraction) -> Above | Below:
         mechanism = self._mechanism
         if value < mechanism.threshold:
             return Below()

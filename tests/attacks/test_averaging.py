@@ -45,7 +45,7 @@ def test_averaging_reveals_the_bit_as_often_as_the_formula_says(samples):
     assert share * trials >= binom.ppf(1e-6, trials, 0.98)
     assert outcome.curve[0][0] == 1
     assert outcome.epsilon == 1
-    assert "by the formula" in outcome.learned
+    assert "by the formula" in outcome.inference
     assert "cost epsilon" in outcome.with_epsilon
 
 
@@ -67,8 +67,8 @@ def test_a_session_gives_repeats_the_stored_answer_and_the_ledger_stops_fresh_on
     assert outcome.bound == pytest.approx(0.731, abs=1e-3)
     assert outcome.guess < 0.56
     assert outcome.needed > 4_000
-    assert "20 askings gave 1 answer" in outcome.learned
-    assert "then the ledger refused" in outcome.learned
+    assert "20 askings gave 1 answer" in outcome.inference
+    assert "then the ledger refused" in outcome.inference
 
 
 def test_repeats_cost_nothing():
@@ -76,7 +76,7 @@ def test_repeats_cost_nothing():
         outcome = averaging.against_session(opened, OLD, epsilon=0.1, repeats=50, most=1)
         assert float(opened.remaining().epsilon) == pytest.approx(0.9)
     assert (outcome.answers, outcome.refusal) == (1, None)
-    assert "not refused" in outcome.learned
+    assert "not refused" in outcome.inference
 
 
 @pytest.mark.statistical(false_alarm=1e-6)

@@ -27,7 +27,7 @@ def test_two_exact_sums_give_one_persons_value(made):
     outcome = differencing.against_table(made(PEOPLE), value="age", person=ADA, bounds=(0, 120))
     assert (outcome.everyone, outcome.without, outcome.difference) == (94, 58, 36)
     assert (outcome.truth, outcome.error, outcome.people) == (36, 0, 1)
-    assert "36: the one person's value, exactly" in outcome.learned
+    assert "36: the one person's value, exactly" in outcome.inference
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_session_hides_it_under_noise_of_the_deviation_that_is_stated(adult):
     assert outcome.deviation == pytest.approx(240, rel=1e-3)
     assert outcome.error == abs(outcome.difference - 39)
     assert outcome.error <= 7_200
-    assert "with noise of deviation 240 on it" in outcome.learned
+    assert "with noise of deviation 240 on it" in outcome.inference
 
 
 def test_the_questions_of_the_attack_are_the_two_sums_and_exact_without_noise():
@@ -120,7 +120,7 @@ def test_questions_without_sense_are_refused(words, error):
 def test_an_exact_value_is_said_with_all_its_digits():
     rows = pa.table({"name": ["Ada", "Ben"], "pay": [2023.11, 1_000_000.5]})
     outcome = differencing.against_table(rows, value="pay", person={"name": "Ada"}, bounds=(0, 10**6))
-    assert "2,023.11: the one person's value, exactly" in outcome.learned
+    assert "2,023.11: the one person's value, exactly" in outcome.inference
     assert "1,002,023.61 and 1,000,000.5" in outcome.has
 
 
@@ -135,7 +135,7 @@ def test_a_session_is_not_said_to_differ_by_one_person():
             session, table="t", value="age", person={"town": "x"}, bounds=(0, 120), epsilon=0.1
         )
     assert "everyone but whoever has the values that are known" in outcome.has
-    assert "53: the sum over whoever has these values, exactly" in outcome.learned
+    assert "53: the sum over whoever has these values, exactly" in outcome.inference
 
 
 @pytest.mark.parametrize(("session", "person"), [(None, ADA), ("session", "P00017")])

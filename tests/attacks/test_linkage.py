@@ -43,7 +43,7 @@ def test_candidates_unique_people_and_learned_values_are_exact(made):
     assert outcome.learned_values == 4
     assert outcome.right == 3
     assert outcome.unique_by == (("sex", 0.2), ("zip", 0.4), ("born", 0.6))
-    assert "3 of 5 known people (60%) have one candidate" in outcome.learned
+    assert "3 of 5 known people (60%) have one candidate" in outcome.inference
 
 
 def test_candidates_are_those_of_comparing_every_pair():
@@ -62,7 +62,7 @@ def test_candidates_are_those_of_comparing_every_pair():
 def test_without_a_truth_nothing_is_said_to_be_right():
     outcome = linkage.against_table(PUBLISHED, KNOWN, on=ON, learn="illness")
     assert (outcome.learned_values, outcome.right) == (4, None)
-    assert "right" not in outcome.learned
+    assert "right" not in outcome.inference
 
 
 def test_birth_date_and_zip_code_are_unique_for_almost_everyone():

@@ -9,7 +9,7 @@ from scipy import stats
 
 import discreet as dp
 from discreet.attacks import membership
-from discreet.attacks.membership import allowed, evaluate, likelihood_ratios
+from discreet.attacks.membership import evaluate, likelihood_ratios, max_true_positive_rate
 from discreet.errors import ParameterError
 
 CERTAIN = 1 - 1e-5
@@ -71,18 +71,18 @@ def test_a_delta_is_taken_off(generator):
 
 
 def test_what_epsilon_allows_is_one_curve_with_both_of_its_sides():
-    assert allowed(0.001, 1) == pytest.approx(0.001 * math.e)
-    assert allowed(0.9, 1) == pytest.approx(1 - 0.1 / math.e)
-    assert allowed(0, 1, 0.05) == pytest.approx(0.05)
-    assert allowed(1, 1) == 1
-    assert allowed(0.5, 0) == 0.5
+    assert max_true_positive_rate(0.001, 1) == pytest.approx(0.001 * math.e)
+    assert max_true_positive_rate(0.9, 1) == pytest.approx(1 - 0.1 / math.e)
+    assert max_true_positive_rate(0, 1, 0.05) == pytest.approx(0.05)
+    assert max_true_positive_rate(1, 1) == 1
+    assert max_true_positive_rate(0.5, 0) == 0.5
 
 
 def test_scores_of_one_release_show_no_epsilon():
     outcome = evaluate([3.0, 4.0, 5.0, 6.0], [1.0, 2.0, 3.0, 3.5], are_independent=False)
     assert outcome.found is None
     assert not outcome.is_contradicted
-    assert "takes an epsilon" not in outcome.learned
+    assert "takes an epsilon" not in outcome.inference
     assert outcome.with_epsilon.endswith("in the mean over many releases")
     assert "may cross the bound by chance" in " ".join(outcome.plot().axes[0].get_xlabel().split())
 
@@ -90,7 +90,7 @@ def test_scores_of_one_release_show_no_epsilon():
 def test_few_scores_show_nothing():
     outcome = evaluate([5.0], [1.0])
     assert (outcome.found, outcome.rates) == (0, ())
-    assert "no rate, which takes scores of 200 who are in and 200 who are not" in outcome.learned
+    assert "no rate, which takes scores of 200 who are in and 200 who are not" in outcome.inference
 
 
 @pytest.mark.parametrize(("few", "places"), [(199, 0), (200, 1), (1_999, 1), (2_000, 2), (20_000, 3)])

@@ -28,7 +28,7 @@ BITS = reconstruction.secret_bits(32, generator=GENERATOR)
 
 def made() -> dict[str, Outcome]:
     """One outcome of each kind that needs no session."""
-    counts = small_groups.published(PEOPLE, by=["state", "sex", "education"], value="income")
+    counts = small_groups.exact_table(PEOPLE, by=["state", "sex", "education"], value="income")
     return {
         "small groups": small_groups.against_table(counts, value="mean"),
         "differencing": differencing.against_table(PEOPLE, value="income", person={"person_id": 7}, bounds=(0, 10**6)),
@@ -59,7 +59,7 @@ def test_an_outcome_writes_its_numbers_as_json(outcome):
     again = json.loads(json.dumps(data, allow_nan=False))
     assert again == data
     assert again["schema"] == SCHEMA
-    assert again["learned"] == outcome.learned
+    assert again["learned"] == outcome.inference
     assert set(again["figures"]) == set(vars(outcome))
 
 

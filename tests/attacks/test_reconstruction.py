@@ -35,7 +35,7 @@ WORDS = {"table": "clinic", "person": "person", "value": "positive"}
 def test_exact_answers_give_every_bit_back(bits, generator):
     outcome = reconstruction.against(reconstruction.exact(bits), bits, questions=QUESTIONS, generator=generator)
     assert (outcome.recovered, outcome.answered, outcome.refusal) == (PEOPLE, QUESTIONS, None)
-    assert "64 of 64 bits (100%)" in outcome.learned
+    assert "64 of 64 bits (100%)" in outcome.inference
 
 
 def test_the_solution_is_that_of_the_equations(generator):
@@ -48,7 +48,7 @@ def test_rounding_to_five_gives_the_bits_back():
     """Seeded and without noise, so it is the same every time."""
     generator = dp.testing.generator(2)
     bits = reconstruction.secret_bits(generator=generator)
-    outcome = reconstruction.against(reconstruction.rounded(bits), bits, largest_error=2.5, generator=generator)
+    outcome = reconstruction.against(reconstruction.rounding(bits), bits, largest_error=2.5, generator=generator)
     assert outcome.people == 128
     assert outcome.answered == 640
     assert outcome.share == 1
@@ -101,7 +101,7 @@ def test_the_ledger_stops_the_questions_of_an_impatient_attacker(generator, samp
     assert outcome.refusal.startswith("a charge of epsilon 0.1 on 'clinic'")
     assert outcome.share <= 0.7
     assert outcome.total_epsilon == pytest.approx(1)
-    assert "question 11 of 256 was refused by the ledger" in outcome.learned
+    assert "question 11 of 256 was refused by the ledger" in outcome.inference
     assert "88% of cases, since another bit is a row removed and a row added" in outcome.with_epsilon
 
 
@@ -183,7 +183,7 @@ def test_secrets_that_are_no_bits_are_refused(cells):
 def test_outcomes_are_drawn_beside_one_another(bits, generator):
     first, second = (
         reconstruction.against(publisher, bits, questions=QUESTIONS, called=name, generator=generator)
-        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounded(bits)))
+        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounding(bits)))
     )
     label = first.plot(second).get_label()
     assert "exact 100% of bits from 256 counts" in label

@@ -27,7 +27,7 @@ KEYS = {
     "sex": dp.datasets.SEXES,
 }
 PEOPLE = dp.datasets.people(4_000)
-COUNTS = small_groups.published(PEOPLE, by=list(KEYS), value="income")
+COUNTS = small_groups.exact_table(PEOPLE, by=list(KEYS), value="income")
 
 
 def protected(protect):
@@ -51,7 +51,7 @@ def test_the_published_table_is_that_of_grouping_by_hand():
 
 @pytest.mark.parametrize("made", [lambda t: t, pa.Table.to_pandas], ids=["arrow", "pandas"])
 def test_who_is_alone_in_a_group_has_their_value_in_the_table(made):
-    counts = small_groups.published(made(VISITS), by=["ward", "sex"], value="cost")
+    counts = small_groups.exact_table(made(VISITS), by=["ward", "sex"], value="cost")
     outcome = small_groups.against_table(counts, value="mean", fewer_than=3)
     assert (outcome.groups, outcome.people, outcome.of_one) == (5, 7, 3)
     assert (outcome.small, outcome.people_in_small, outcome.given_away) == (5, 7, 3)
@@ -65,7 +65,7 @@ def test_who_is_alone_in_a_group_has_their_value_in_the_table(made):
 
 def test_a_missing_value_is_not_given_away():
     rows = pa.table({"ward": ["A", "B"], "cost": [None, 5]})
-    outcome = small_groups.against_table(small_groups.published(rows, by=["ward"], value="cost"), value="mean")
+    outcome = small_groups.against_table(small_groups.exact_table(rows, by=["ward"], value="cost"), value="mean")
     assert (outcome.of_one, outcome.given_away) == (2, 1)
 
 
@@ -76,7 +76,7 @@ def test_a_table_of_counts_that_somebody_else_published_can_be_looked_at():
 
 
 def test_the_census_has_397_people_alone_by_occupation_race_sex_and_country(adult):
-    counts = small_groups.published(adult, by=["Occupation", "Race", "Sex", "Country"], value="Age")
+    counts = small_groups.exact_table(adult, by=["Occupation", "Race", "Sex", "Country"], value="Age")
     outcome = small_groups.against_table(counts, value="mean")
     assert (outcome.people, outcome.of_one, outcome.given_away) == (32_561, 397, 397)
 
@@ -129,18 +129,18 @@ def test_the_pictures_name_every_size():
 @pytest.mark.parametrize("by", ["ward", [], ["nowhere"]])
 def test_columns_that_are_none_are_refused(by):
     with pytest.raises((ParameterError, NameNotFoundError)):
-        small_groups.published(VISITS, by=by)
+        small_groups.exact_table(VISITS, by=by)
 
 
-@pytest.mark.parametrize("call", [small_groups.published, small_groups.against_table], ids=["value", "count"])
+@pytest.mark.parametrize("call", [small_groups.exact_table, small_groups.against_table], ids=["value", "count"])
 def test_text_has_no_mean_and_is_no_count(call):
-    words = {"by": ["ward"], "value": "sex"} if call is small_groups.published else {"count": "sex"}
+    words = {"by": ["ward"], "value": "sex"} if call is small_groups.exact_table else {"count": "sex"}
     with pytest.raises(TypeMismatchError, match="column 'sex' of type string"):
         call(VISITS, **words)
 
 
 def test_values_that_are_given_away_keep_their_digits():
-    counts = small_groups.published(pa.table({"ward": ["A"], "cost": [2023.11]}), by=["ward"], value="cost")
+    counts = small_groups.exact_table(pa.table({"ward": ["A"], "cost": [2023.11]}), by=["ward"], value="cost")
     assert small_groups.against_table(counts, value="mean").examples == ("ward 'A', mean 2,023.11",)
 
 
@@ -148,7 +148,7 @@ def test_a_promise_with_a_delta_bounds_odds_but_for_it():
     with dp.protect(VISITS, name="t", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=1, delta=1e-9)) as session:
         outcome = small_groups.against_session(
             session,
-            small_groups.published(VISITS, by=["ward"]),
+            small_groups.exact_table(VISITS, by=["ward"]),
             table="t",
             by=["ward"],
             keys={"ward": ["A", "B"]},

@@ -11,7 +11,7 @@ from discreet import testing
 from discreet.accounting.filters import Budget
 from discreet.auditing import audit, audit_function, check_masses, compare_calls
 from discreet.auditing.contracts.clauses import require
-from discreet.auditing.contracts.contract import _fresh
+from discreet.auditing.contracts.contract import _check_independence
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.sensitivity.lists import neighbouring_lists
 from discreet.auditing.statistical.features import Vocabulary
@@ -98,7 +98,7 @@ def test_fresh_noise_whose_mode_is_not_zero_is_called_fresh():
         def release(self, values):
             return [value + int(step) for value, step in zip(values, drawn.choice([-1, 1], len(values)), strict=True)]
 
-    assert not any(_fresh(TwoPeaks(), 1e-6) for _ in range(300))
+    assert not any(_check_independence(TwoPeaks(), 1e-6) for _ in range(300))
 
 
 def test_a_function_that_answers_by_a_generator_is_not_refuted_by_an_artefact():

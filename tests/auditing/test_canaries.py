@@ -15,7 +15,7 @@ from scipy.special import ndtr
 from scipy.stats import binom
 
 import discreet as dp
-from discreet.auditing.canaries import SHARES, bound, chance, guessed, one_run, session_canaries
+from discreet.auditing.canaries import SHARES, bound, chance, choose_guesses, one_run, session_canaries
 from discreet.auditing.claims import claim
 from discreet.auditing.finding import Verdict
 from discreet.errors import ParameterError
@@ -143,7 +143,7 @@ def test_chance_and_bound_are_one_test_seen_from_two_sides(stated):
         likely = chance(correct, **asked, claim=stated)
         for alarm in (0.2, 0.01, 1e-5):
             if abs(likely / alarm - 1) > 0.05:
-                assert (bound(correct, **asked, claim=stated, alarm=alarm) >= stated.stated) == (likely <= alarm)
+                assert (bound(correct, **asked, claim=stated, alarm=alarm) >= stated.value) == (likely <= alarm)
 
 
 def test_more_right_guesses_are_less_likely_and_imply_more():
@@ -160,14 +160,14 @@ def test_more_right_guesses_are_less_likely_and_imply_more():
 
 def test_the_most_extreme_scores_are_guessed_and_ties_go_by_position():
     scores = np.array([0.0, 5.0, 1.0, 4.0, 2.0, 2.0])
-    about, is_in = guessed(scores, 4)
+    about, is_in = choose_guesses(scores, 4)
     assert about.tolist() == [True, True, True, True, False, False]
     assert (about & is_in).tolist() == [False, True, False, True, False, False]
-    about, is_in = guessed(scores, 3, middle=1.9)
+    about, is_in = choose_guesses(scores, 3, middle=1.9)
     assert about.tolist() == [True, True, False, True, False, False]
     assert is_in.tolist() == [False, True, False, True, True, True]
     for guesses, middle in itertools.product(range(7), (None, 2.0, 9.0)):
-        assert guessed(np.zeros((3, 6)), guesses, middle)[0].sum(axis=1).tolist() == [guesses] * 3
+        assert choose_guesses(np.zeros((3, 6)), guesses, middle)[0].sum(axis=1).tolist() == [guesses] * 3
 
 
 # False alarms
@@ -178,7 +178,7 @@ def alarms(scores, is_in, stated, level, shares, middle=None):
     size = is_in.shape[1]
     alarmed = np.zeros(len(is_in), bool)
     for guesses in {round(share * size) for share in shares}:
-        about, is_called_in = guessed(scores, guesses, middle)
+        about, is_called_in = choose_guesses(scores, guesses, middle)
         correct = (about & (is_called_in == is_in)).sum(axis=1)
         asked = {"guesses": guesses, "canaries": size, "claim": stated}
         rejected = [v for v in np.unique(correct) if chance(int(v), **asked) <= level / len(shares)]
@@ -353,7 +353,7 @@ def test_a_session_with_gaussian_noise_keeps_its_rho_and_its_epsilon_and_delta(s
     for stated in (claim(epsilon=2, delta=1e-9), claim(rho=1 / (2 * measured.scale**2))):
         finding = one_run(pipeline, planted.canaries, score=planted.score, middle=0.5, claim=stated, alarm=5e-6)
         assert finding.verdict is Verdict.NOTHING_FOUND
-        assert finding.found <= stated.stated
+        assert finding.found <= stated.value
 
 
 def test_scores_find_their_canary_wherever_its_key_stands():

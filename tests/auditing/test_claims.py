@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 from scipy.stats import laplace
 
-from discreet.auditing.claims import Approximate, Concentrated, Gaussian, claim
+from discreet.auditing.claims import ApproximateDP, ConcentratedDP, GaussianDP, claim
 from discreet.errors import ParameterError
 from grids import over
 
@@ -38,20 +38,20 @@ def ordinary(pairs):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 3])
 def test_a_laplace_pair_never_contradicts_its_own_epsilon_and_comes_to_it(epsilon):
-    found = [claim(epsilon=epsilon).found(p, q) for p, q in laplace_pairs(epsilon)]
+    found = [claim(epsilon=epsilon).lower_bound(p, q) for p, q in laplace_pairs(epsilon)]
     assert max(found) == pytest.approx(epsilon, rel=1e-7)
 
 
 @pytest.mark.parametrize("mu", [0.1, 1, 3])
 def test_every_event_of_a_gaussian_pair_finds_its_mu(mu):
     pairs = gaussian_pairs(mu)
-    assert [claim(mu=mu).found(p, q) for p, q in pairs] == pytest.approx([mu] * len(pairs), rel=1e-6)
+    assert [claim(mu=mu).lower_bound(p, q) for p, q in pairs] == pytest.approx([mu] * len(pairs), rel=1e-6)
 
 
 @pytest.mark.parametrize("mu", [0.1, 1, 3])
 def test_a_gaussian_pair_never_contradicts_its_rho_and_finds_more_than_half_of_it(mu):
     rho = mu**2 / 2
-    found = [claim(rho=rho).found(p, q) for p, q in gaussian_pairs(mu)]
+    found = [claim(rho=rho).lower_bound(p, q) for p, q in gaussian_pairs(mu)]
     assert 0.5 * rho < max(found) <= rho * (1 + 1e-6)
 
 
@@ -99,8 +99,8 @@ def test_the_lines_of_rho_hold_for_the_worst_coins_and_touch_them(rho):
 @settings(deadline=None, max_examples=60)
 @given(p=probabilities, q=probabilities)
 def test_what_is_found_is_where_the_lines_begin_to_hold(p, q):
-    for promise, rounding in ((Approximate, 1e-9), (Gaussian, 1e-6)):
-        found = promise(Fraction(0)).found(p, q)
+    for promise, rounding in ((ApproximateDP, 1e-9), (GaussianDP, 1e-6)):
+        found = promise(Fraction(0)).lower_bound(p, q)
         if found < 1e-6:
             continue
         above, below = (promise(Fraction(found * factor)) for factor in (1 + rounding, 1 - 1e-3))
@@ -115,20 +115,20 @@ def test_what_is_found_is_where_the_lines_begin_to_hold(p, q):
 @given(p=probabilities, q=probabilities)
 def test_more_here_or_less_there_never_finds_less(p, q):
     for promise in (claim(epsilon=1), claim(epsilon=1, delta=0.01), claim(rho=0.5), claim(mu=1)):
-        found = promise.found(p, q)
-        assert promise.found(min(1 - 1e-9, p * 1.01), q) >= found - 1e-9
-        assert promise.found(p, q * 0.99) >= found - 1e-9
+        found = promise.lower_bound(p, q)
+        assert promise.lower_bound(min(1 - 1e-9, p * 1.01), q) >= found - 1e-9
+        assert promise.lower_bound(p, q * 0.99) >= found - 1e-9
 
 
 @pytest.mark.parametrize(
     "promise", [claim(epsilon=1), claim(epsilon=1, delta=0.01), claim(rho=0.5), claim(mu=1)], ids=str
 )
 def test_impossible_events_find_infinity_and_equal_ones_nothing(promise):
-    assert promise.found(0.5, 0.0) == math.inf
-    assert promise.found(1.0, 0.5) == math.inf
+    assert promise.lower_bound(0.5, 0.0) == math.inf
+    assert promise.lower_bound(1.0, 0.5) == math.inf
     for same in (0.0, 0.3, 1.0):
-        assert promise.found(same, same) == 0
-    assert promise.found(0.2, 0.5) == 0
+        assert promise.lower_bound(same, same) == 0
+    assert promise.lower_bound(0.2, 0.5) == 0
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,10 @@ def test_impossible_events_find_infinity_and_equal_ones_nothing(promise):
 )
 def test_many_at_once_are_the_same_as_one_by_one(promise):
     here, there = np.array([0.5, 0.9, 0.2, 0.01]), np.array([0.2, 0.1, 0.4, 0.001])
-    assert promise.each_found(here, there).tolist() == [promise.found(*pair) for pair in zip(here, there, strict=True)]
-    parameters = np.array([0.1, promise.stated, 3.0])
+    assert promise.lower_bounds(here, there).tolist() == [
+        promise.lower_bound(*pair) for pair in zip(here, there, strict=True)
+    ]
+    parameters = np.array([0.1, promise.value, 3.0])
     slopes, intercepts = promise.lines(parameters, 0.1)
     assert (slopes[1], intercepts[1]) == pytest.approx(promise.line(0.1))
     assert slopes[0] * 0.1 + intercepts[0] < slopes[1] * 0.1 + intercepts[1] < slopes[2] * 0.1 + intercepts[2]
@@ -145,9 +147,9 @@ def test_many_at_once_are_the_same_as_one_by_one(promise):
 
 def test_delta_is_allowed_and_no_more():
     promise = claim(epsilon=1, delta=0.01)
-    assert promise.found(math.e * 0.1 + 0.01, 0.1) == pytest.approx(1)
-    assert promise.found(0.01, 0.0) == 0
-    assert promise.found(0.011, 0.0) == math.inf
+    assert promise.lower_bound(math.e * 0.1 + 0.01, 0.1) == pytest.approx(1)
+    assert promise.lower_bound(0.01, 0.0) == 0
+    assert promise.lower_bound(0.011, 0.0) == math.inf
 
 
 def test_promises_beyond_doubles_have_lines_that_say_nothing():
@@ -157,11 +159,11 @@ def test_promises_beyond_doubles_have_lines_that_say_nothing():
 
 
 def test_a_claim_is_read_in_the_terms_it_was_made_in():
-    assert claim(epsilon=1) == Approximate(Fraction(1))
-    assert claim(epsilon=0.1, delta=1e-6) == Approximate(Fraction(1, 10), Fraction(1, 10**6))
-    assert claim(rho=0.5) == Concentrated(Fraction(1, 2))
-    assert claim(mu=2) == Gaussian(Fraction(2))
-    assert [claim(epsilon=0).stated, claim(rho=0.5).stated, claim(mu=2).stated] == [0, 0.5, 2]
+    assert claim(epsilon=1) == ApproximateDP(Fraction(1))
+    assert claim(epsilon=0.1, delta=1e-6) == ApproximateDP(Fraction(1, 10), Fraction(1, 10**6))
+    assert claim(rho=0.5) == ConcentratedDP(Fraction(1, 2))
+    assert claim(mu=2) == GaussianDP(Fraction(2))
+    assert [claim(epsilon=0).value, claim(rho=0.5).value, claim(mu=2).value] == [0, 0.5, 2]
     named = [claim(epsilon=1), claim(epsilon=0.1, delta=1e-6), claim(rho=0.5), claim(mu=2)]
     assert [str(promise) for promise in named] == ["epsilon 1", "epsilon 0.1, delta 1e-06", "rho 0.5", "mu 2"]
     assert [promise.parameter for promise in named] == ["epsilon", "epsilon", "rho", "mu"]

@@ -112,7 +112,7 @@ class TestWaysToAUnit:
 
     def test_a_public_table_has_no_promise(self):
         catalog = self._read("open: {public: true, columns: {v: {type: integer}}}")
-        assert list(catalog.protected) == ["visits"]
+        assert list(catalog.protected_tables) == ["visits"]
         assert "budget" in str(
             _refusal("tables: {o: {public: true, budget: {epsilon: 1}, columns: {v: {type: text}}}}")
         )

@@ -121,7 +121,7 @@ def once_per_bound(each: Sequence[Any]) -> list[Any]:
 
 def frame_of(rows: World) -> pa.Table:
     """One dataset as a table."""
-    return neighbours.framed(Whose(()).table("add_remove"), rows)
+    return neighbours.arrow_table(Whose(()).table("add_remove"), rows)
 
 
 def stack(made: Sequence[Pair], first: int = 0) -> pa.Table:

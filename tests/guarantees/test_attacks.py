@@ -163,7 +163,7 @@ def test_facts_that_the_ledger_keeps_name_every_column(tmp_path):
         pa.table({"x": [1]}), name="t", privacy_unit=dp.ROW, budget=BUDGET, ledger=tmp_path / "l.sqlite"
     ) as session:
         session.release(COUNT, epsilon=0.1)
-        assert json.loads(session.ledger.registered("t").facts)["columns"] == {"x": "integer"}
+        assert json.loads(session.ledger.registration("t").facts)["columns"] == {"x": "integer"}
     with pytest.raises((CatalogError, SourceError)):
         dp.protect(
             pa.table({"x": [1]}),

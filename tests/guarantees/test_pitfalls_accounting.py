@@ -279,12 +279,12 @@ def test_a_version_is_what_the_owner_says_whatever_the_file_holds(tmp_path):
         path.write_text(text)
         with opened(rows=path, types={"id": "text", "x": "integer"}) as session:
             release = session.release(COUNT, epsilon=TINY, fresh=True)
-            entry = session.ledger.registered("t")
+            entry = session.ledger.registration("t")
             registered.add((release.version, entry.version, entry.source, entry.facts, entry.hash_key))
     assert len(registered) == 1
     with opened(rows=path, version=2, types={"id": "text", "x": "integer"}) as session:
         assert session.release(COUNT, epsilon=TINY).version == 2
-        assert session.ledger.registered("t").hash_key == next(iter(registered))[-1]
+        assert session.ledger.registration("t").hash_key == next(iter(registered))[-1]
 
 
 @pytest.mark.pitfall("B17")
@@ -303,6 +303,6 @@ def test_nothing_that_is_kept_or_said_tells_neighbours_apart(tmp_path):
             details = json.loads(session.history()[0].detail)
             for drawn in ("hash_key", "ledger"):
                 details.pop(drawn)
-            registration = ledger.registered("t")
+            registration = ledger.registration("t")
             kept.append((explained, entries, details, registration.source, registration.facts, str(session)))
     assert kept[0] == kept[1]

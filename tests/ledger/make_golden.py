@@ -153,7 +153,7 @@ def make_budgets(target: Path, home: Path) -> None:
 
 def _first_receipt(ledger: Ledger) -> str:
     (charged,) = [entry for entry in ledger.history("mixed") if entry.question]
-    return json.dumps(json.loads(ledger.stored("mixed", charged.question))["receipt"])
+    return json.dumps(json.loads(ledger.stored_answer("mixed", charged.question))["receipt"])
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def test_a_backup_holds_everything_and_verifies(filled, tmp_path):
     with opened(tmp_path / "copy.sqlite") as copy:
         assert copy.verify().ok
         assert copy.history("visits") == filled.history("visits")
-        assert copy.stored("visits", copy.history("visits")[1].question) == b"42"
+        assert copy.stored_answer("visits", copy.history("visits")[1].question) == b"42"
 
 
 def test_a_backup_is_one_file_that_nobody_else_may_open(filled, tmp_path):

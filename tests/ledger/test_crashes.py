@@ -177,7 +177,7 @@ def test_an_outcome_that_cannot_be_looked_up_is_told_as_unknown_and_found_later(
         assert ledger.spent("visits").epsilon == TENTH
         assert step.act != "T1" or str(lost.value) == faults.UNKNOWN
         reply = _ask_and_answer(ledger, turn, cut)
-        assert ledger.stored("visits", QUESTION) == reply
+        assert ledger.stored_answer("visits", QUESTION) == reply
         assert ledger.spent("visits").epsilon == TENTH
         assert ledger.verify()
 

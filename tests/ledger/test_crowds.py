@@ -73,7 +73,7 @@ def test_twelve_identical_requests_from_twelve_processes_are_one_charge_one_answ
     told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split()
     assert told[-1] == "12"
     assert len(told) == 13
-    assert set(told[:-1]) == {visits.stored("visits", "ab").decode()}
+    assert set(told[:-1]) == {visits.stored_answer("visits", "ab").decode()}
     assert visits.spent("visits").epsilon == TENTH
     assert [entry.state for entry in visits.history("visits")] == [None, State.ANSWERED]
     assert visits.verify()

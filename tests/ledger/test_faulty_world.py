@@ -72,7 +72,7 @@ def test_a_worker_that_slept_past_its_lease_gets_the_answer_of_the_one_that_took
     assert visits.answer(taken, b"the only answer") == b"the only answer"
     wake(slept)
     assert told(slept) == "the only answer"
-    assert visits.stored("visits", "ab") == b"the only answer"
+    assert visits.stored_answer("visits", "ab") == b"the only answer"
     assert visits.spent("visits").epsilon == TENTH
     assert visits.share("visits", "ann").failures == 1
     assert visits.verify()

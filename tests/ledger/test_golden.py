@@ -27,8 +27,8 @@ def _check_the_first_part(ledger: Ledger, receipt: Receipt) -> None:
     assert report, str(report)
     assert ledger.spent("visits") == Cost(None, 12_300_000_000_000, 10_000_000)
     assert ledger.spent("people").epsilon == 333_000_000_000
-    assert ledger.stored("visits", "cd") == b""
-    assert ledger.stored("visits", "ef") == b"0"
+    assert ledger.stored_answer("visits", "cd") == b""
+    assert ledger.stored_answer("visits", "ef") == b"0"
     assert ledger.answer(receipt, b"another") == b'{"n": 12}'
     assert ledger.share("visits", "bob").failures == 1
 
@@ -37,9 +37,9 @@ def _check_the_second_part(ledger: Ledger, turn) -> None:
     """What came with version 2."""
     assert ledger.spent("persons") == ledger.spent("people")
     assert (ledger.share("visits", "bob").most_failures, ledger.share("visits", "zoe").quota.epsilon) == (7, 12)
-    assert ledger.registered("stays 1").slice == RegisteredSlice("stays", "2026-01-01", "2026-02-01")
-    assert ledger.stored("stays 1", "aa") == ledger.stored("stays 2", "aa") == b"together"
-    assert ledger.stored("stays 1", "ab") == b"taken over"
+    assert ledger.registration("stays 1").slice == RegisteredSlice("stays", "2026-01-01", "2026-02-01")
+    assert ledger.stored_answer("stays 1", "aa") == ledger.stored_answer("stays 2", "aa") == b"together"
+    assert ledger.stored_answer("stays 1", "ab") == b"taken over"
     assert ledger.share("stays 1", "ann").failures == 1
     states = {entry.question: entry.state for entry in ledger.history("stays 2") if entry.kind is Kind.RESERVED}
     assert states == {"aa": State.ANSWERED, "bb": State.FORFEITED}
@@ -148,7 +148,7 @@ def test_a_new_cap_states_the_quotas_in_its_terms_and_the_chain_records_it(budge
 
 
 def test_a_stored_release_is_read_as_it_was_made(budgets):
-    stored = [budgets.stored("pure", entry.question) for entry in budgets.history("pure") if entry.event]
+    stored = [budgets.stored_answer("pure", entry.question) for entry in budgets.history("pure") if entry.event]
     counts, mean = (Release.from_json(json.loads(payload)) for payload in stored)
     assert len(counts["n"]) == 2
     assert mean.value("m_high") == 1

@@ -75,7 +75,7 @@ def test_a_stopped_ledger_answers_nobody_but_can_still_be_read(visits, turn, tam
     held = turn(visits, question="cd")
     tamper("UPDATE analysts SET spent_rho = 0")
     assert not visits.verify()
-    assert visits.stored("visits", QUESTION) == b"12"
+    assert visits.stored_answer("visits", QUESTION) == b"12"
     with pytest.raises(LedgerError, match=re.escape(faults.HALTED)):
         turn(visits, question=QUESTION)
     assert visits.answer(held, b"13") == b"13"

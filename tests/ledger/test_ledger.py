@@ -76,7 +76,7 @@ def test_a_forfeited_charge_stays_charged_and_is_never_answered(visits, charge):
     with pytest.raises(Failure):
         visits.answer(receipt, b"late")
     assert visits.spent("visits").epsilon == 10**11
-    assert visits.stored("visits", receipt.question) is None
+    assert visits.stored_answer("visits", receipt.question) is None
     assert visits.state(receipt) is State.FORFEITED
 
 
@@ -147,10 +147,10 @@ def test_an_answer_that_looks_like_nothing_is_an_answer(visits, charge, turn):
     for number, payload in enumerate(payloads):
         question = f"{number:02x}"
         receipt = charge(visits, question=question)
-        assert visits.stored("visits", question) is None
+        assert visits.stored_answer("visits", question) is None
         assert visits.answer(receipt, payload) == payload
-        assert visits.stored("visits", question) == payload
-        assert visits.stored("visits", question) is not None
+        assert visits.stored_answer("visits", question) == payload
+        assert visits.stored_answer("visits", question) is not None
         assert turn(visits, question=question).payload == payload
     assert visits.spent("visits").epsilon == len(payloads) * 10**11
 
@@ -159,21 +159,21 @@ def test_the_latest_answer_to_a_question_is_the_one_that_is_repeated(visits, cha
     for payload in (b"first", b"second"):
         visits.answer(charge(visits), payload)
     charge(visits)
-    assert visits.stored("visits", charge(visits).question) == b"second"
+    assert visits.stored_answer("visits", charge(visits).question) == b"second"
 
 
 def test_the_same_question_to_another_dataset_is_another_question(visits, charge, dataset):
     visits.register(dataset(name="other"))
     receipt = charge(visits)
     visits.answer(receipt, b"answer")
-    assert visits.stored("other", receipt.question) is None
+    assert visits.stored_answer("other", receipt.question) is None
 
 
 def test_a_stored_answer_is_read_at_no_cost(visits, charge):
     receipt = charge(visits)
     visits.answer(receipt, b"answer")
     before = len(visits.history("visits"))
-    assert visits.stored("visits", receipt.question) == b"answer"
+    assert visits.stored_answer("visits", receipt.question) == b"answer"
     assert (visits.spent("visits").epsilon, len(visits.history("visits"))) == (10**11, before)
 
 
@@ -331,7 +331,7 @@ def test_an_unknown_dataset_is_refused_with_the_nearest_name(visits, charge):
         visits.history,
         visits.report,
         visits.verify,
-        lambda name: visits.stored(name, "ab"),
+        lambda name: visits.stored_answer(name, "ab"),
         lambda name: visits.share(name, "ann"),
         lambda name: visits.set_cap(name, Budget(epsilon=2), reason="a test"),
         lambda name: visits.set_quota(name, "ann", Budget(epsilon=1), reason="a test"),
@@ -341,7 +341,7 @@ def test_an_unknown_dataset_is_refused_with_the_nearest_name(visits, charge):
         with pytest.raises(NameNotFoundError) as caught:
             call("visit")
         assert caught.value.instead == "visits"
-    assert visits.registered("visit") is None
+    assert visits.registration("visit") is None
     assert visits.verify()
 
 

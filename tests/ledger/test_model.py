@@ -335,7 +335,7 @@ class Beside(RuleBasedStateMachine):
             assert counted == (known.spent * TENTH, known.failures, known.most)
         for question in {charge.question for charge in reference.charges}:
             answers = [c.answer for c in reference.charges if (c.question, c.state) == (question, State.ANSWERED)]
-            assert self.ledger.stored(name, question) == (answers[-1] if answers else None)
+            assert self.ledger.stored_answer(name, question) == (answers[-1] if answers else None)
 
     def teardown(self) -> None:
         self.ledger.forfeit_expired(grace=0)  # it is for all datasets, also those of the next example

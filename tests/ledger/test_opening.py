@@ -14,7 +14,7 @@ def test_a_path_is_a_file_of_sqlite(path, dataset, kind):
         assert isinstance(ledger, SQLiteLedger)
         ledger.register(dataset())
     with open_ledger(kind(path)) as again:
-        assert again.registered("visits").source == "visits.csv"
+        assert again.registration("visits").source == "visits.csv"
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "PostgreSQL"])

@@ -62,7 +62,7 @@ def test_two_ledgers_in_memory_are_two_ledgers(dataset, charge):
     with SQLiteLedger(":memory:") as one, SQLiteLedger(":memory:") as other:
         one.register(dataset())
         charge(one)
-        assert other.registered("visits") is None
+        assert other.registration("visits") is None
 
 
 def test_every_ledger_has_a_name_of_its_own_for_its_anchors(tmp_path, discreet_home, dataset):

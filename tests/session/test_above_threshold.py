@@ -194,7 +194,7 @@ def test_a_failure_after_data_ends_the_watch_says_one_sentence_and_the_charge_st
 def test_what_was_told_is_kept_and_nothing_else(exact):
     with exact.above_threshold(threshold=10, epsilon=1, answers=2) as watch:
         watch.ask(T.group_by("x").agg(n=dp.count()))
-    stored = json.loads(exact.ledger.stored("t", charges(exact)[0].question))
+    stored = json.loads(exact.ledger.stored_answer("t", charges(exact)[0].question))
     assert stored == {"asked": 2, "above": [0, 1], "guarantee": watch.guarantee}
 
 

@@ -9,7 +9,7 @@ from discreet.query.applications import Application, Blocks
 from discreet.query.frame import Query, relation_of
 from discreet.query.scores import Choice
 from discreet.sandbox import transport
-from discreet.session.arguments import asked_query, asked_question, checked_fresh, confidence_of, framed
+from discreet.session.arguments import asked_query, asked_question, checked_fresh, checked_relation, confidence_of
 
 VISITS = dp.table("visits")
 QUERY = VISITS.agg(n=dp.count())
@@ -24,7 +24,7 @@ def asked(query, **words):
     return asked_question(query, (), **({"weights": None, "delta": None, "mechanism": None, "method": None} | words))
 
 
-@pytest.mark.parametrize("check", [asked_query, framed, asked])
+@pytest.mark.parametrize("check", [asked_query, checked_relation, asked])
 @pytest.mark.parametrize("given", ["SELECT 1", None, 7, 1.5])
 def test_something_else_is_refused_with_what_is_wanted(check, given):
     with pytest.raises(ParameterError, match=r"dp\.table"):
@@ -33,7 +33,7 @@ def test_something_else_is_refused_with_what_is_wanted(check, given):
 
 def test_what_is_wanted_is_given_back():
     assert asked_query(QUERY) == asked(QUERY) == asked(QUERY, method=SMOOTH) == QUERY
-    assert framed(VISITS) == relation_of(VISITS)
+    assert checked_relation(VISITS) == relation_of(VISITS)
     assert asked(CHOICE) == CHOICE
 
 

@@ -345,7 +345,7 @@ def test_a_function_that_cannot_be_read_fails_the_whole_batch_with_one_sentence(
 def test_what_is_stored_of_a_batch_has_the_place_of_each_answer(protect):
     with protect() as session:
         session.release(MIXED, epsilon=1)
-        stored = json.loads(session.ledger.stored("visits", charges(session)[0].question))
+        stored = json.loads(session.ledger.stored_answer("visits", charges(session)[0].question))
     assert [body.get("place", 0) for body in stored[BATCH]] == [0, 1, 2, 3]
     assert [("places" in body, "measured" in body) for body in stored[BATCH]] == [
         (False, True),

@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BudgetError, CatalogError, NameNotFoundError, ParameterError, SourceError, UnitError
 from discreet.ledger import RegisteredSlice
-from discreet.session.draft_catalog import by_column, name_of, sliced
+from discreet.session.draft_catalog import by_column, name_of, name_slice
 from grids import over
 
 WORDS = {"privacy_unit": "id", "max_rows": 2, "budget": dp.Budget(epsilon=1)}
@@ -260,14 +260,14 @@ SEEN = "id,seen,ward\na,2026-10-01,A\nb,2026-10-31,B\nc,2026-11-01,B\nd,,A\n"
 )
 def test_a_slice_is_named_after_its_table_and_its_period(name, of, dataset, table):
     given = dp.Slice("seen", "2026-10-01", "2026-11-01", of=of)
-    assert sliced(name, given) == (dataset, dp.Slice("seen", "2026-10-01", "2026-11-01", of=table))
-    assert sliced(name, None) == (name, None)
+    assert name_slice(name, given) == (dataset, dp.Slice("seen", "2026-10-01", "2026-11-01", of=table))
+    assert name_slice(name, None) == (name, None)
 
 
 @pytest.mark.parametrize("given", [("seen", "2026-10-01", "2026-11-01"), "2026-10", slice(1, 2), {}])
 def test_a_slice_of_another_type_is_refused(given):
     with pytest.raises(ParameterError, match=r'instead  slice=dp.Slice\("visited", "2026-10-01", "2026-11-01"\)'):
-        sliced("visits", given)
+        name_slice("visits", given)
 
 
 def test_a_slice_is_drafted_registered_and_read_as_its_owner_says(tmp_path):
@@ -275,7 +275,7 @@ def test_a_slice_is_drafted_registered_and_read_as_its_owner_says(tmp_path):
     with dp.testing.protect(path, slice=OCTOBER, **WORDS) as session:
         facts = session.catalog.table("visits-2026-10")
         assert facts.part == dp.Slice("seen", "2026-10-01", "2026-11-01", of="visits")
-        kept = session.ledger.registered("visits-2026-10")
+        kept = session.ledger.registration("visits-2026-10")
         assert kept.slice == RegisteredSlice("visits", "2026-10-01", "2026-11-01")
         assert '"slice":{"column":"seen","end":"2026-11-01","of":"visits","start":"2026-10-01"}' in kept.facts
         assert session.release(dp.table("visits-2026-10").agg(n=dp.count()), epsilon=1).value() == 2

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.planner.budget.price import Price
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 
 QUERY = dp.table("t").agg(n=dp.count())
 PLAN = SimpleNamespace(dataset="t")
@@ -28,23 +28,23 @@ class Recorded:
         return [[7]]
 
 
-class Usual(Kind):
+class Usual(QuestionKind):
     """A kind that is prepared and run as most are."""
 
     accepts = source = plan = identity = body = restore = None
 
 
 def test_a_kind_that_leaves_something_open_is_none():
-    for left_open in Kind.__abstractmethods__:
-        partial = type("Partial", (Kind,), dict.fromkeys(Kind.__abstractmethods__ - {left_open}))
+    for left_open in QuestionKind.__abstractmethods__:
+        partial = type("Partial", (QuestionKind,), dict.fromkeys(QuestionKind.__abstractmethods__ - {left_open}))
         with pytest.raises(TypeError, match=left_open):
             partial()
-    assert Kind.__abstractmethods__ == {"accepts", "source", "plan", "identity", "body", "restore"}
+    assert QuestionKind.__abstractmethods__ == {"accepts", "source", "plan", "identity", "body", "restore"}
 
 
 def test_a_question_is_bound_before_it_is_run_and_the_exact_answer_is_that_of_the_engine():
     kind, pipeline = Usual(), Recorded()
-    with kind.prepared(Request(QUERY, Price(1)), PLAN, pipeline) as prepared:
+    with kind.prepare(Request(QUERY, Price(1)), PLAN, pipeline) as prepared:
         assert pipeline.calls == [("prepare", "t")]
         assert kind.run(PLAN, prepared, pipeline) == [[7]]
     assert pipeline.calls[1:] == [("exact", "t", "bound")]

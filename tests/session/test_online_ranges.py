@@ -35,7 +35,7 @@ def test_all_ranges_together_are_one_charge_at_the_opening_and_answers_are_told_
                 stream.ask(0, 100)
         assert float(session.remaining()) == 1
         assert len(charges(session)) == 1
-        kept = json.loads(session.ledger.stored("t", charges(session)[0].question))
+        kept = json.loads(session.ledger.stored_answer("t", charges(session)[0].question))
         assert len(kept["answers"]) == stream.asked
         assert "this stream of 't'" in kept["guarantee"]
 

@@ -54,4 +54,4 @@ def test_rows_of_an_older_version_are_protected_as_well(tmp_path):
 def test_rows_of_its_own_are_public(tmp_path):
     sources = {"visits": ROWS, "lookup": pa.table(ROWS.to_pydict())}
     with dp.Session(BOTH, sources=sources, ledger=tmp_path / "ledger.sqlite") as session:
-        assert session.catalog.protected
+        assert session.catalog.protected_tables

@@ -363,12 +363,12 @@ def test_a_correction_needs_a_source_with_the_declared_columns(tmp_path):
     (tmp_path / "catalog.yaml").write_text(CATALOG.partition("  people:")[0])
     (tmp_path / "visits.csv").write_text("person,ward,cost\na,A,1\n")
     with dp.Session(tmp_path / "catalog.yaml") as session:
-        kept = session.ledger.registered("visits")
+        kept = session.ledger.registration("visits")
     (tmp_path / "catalog.yaml").write_text(CATALOG.partition("  people:")[0].replace("cost:", "costs:"))
     with pytest.raises(SourceError, match="column 'costs'"):
         dp.Session(tmp_path / "catalog.yaml")
     with session.ledger as ledger:
-        assert ledger.registered("visits") == kept
+        assert ledger.registration("visits") == kept
 
 
 def test_raising_a_cap_is_a_new_promise_that_the_open_session_follows(session):

@@ -6,14 +6,14 @@ import pytest
 import discreet as dp
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.session.pipeline import Pipeline
-from discreet.session.streams import Stream
+from discreet.session.streams import ThresholdStream
 from discreet.testing import ExactPipeline
 
 FAR = 10**6
 """Noise of scale 20 or less goes no farther than that, but for fewer than 1e-100 of runs."""
 
 
-def opened(pipeline, **words) -> Stream:
+def opened(pipeline, **words) -> ThresholdStream:
     mechanism = AboveThreshold(threshold=0, epsilon=1, answers=2, **words)
     return pipeline.open_stream(None, mechanism)
 

@@ -98,7 +98,7 @@ def test_a_release_with_other_columns_than_are_planned_now_has_margins_at_its_ow
 def test_what_is_stored_is_the_release(session):
     release = session.release(QUERIES["groups"], epsilon=1)
     (charge,) = [entry for entry in session.history() if entry.kind == "RESERVED"]
-    stored = json.loads(session.ledger.stored("t", charge.question))
+    stored = json.loads(session.ledger.stored_answer("t", charge.question))
     assert dp.Release.from_json(stored) == release
     assert stored["receipt"]["question"] == charge.question
 

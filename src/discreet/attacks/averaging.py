@@ -66,7 +66,7 @@ class Averaging(Outcome):
         return f"averages them, and guesses which of two counts {self.gap} apart is the true one"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         answers, _, share = self.curve[-1]
         return (
@@ -150,7 +150,7 @@ class StoppedAveraging(Outcome):
         return f"asks it {self.repeats:,} times, then with fresh=True for as long as it is answered, and averages"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         repeats = f"{self.repeats:,} askings gave {pluralize(self.different, 'answer')}"
         end = "then the ledger refused" if self.refusal else "and was not refused"

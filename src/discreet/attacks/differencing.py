@@ -79,7 +79,7 @@ class Differencing(Outcome):
         return "subtracts the second from the first"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         whose = "the one person's value" if self.people == 1 else "the sum over whoever has these values"
         if not self.deviation:

@@ -81,7 +81,7 @@ class Linkage(Outcome):
         return f"joins the two on {pluralize(len(self.on), 'column')}, and looks for whoever has one candidate"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         text = f"{self.unique:,} of {self.people:,} known people ({percent(self.unique_share)}) have one candidate"
         if self.learned_values is None:
@@ -151,7 +151,7 @@ class LinkageByCounts(Outcome):
         )
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         return (
             f"{self.right:,} of {self.people:,} values ({percent(self.right / self.people)}) are guessed right; the "

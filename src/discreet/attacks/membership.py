@@ -87,7 +87,7 @@ class Membership(Outcome):
         return "calls whoever scores high a member: the figures are likelier with them in"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         text = f"{self._rates_text}; area under the curve {self.area:.3f}"
         if self.found is None:
@@ -100,7 +100,9 @@ class Membership(Outcome):
         """What epsilon does about it."""
         epsilon = 1.0 if self.epsilon is None else self.epsilon
         places = [false for false, _ in self.rates] or FALSE_POSITIVES
-        most = ", ".join(f"{percent(allowed(place, epsilon, self.delta))} at {percent(place)}" for place in places)
+        most = ", ".join(
+            f"{percent(max_true_positive_rate(place, epsilon, self.delta))} at {percent(place)}" for place in places
+        )
         text = f"at epsilon {plots.plain(epsilon)} no score of any kind does better than {most}"
         return text if self.found is not None else f"{text}, in the mean over many releases"
 
@@ -119,7 +121,7 @@ class Membership(Outcome):
         promised = [(each.epsilon, each.delta) for each in drawn if each.epsilon is not None]
         epsilon, delta = max(promised, default=(1.0, 0.0))
         places = np.geomspace(least, 1, 80).tolist()
-        bound = tuple((place, allowed(place, epsilon, delta)) for place in places)
+        bound = tuple((place, max_true_positive_rate(place, epsilon, delta)) for place in places)
         return pictures.curves(
             [
                 *(pictures.Curve(each.publisher, _raise_to(each.curve, least), is_stepped=True) for each in drawn),
@@ -134,7 +136,7 @@ class Membership(Outcome):
 
 
 @short_traceback
-def allowed(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
+def max_true_positive_rate(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
     """The most members that any score finds under (epsilon, delta) while it calls so many others members."""
     by_members = exp(epsilon) * false_positives + delta
     by_others = 1 - exp(-epsilon) * (1 - false_positives - delta)

@@ -41,7 +41,7 @@ class Outcome(ABC):
 
     @property
     @abstractmethod
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
 
     @property
@@ -67,8 +67,12 @@ class Outcome(ABC):
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def _sentences(self) -> list[tuple[str, str]]:
-        names = ("has", "does", "learned", "with_epsilon")
-        return [(name.replace("_", " "), getattr(self, name)) for name in names]
+        return [
+            ("has", self.has),
+            ("does", self.does),
+            ("learned", self.inference),
+            ("with epsilon", self.with_epsilon),
+        ]
 
 
 def plain_data(value: Any) -> Any:

@@ -94,7 +94,7 @@ class Reconstruction(Outcome):
         return "finds by linear programming the bits whose counts are nearest to the answers"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         text = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
         if self.refusal is None:
@@ -155,7 +155,7 @@ class ReconstructionCurve(Outcome):
         return "finds by linear programming the bits whose counts are nearest to the answers"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         text = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
         return f"bits that are right, means of {pluralize(self.runs, 'run')}, by total epsilon: {text}"
@@ -199,7 +199,7 @@ def exact(secret: Bits) -> Publisher:
 
 
 @short_traceback
-def rounded(secret: Bits, to: int = 5) -> Publisher:
+def rounding(secret: Bits, to: int = 5) -> Publisher:
     """A publisher who rounds each count to the nearest multiple."""
     return lambda subset: to * round(int(np.count_nonzero(secret & subset)) / to)
 
@@ -280,7 +280,7 @@ def against_table(
     bits = _bits(as_arrow(rows, value)[value].to_pylist(), value)
     step = whole(to, "to")
     return against(
-        rounded(bits, step),
+        rounding(bits, step),
         bits,
         questions=questions,
         largest_error=step / 2,
@@ -363,7 +363,7 @@ def _collect_answers(publisher: Publisher, subsets: Subset) -> tuple[list[float]
     """The answers until one is refused, and what the refusal said."""
     if not callable(publisher):
         raise ParameterError(
-            f"a publisher of type {type(publisher).__name__}", because=_CALLED, instead="reconstruction.rounded(bits)"
+            f"a publisher of type {type(publisher).__name__}", because=_CALLED, instead="reconstruction.rounding(bits)"
         )
     answers: list[float] = []
     for subset in subsets:

@@ -74,7 +74,7 @@ class SmallGroups(Outcome):
         return f"looks for groups of one, and of fewer than {self.fewer_than}"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         small = pluralize(self.people_in_small, "person is", "people are")
         text = f"{pluralize(self.of_one, 'person is', 'people are')} alone in a group, {small} in one of fewer than "
@@ -150,7 +150,7 @@ class ToldGroups(Outcome):
         return f"calls a group small where the count is from 1 to {self.fewer_than - 1}, and alone where it is 1"
 
     @property
-    def learned(self) -> str:
+    def inference(self) -> str:
         """What came out, and from how much."""
         text = (
             f"{self.called:,} groups are called small and {percent(self.precision)} of them are (of all groups "
@@ -194,7 +194,7 @@ class ToldGroups(Outcome):
 
 
 @short_traceback
-def published(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
+def exact_table(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
     """The exact table of a careless publisher: the count `n`, and the `mean` of a value, for each group there is."""
     columns = column_names(by, "by", example=_COLUMNS)
     table = as_arrow(rows, *columns, *([value] if value is not None and value not in columns else []))
@@ -210,7 +210,7 @@ def published(rows: object, *, by: Sequence[str], value: str | None = None) -> p
 def against_table(
     figures: object, *, count: str = COUNT, value: str | None = None, fewer_than: int = 5, epsilon: Number = 1
 ) -> SmallGroups:
-    """What a table of exact counts, and means if `value` names them, gives away. `published` makes one from rows."""
+    """What a table of exact counts, and means if `value` names them, gives away. `exact_table` makes one from rows."""
     table = as_arrow(figures)
     counts = _whole(as_arrow(table, count), count)
     alone = counts == 1
@@ -241,7 +241,7 @@ def against_release(
     value: str | None = None,
     fewer_than: int = 5,
 ) -> ToldGroups:
-    """How well small groups are told from a release that cost epsilon; `truth` is the table that `published` makes."""
+    """How well small groups are told from a release that cost epsilon; `truth` is a table of `exact_table`."""
     exact = as_arrow(truth)
     columns = [key.name for key in release.keys]
     shown, sizes, places = _beside(release, exact, columns)

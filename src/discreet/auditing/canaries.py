@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from discreet.auditing.arguments import checked_alarm, checked_claim
-from discreet.auditing.claims import Approximate, Claim
+from discreet.auditing.claims import ApproximateDP, Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
 from discreet.release.release import Release
@@ -63,7 +63,7 @@ _BARS = 30
 
 
 @dataclass(frozen=True)
-class Guessed:
+class GuessResult:
     """How a number of guesses went: how many were right, how likely that is under the claim, and what it implies."""
 
     guesses: int
@@ -100,18 +100,18 @@ def one_run(
     checked_claim(claim)
     checked_alarm(alarm)
     start = time.perf_counter()
-    numbers = _numbers_of_guesses(guesses, _counted(canaries))
-    is_in = _tossed(len(canaries), generator)
+    numbers = _numbers_of_guesses(guesses, _number_of_canaries(canaries))
+    is_in = _coin_flips(len(canaries), generator)
     subject = name or getattr(pipeline, "__name__", type(pipeline).__name__)
-    told: dict[str, Any] = {"subject": subject, "layer": LAYER, "claim": str(claim), "stated": claim.stated}
+    told: dict[str, Any] = {"subject": subject, "layer": LAYER, "claim": str(claim), "stated": claim.value}
     try:
         output = pipeline([canary for canary, chosen in zip(canaries, is_in, strict=True) if chosen])
     except Exception as error:  # noqa: BLE001 - whatever a pipeline raises is an outcome
         why = f"the pipeline raised {type(error).__name__}, so there was nothing to score"
         return Finding(**told, verdict=Verdict.VOID, evidence=why, seconds=time.perf_counter() - start)
-    scores = _scored(score, output, canaries)
+    scores = _scores(score, output, canaries)
     level = alarm / len(numbers)
-    tried = [_judged(scores, is_in, number, middle, claim, level) for number in numbers]
+    tried = [_evaluate(scores, is_in, number, middle, claim, level) for number in numbers]
     best = max(tried, key=lambda each: (each.found, -each.chance))
     evidence = (
         f"{best.correct} of {best.guesses} guesses about {len(canaries)} canaries were right; the claim allows that "
@@ -133,11 +133,11 @@ def chance(correct: int, *, guesses: int, canaries: int, claim: Claim) -> float:
     """The most that the probability of so many right guesses, or more, can be if the claim holds."""
     if correct <= 0:
         return 1.0
-    if isinstance(claim, Approximate):
-        return float(_worst_tail(correct, guesses, canaries, np.array([claim.stated]), float(claim.delta))[0])
+    if isinstance(claim, ApproximateDP):
+        return float(_worst_tail(correct, guesses, canaries, np.array([claim.value]), float(claim.delta))[0])
 
     def is_possible(tails: Floats) -> Booleans:
-        stated = np.full(len(tails), claim.stated)
+        stated = np.full(len(tails), claim.value)
         return _least_sum(tails, correct, guesses, canaries, claim, stated) <= 1 + _ROUNDING
 
     return _crossing(is_possible, _LEAST_CHANCE, 1.0)[1]
@@ -149,7 +149,7 @@ def bound(correct: int, *, guesses: int, canaries: int, claim: Claim, alarm: flo
         return 0.0
 
     def is_rejected(parameters: Floats) -> Booleans:
-        if isinstance(claim, Approximate):
+        if isinstance(claim, ApproximateDP):
             return _worst_tail(correct, guesses, canaries, parameters, float(claim.delta)) <= alarm
         tails = np.full(len(parameters), alarm)
         return _least_sum(tails, correct, guesses, canaries, claim, parameters) > 1 + _ROUNDING
@@ -157,7 +157,7 @@ def bound(correct: int, *, guesses: int, canaries: int, claim: Claim, alarm: flo
     return _crossing(is_rejected, _LEAST_PARAMETER, _LARGEST_PARAMETER)[0]
 
 
-def guessed(scores: Floats, guesses: int, middle: float | None = None) -> tuple[Booleans, Booleans]:
+def choose_guesses(scores: Floats, guesses: int, middle: float | None = None) -> tuple[Booleans, Booleans]:
     """About which canaries to guess, and which of all to call in; along the last axis. Ties go by position."""
     size = scores.shape[-1]
     if middle is None:
@@ -168,7 +168,7 @@ def guessed(scores: Floats, guesses: int, middle: float | None = None) -> tuple[
 
 
 @dataclass(frozen=True)
-class Planted:
+class TableCanary:
     """One canary of a table: its unit, the key that nobody else has, and its place among the canaries."""
 
     unit: Any
@@ -182,7 +182,7 @@ class SessionCanaries:
 
     table: pa.Table
     rows: pa.Table
-    canaries: tuple[Planted, ...]
+    canaries: tuple[TableCanary, ...]
     group: str
 
     @property
@@ -190,12 +190,12 @@ class SessionCanaries:
         """The keys of the canaries, to declare as public and to group by."""
         return [canary.key for canary in self.canaries]
 
-    def table_with(self, included: Iterable[Planted]) -> pa.Table:
+    def table_with(self, included: Iterable[TableCanary]) -> pa.Table:
         """The table with the rows of some canaries at its end."""
         places = pa.array([canary.place for canary in included], pa.int64())
         return pa.concat_tables([self.table, self.rows.take(places)])
 
-    def score(self, release: Release, canary: Planted) -> float:
+    def score(self, release: Release, canary: TableCanary) -> float:
         """What a release counts, in its first output, for the group of a canary; one half is the middle."""
         keys = next(key for key in release.keys if key.name == self.group).values
         is_here = canary.place < len(keys) and keys[canary.place] == canary.key
@@ -231,7 +231,7 @@ def session_canaries(
     filled = {column: [value] * count for column, value in (values or {}).items()}
     cells = {privacy_unit: units, group: keys, **filled}
     rows = {field.name: pa.array(cells.get(field.name, [None] * count), field.type) for field in table.schema}
-    planted = (Planted(unit, key, place) for place, (unit, key) in enumerate(zip(units, keys, strict=True)))
+    planted = (TableCanary(unit, key, place) for place, (unit, key) in enumerate(zip(units, keys, strict=True)))
     return SessionCanaries(table, pa.table(rows, schema=table.schema), tuple(planted), group)
 
 
@@ -245,7 +245,7 @@ def _unseen(column: pa.ChunkedArray, count: int, what: str) -> list[Any]:
     return [value for value in candidates if value not in seen][:count]
 
 
-def _counted(canaries: object) -> int:
+def _number_of_canaries(canaries: object) -> int:
     if not isinstance(canaries, Sized) or not len(canaries):
         raise ParameterError(
             "no canaries" if isinstance(canaries, Sized) else f"canaries of type {type(canaries).__name__}",
@@ -268,14 +268,14 @@ def _numbers_of_guesses(guesses: int | Literal["best"], canaries: int) -> list[i
     return [guesses]
 
 
-def _tossed(number: int, generator: np.random.Generator | None) -> Booleans:
+def _coin_flips(number: int, generator: np.random.Generator | None) -> Booleans:
     """Fair coins."""
     drawn = generator.bytes(number) if generator else secrets.token_bytes(number)
     is_in: Booleans = np.frombuffer(drawn, np.uint8) % 2 == 1
     return is_in
 
 
-def _scored(score: Callable[[Output, Canary], float], output: Output, canaries: Sequence[Canary]) -> Floats:
+def _scores(score: Callable[[Output, Canary], float], output: Output, canaries: Sequence[Canary]) -> Floats:
     scores = np.array([_number(score(output, canary)) for canary in canaries])
     if np.isnan(scores).any():
         raise ParameterError(
@@ -299,11 +299,13 @@ def _number(score: Any) -> float:
     )
 
 
-def _judged(scores: Floats, is_in: Booleans, guesses: int, middle: float | None, claim: Claim, level: float) -> Guessed:
-    about, is_called_in = guessed(scores, guesses, middle)
+def _evaluate(
+    scores: Floats, is_in: Booleans, guesses: int, middle: float | None, claim: Claim, level: float
+) -> GuessResult:
+    about, is_called_in = choose_guesses(scores, guesses, middle)
     correct = int(np.count_nonzero(about & (is_called_in == is_in)))
     size = len(scores)
-    return Guessed(
+    return GuessResult(
         guesses,
         correct,
         chance(correct, guesses=guesses, canaries=size, claim=claim),
@@ -311,7 +313,7 @@ def _judged(scores: Floats, is_in: Booleans, guesses: int, middle: float | None,
     )
 
 
-def _detail(scores: Floats, is_in: Booleans, tried: Sequence[Guessed]) -> dict[str, Any]:
+def _detail(scores: Floats, is_in: Booleans, tried: Sequence[GuessResult]) -> dict[str, Any]:
     finite = np.isfinite(scores)
     edges = np.histogram_bin_edges(scores[finite], bins=_BARS) if finite.any() else np.array([0.0, 1.0])
     return {

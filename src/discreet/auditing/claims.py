@@ -2,9 +2,9 @@
 
 Every promise of privacy bounds the probability p of an event on one dataset by its probability q on a neighbour:
 
-    Approximate(epsilon, delta)   p <= e^epsilon q + delta
-    Concentrated(rho)             the Renyi divergence of every order alpha > 1 is at most alpha rho
-    Gaussian(mu)                  p <= Phi(Phi^-1(q) + mu), the trade-off curve of Gaussian noise
+    ApproximateDP(epsilon, delta) p <= e^epsilon q + delta
+    ConcentratedDP(rho)           the Renyi divergence of every order alpha > 1 is at most alpha rho
+    GaussianDP(mu)                p <= Phi(Phi^-1(q) + mu), the trade-off curve of Gaussian noise
 
 An audit bounds p from below and q from above. `found` is the least parameter that such a pair allows: a promise is
 made in both directions and for the complement too, so the pair (1 - q, 1 - p) speaks as well. `line` is a straight
@@ -59,7 +59,7 @@ class Claim(Protocol):
         """The name of the number that `found` and `stated` are: epsilon, rho or mu."""
 
     @property
-    def stated(self) -> float:
+    def value(self) -> float:
         """The number promised."""
 
     def line(self, other: float) -> Line:
@@ -68,15 +68,15 @@ class Claim(Protocol):
     def lines(self, parameters: Floats, other: float) -> Lines:
         """The same for the promise with each of these parameters in the place of the one stated."""
 
-    def found(self, least: float, most: float) -> float:
+    def lower_bound(self, least: float, most: float) -> float:
         """The least parameter that allows an event of probability at least `least` here and at most `most` there."""
 
-    def each_found(self, least: Floats, most: Floats) -> Floats:
-        """`found` for many pairs at once."""
+    def lower_bounds(self, least: Floats, most: Floats) -> Floats:
+        """`lower_bound` for many pairs at once."""
 
 
 @dataclass(frozen=True)
-class Approximate:
+class ApproximateDP:
     """(epsilon, delta)-differential privacy; delta is 0 for a pure promise."""
 
     epsilon: Fraction
@@ -87,24 +87,24 @@ class Approximate:
         return f"epsilon {shown(self.epsilon)}" + (f", delta {shown(self.delta)}" if self.delta else "")
 
     @property
-    def stated(self) -> float:
+    def value(self) -> float:
         """The epsilon promised."""
         return float(self.epsilon)
 
     def line(self, other: float) -> Line:
         """The definition itself."""
-        return _only(self.lines(np.array([self.stated]), other))
+        return _only(self.lines(np.array([self.value]), other))
 
     def lines(self, parameters: Floats, other: float) -> Lines:  # noqa: ARG002 - the same bound everywhere
         """The definition itself, with the same delta; no bet can earn anything against a slope beyond e^300."""
         slopes = np.exp(np.minimum(parameters, _LARGEST_LOSS))
         return Lines(slopes, np.full(len(slopes), float(self.delta)))
 
-    def found(self, least: float, most: float) -> float:
+    def lower_bound(self, least: float, most: float) -> float:
         """ln((p - delta)/q), or ln((1 - q - delta)/(1 - p))."""
-        return float(self.each_found(np.array([least]), np.array([most]))[0])
+        return float(self.lower_bounds(np.array([least]), np.array([most]))[0])
 
-    def each_found(self, least: Floats, most: Floats) -> Floats:
+    def lower_bounds(self, least: Floats, most: Floats) -> Floats:
         """ln((p - delta)/q), or ln((1 - q - delta)/(1 - p))."""
         delta = float(self.delta)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,7 +114,7 @@ class Approximate:
 
 
 @dataclass(frozen=True)
-class Concentrated:
+class ConcentratedDP:
     """rho-zero-concentrated privacy."""
 
     rho: Fraction
@@ -124,13 +124,13 @@ class Concentrated:
         return f"rho {shown(self.rho)}"
 
     @property
-    def stated(self) -> float:
+    def value(self) -> float:
         """The rho promised."""
         return float(self.rho)
 
     def line(self, other: float) -> Line:
         """The best of the (epsilon, delta) that rho implies, by Canonne, Kamath and Steinke's conversion."""
-        return _only(self.lines(np.array([self.stated]), other))
+        return _only(self.lines(np.array([self.value]), other))
 
     def lines(self, parameters: Floats, other: float) -> Lines:
         """The best (epsilon, delta) for each rho."""
@@ -138,18 +138,18 @@ class Concentrated:
         best = np.argmin(np.exp(_LOSSES) * other + deltas, axis=1)
         return Lines(np.exp(_LOSSES[best]), deltas[np.arange(len(best)), best])
 
-    def found(self, least: float, most: float) -> float:
+    def lower_bound(self, least: float, most: float) -> float:
         """The largest Renyi divergence of the two outcomes, event and complement, over its order."""
-        return float(self.each_found(np.array([least]), np.array([most]))[0])
+        return float(self.lower_bounds(np.array([least]), np.array([most]))[0])
 
-    def each_found(self, least: Floats, most: Floats) -> Floats:
+    def lower_bounds(self, least: Floats, most: Floats) -> Floats:
         """The largest Renyi divergence of the two outcomes, either way, over its order."""
         more = np.maximum(least, most)
         return np.where(least > most, np.maximum(_divergence(more, most), _divergence(1 - most, 1 - more)), 0.0)
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class GaussianDP:
     """The trade-off curve of Gaussian noise whose sensitivity is mu standard deviations."""
 
     mu: Fraction
@@ -159,13 +159,13 @@ class Gaussian:
         return f"mu {shown(self.mu)}"
 
     @property
-    def stated(self) -> float:
+    def value(self) -> float:
         """The mu promised."""
         return float(self.mu)
 
     def line(self, other: float) -> Line:
         """The tangent of the curve, where it is at least as steep as one."""
-        return _only(self.lines(np.array([self.stated]), other))
+        return _only(self.lines(np.array([self.value]), other))
 
     def lines(self, parameters: Floats, other: float) -> Lines:
         """The tangents of the curves."""
@@ -173,11 +173,11 @@ class Gaussian:
         slopes = np.exp(-parameters * places - parameters**2 / 2)
         return Lines(slopes, np.maximum(0.0, ndtr(places + parameters) - slopes * ndtr(places)))
 
-    def found(self, least: float, most: float) -> float:
+    def lower_bound(self, least: float, most: float) -> float:
         """Phi^-1(p) - Phi^-1(q)."""
-        return float(self.each_found(np.array([least]), np.array([most]))[0])
+        return float(self.lower_bounds(np.array([least]), np.array([most]))[0])
 
-    def each_found(self, least: Floats, most: Floats) -> Floats:
+    def lower_bounds(self, least: Floats, most: Floats) -> Floats:
         """Phi^-1(p) - Phi^-1(q)."""
         with np.errstate(invalid="ignore"):
             return _at_least_none(ndtri(least) - ndtri(most))
@@ -186,7 +186,7 @@ class Gaussian:
 @short_traceback
 def claim(
     *, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None, mu: Number | None = None
-) -> Approximate | Concentrated | Gaussian:
+) -> ApproximateDP | ConcentratedDP | GaussianDP:
     """A claim in the terms it was made in: `epsilon` with or without `delta`, or `rho`, or `mu`."""
     given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
     if len(given) != 1 or (delta and epsilon is None):
@@ -196,8 +196,8 @@ def claim(
             instead="epsilon=1, or epsilon=1, delta=1e-6, or rho=0.5, or mu=1",
         )
     if epsilon is not None:
-        return Approximate(_at_least_zero(epsilon), probability(delta, "delta") if delta else Fraction(0))
-    return Concentrated(positive(rho, "rho")) if rho is not None else Gaussian(positive(mu, "mu"))
+        return ApproximateDP(_at_least_zero(epsilon), probability(delta, "delta") if delta else Fraction(0))
+    return ConcentratedDP(positive(rho, "rho")) if rho is not None else GaussianDP(positive(mu, "mu"))
 
 
 def _at_least_zero(epsilon: Number) -> Fraction:

@@ -63,7 +63,7 @@ class Report:
     def __str__(self) -> str:
         is_long = len(self.findings) > _MOST_ROWS
         shown = [each for each in self.findings if not is_long or each.verdict in _REMARKABLE]
-        rows = _lined([_COLUMNS, *map(_row, shown)]) if shown else []
+        rows = _align([_COLUMNS, *map(_row, shown)]) if shown else []
         told = [
             f"  {finding.subject}: {finding.evidence}"
             for finding in shown
@@ -78,7 +78,7 @@ class Report:
         counts = Counter((f.layer, f.verdict) for f in self.findings)
         layers = dict.fromkeys(finding.layer for finding in self.findings)
         rows = [(layer, *(str(counts[layer, verdict] or "") for verdict in verdicts)) for layer in layers]
-        return _lined([("layer", *map(str, verdicts)), *rows])
+        return _align([("layer", *map(str, verdicts)), *rows])
 
     def conclusion(self) -> str:
         """One sentence on all findings."""
@@ -136,7 +136,7 @@ def writable(path: str | Path) -> Path:
     return target
 
 
-def _lined(rows: Sequence[Sequence[str]]) -> list[str]:
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

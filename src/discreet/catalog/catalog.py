@@ -309,7 +309,7 @@ class Catalog(Fact):
         return self
 
     @property
-    def protected(self) -> dict[str, Table]:
+    def protected_tables(self) -> dict[str, Table]:
         """The tables that have a promise."""
         return {name: table for name, table in self.tables.items() if not table.public}
 

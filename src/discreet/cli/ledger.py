@@ -90,7 +90,7 @@ def show(
     with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
         reports = [ledger.report(name, **options) for name in names]
-        stopped = {name: why for name, why in ledger.stopped().items() if name in ("", *names)}
+        stopped = {name: why for name, why in ledger.stopped_datasets().items() if name in ("", *names)}
     for name, why in stopped.items():
         typer.echo(f"{repr(name) if name else 'every dataset'} is stopped: {why}", err=True)
     shown = Overview(reports) if dataset is None else reports[0]

@@ -63,7 +63,7 @@ def modules() -> tuple[EngineModule, ...]:
     """The engines beside DuckDB: the built-in ones, and those that installed packages register."""
     found: dict[str, EngineModule] = {module.KIND: module for module in BUILT_IN}
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        module = _loaded(point)
+        module = _load(point)
         if module is None:
             continue
         if module.KIND in get_args(sources.FileKind) or found.setdefault(module.KIND, module) is not module:
@@ -71,7 +71,7 @@ def modules() -> tuple[EngineModule, ...]:
     return tuple(found.values())
 
 
-def _loaded(point: EntryPoint) -> EngineModule | None:
+def _load(point: EntryPoint) -> EngineModule | None:
     """The module of an entry point; one that cannot be imported or lacks a name is left out with a warning."""
     try:
         module: EngineModule = point.load()

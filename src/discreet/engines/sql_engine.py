@@ -232,7 +232,7 @@ class SQLEngine(ABC):
 
     def _place(self, table: str) -> contribution_bounding.TableRelation:
         if table not in self._places:
-            relation, stored = self._described(table, self._sources[table].source)
+            relation, stored = self._describe(table, self._sources[table].source)
             registered = self._sources[table]
             reads = inferred.READS if registered.source.is_inferred else self.dialect.reads
             self._places[table] = contribution_bounding.TableRelation(relation, stored, registered.hash_key, reads)
@@ -321,7 +321,7 @@ class SQLEngine(ABC):
         """Connect; register with `undo` what to release if a later step fails."""
 
     @abstractmethod
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
+    def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """The relation to read, and how it stores each column; no row is read."""
 
     @abstractmethod
@@ -363,7 +363,7 @@ class OneConnection(SQLEngine):
     def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:  # noqa: ARG002
         self._turn = threading.Lock()
         (address,) = {registered.source.address for registered in self._sources.values()}
-        self._connection = self.opened(address or "")
+        self._connection = self.open_connection(address or "")
         undo.callback(self._connection.close)
 
     def close(self) -> None:
@@ -407,7 +407,7 @@ class OneConnection(SQLEngine):
 
     @staticmethod
     @abstractmethod
-    def opened(address: str) -> Any:
+    def open_connection(address: str) -> Any:
         """A connection that can do nothing but read the source and keep tables of its own."""
 
 

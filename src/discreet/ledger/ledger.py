@@ -81,7 +81,7 @@ class Ledger:
         """
         return self._run(lambda writer: registers.register(writer, dataset))
 
-    def registered(self, name: str, version: int | None = None) -> Registration | None:
+    def registration(self, name: str, version: int | None = None) -> Registration | None:
         """What is registered under a name (its newest version unless one is given), or None."""
 
         def work(writer: LedgerWriter) -> Registration | None:
@@ -211,7 +211,7 @@ class Ledger:
         """Where a charge stands."""
         return self._look(lambda writer: statements.find_charge(writer, reservation).state)
 
-    def stored(self, name: str, question: str) -> bytes | None:
+    def stored_answer(self, name: str, question: str) -> bytes | None:
         """The latest stored answer to a question, or None; an empty answer is an answer."""
 
         def work(writer: LedgerWriter) -> bytes | None:
@@ -306,7 +306,7 @@ class Ledger:
         """The highest anchor of every dataset that was ever anchored where this ledger looks."""
         return self._detector.anchors()
 
-    def stopped(self) -> dict[str, str]:
+    def stopped_datasets(self) -> dict[str, str]:
         """The datasets that are not served, and why; '' stands for all of them."""
         found = self._look(recovery.open_halts)
         behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)

@@ -26,9 +26,9 @@ from discreet.planner.queries.sparse_vector import (
     analyze_sparse_vector_query,
 )
 from discreet.query.frame import Frame, Query
-from discreet.session.arguments import asked_query, bottom, framed
+from discreet.session.arguments import asked_query, bottom, checked_relation
 from discreet.session.interactive import Interactive
-from discreet.session.streams import Reply, Scalar, Stream
+from discreet.session.streams import Reply, Scalar, ThresholdStream
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -45,9 +45,9 @@ class SparseVector(Interactive):
         self._above: list[int] = []
 
     @classmethod
-    def planned(cls, pipeline: "Pipeline", table: str | Frame | None, options: Threshold, price: Price) -> Self:
+    def build(cls, pipeline: "Pipeline", table: str | Frame | None, options: Threshold, price: Price) -> Self:
         """Plan it from public facts; nothing is charged before it is opened."""
-        name = pipeline.table_name(bottom(framed(table)) if isinstance(table, Frame) else table)
+        name = pipeline.table_name(bottom(checked_relation(table)) if isinstance(table, Frame) else table)
         budget, catalog = pipeline.ledger.budget(name), pipeline.catalog
         plan = analyze_sparse_vector(name, catalog, budget, options, epsilon=price.epsilon, rho=price.rho)
         return cls(pipeline, plan, identity.sparse_vector(name, catalog, budget, price, options))
@@ -73,14 +73,14 @@ class SparseVector(Interactive):
     @short_traceback
     def check(self, query: Query) -> None:
         """Refuse now what `ask` would refuse; free, and before it is opened too."""
-        self._pipeline.prepare(self._analyzed(query))
+        self._pipeline.prepare(self._analyze(query))
 
     @short_traceback
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
         """Whether the answer is above the threshold, with noise; by groups, for each key until it ends."""
         with self._lock:
-            stream: Stream = self._still_open()
-            asked = self._analyzed(query)
+            stream: ThresholdStream = self._still_open()
+            asked = self._analyze(query)
             replies = self._replies(asked, stream)
             if not self.left:
                 self._end()
@@ -94,10 +94,10 @@ class SparseVector(Interactive):
         stamp = "" if self._pipeline.is_private else "NOT PRIVATE "
         return f"{stamp}sparse vector of {self._plan.dataset!r}, {state}: {said}; {self.guarantee}"
 
-    def _begin(self, ready: Any) -> Stream:  # noqa: ARG002 - nothing is bound before it is asked
+    def _begin(self, ready: Any) -> ThresholdStream:  # noqa: ARG002 - nothing is bound before it is asked
         return self._pipeline.open_stream(self._plan.mechanism)
 
-    def _analyzed(self, query: object) -> SparseVectorQueryPlan:
+    def _analyze(self, query: object) -> SparseVectorQueryPlan:
         if not isinstance(query, Query):
             raise ParameterError(
                 f"a question of type {type(query).__name__}",
@@ -106,23 +106,23 @@ class SparseVector(Interactive):
             )
         return analyze_sparse_vector_query(asked_query(query).plan, self._pipeline.catalog, self._plan)
 
-    def _still_open(self) -> Stream:
+    def _still_open(self) -> ThresholdStream:
         if self._stream is None:
             raise self._not_open(
                 "a sparse vector that is not open" if self.left else "a sparse vector that has given all its answers"
             )
-        stream: Stream = self._stream
+        stream: ThresholdStream = self._stream
         return stream
 
-    def _replies(self, asked: SparseVectorQueryPlan, stream: Stream) -> list[Reply]:
+    def _replies(self, asked: SparseVectorQueryPlan, stream: ThresholdStream) -> list[Reply]:
         """Read and compare."""
         prepared = self._pipeline.prepare(asked)
 
-        def compared() -> list[Reply]:
+        def compare() -> list[Reply]:
             (steps,) = self._pipeline.exact(asked.dataset, prepared)
             return stream.ask_many([step * asked.grid for step in steps])
 
-        replies = self._read(compared)
+        replies = self._read(compare)
         self._above += [self._asked + place for place, reply in enumerate(replies) if reply]
         self._asked += len(replies)
         return replies

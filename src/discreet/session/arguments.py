@@ -33,7 +33,7 @@ class Spend(TypedDict, total=False):
     confidence: Number
 
 
-class Planned(Spend, total=False):
+class Preview(Spend, total=False):
     """The same for an explanation: with public sizes of groups, it says how wrong each is expected to be."""
 
     sizes: Sizes | None
@@ -156,7 +156,7 @@ def _refuse_other_method(query: object, method: object, delta: object) -> None:
         )
 
 
-def framed(table: object) -> logical.Relation:
+def checked_relation(table: object) -> logical.Relation:
     """What a table of the catalog stands for, if it is valid, or the refusal of what is none."""
     if isinstance(table, Frame):
         relation: logical.Relation = _of_kind(relation_of(table), *get_args(logical.Relation))

@@ -16,7 +16,7 @@ from discreet.planner import identity
 from discreet.planner.batch import BatchPlan, analyze_batch
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.private_plan import AnswerPlan
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 BATCH = "batch"
 
 
-class Batches(Kind[BatchPlan]):
+class Batches(QuestionKind[BatchPlan]):
     """A tuple of questions of the other kinds."""
 
     plans = (BatchPlan,)
 
-    def __init__(self, kinds: tuple[Kind[Any], ...]) -> None:
+    def __init__(self, kinds: tuple[QuestionKind[Any], ...]) -> None:
         self._kinds = kinds
 
     def accepts(self, request: Request) -> bool:
@@ -60,11 +60,11 @@ class Batches(Kind[BatchPlan]):
         return identity.batch(parts, budget, request.price, request.weights)
 
     @contextmanager
-    def prepared(self, request: Request, plan: BatchPlan, pipeline: "Pipeline") -> Iterator[tuple[Any, ...]]:
+    def prepare(self, request: Request, plan: BatchPlan, pipeline: "Pipeline") -> Iterator[tuple[Any, ...]]:
         """Every question in turn."""
         with ExitStack() as stack:
             pairs = zip(self.parts(request), plan.parts, strict=True)
-            yield tuple(stack.enter_context(self._of(each).prepared(each, part, pipeline)) for each, part in pairs)
+            yield tuple(stack.enter_context(self._of(each).prepare(each, part, pipeline)) for each, part in pairs)
 
     def run(self, plan: BatchPlan, prepared: tuple[Any, ...], pipeline: "Pipeline") -> list[Any]:
         """The exact answer of every question."""
@@ -90,8 +90,8 @@ class Batches(Kind[BatchPlan]):
         """A request for each question, without a price of its own."""
         return [Request(question, Price()) for question in request.question]
 
-    def _of(self, request: Request) -> Kind[Any]:
+    def _of(self, request: Request) -> QuestionKind[Any]:
         return next(kind for kind in self._kinds if kind.accepts(request))
 
-    def _for(self, plan: AnswerPlan) -> Kind[Any]:
+    def _for(self, plan: AnswerPlan) -> QuestionKind[Any]:
         return next(kind for kind in self._kinds if isinstance(plan, kind.plans))

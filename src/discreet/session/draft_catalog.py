@@ -58,7 +58,7 @@ def name_of(source: object, given: object, table: str | None = None) -> str:
     )
 
 
-def sliced(name: str, given: object) -> tuple[str, Slice | None]:
+def name_slice(name: str, given: object) -> tuple[str, Slice | None]:
     """The dataset that a slice of a table is: named after the table and the period, unless it is named otherwise."""
     if given is None:
         return name, None
@@ -82,10 +82,10 @@ def by_column(
 ) -> dict[str, dict[str, Any]]:
     """What was said of each column, gathered by column."""
     facts: dict[str, Mapping[str, Any]] = {
-        "keys": {column: _listed(values, column) for column, values in _mapped(keys, "keys").items()},
-        "bounds": {column: checked_bounds(pair) for column, pair in _mapped(bounds, "bounds").items()},
-        "type": {column: _type(kind, column) for column, kind in _mapped(types, "types").items()},
-        "missing": _mapped(missing, "missing"),
+        "keys": {column: _key_list(values, column) for column, values in _mapping(keys, "keys").items()},
+        "bounds": {column: checked_bounds(pair) for column, pair in _mapping(bounds, "bounds").items()},
+        "type": {column: _type(kind, column) for column, kind in _mapping(types, "types").items()},
+        "missing": _mapping(missing, "missing"),
     }
     said: dict[str, dict[str, Any]] = {}
     for fact, values in facts.items():
@@ -102,7 +102,7 @@ _EXAMPLES = {
 }
 
 
-def _mapped(given: object, what: str) -> Mapping[str, Any]:
+def _mapping(given: object, what: str) -> Mapping[str, Any]:
     if given is None or isinstance(given, Mapping):
         return given or {}
     raise ParameterError(
@@ -121,7 +121,7 @@ def _type(kind: object, column: str) -> object:
     )
 
 
-def _listed(values: object, column: str) -> list[Value]:
+def _key_list(values: object, column: str) -> list[Value]:
     if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping):
         return list(values)
     raise ParameterError(
@@ -129,7 +129,7 @@ def _listed(values: object, column: str) -> list[Value]:
     )
 
 
-def drafted(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
+def one_table_catalog(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
     """A catalog of one table."""
     if not isinstance(words.budget, Budget):
         whom = 'privacy_unit="patient_id", max_rows=10, ' if words.privacy_unit is None else ""
@@ -168,7 +168,7 @@ def _no_column(column: str, types: Mapping[str, str], *, is_unit: bool) -> NameN
 
 def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str, str]:
     declared = {column: str(said["type"]) for column, said in words.columns.items() if "type" in said}
-    kept = ledger.registered(name, words.version)
+    kept = ledger.registration(name, words.version)
     _refuse_another_source(name, source, words, kept, ledger)
     if kept is not None and not _is_corrected(kept, source, words):
         known: dict[str, str] = dict(json.loads(kept.facts)["columns"])
@@ -176,7 +176,7 @@ def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str,
         known = dict.fromkeys(source.columns if source.undeclared is None else declared, "")
     else:
         kinds = draft(source)
-        before = ledger.registered(name) if kept is None else None
+        before = ledger.registration(name) if kept is None else None
         seen: dict[str, str] = {} if before is None or not before.is_charged else json.loads(before.facts)["columns"]
         names = source.columns if len(source.columns) == len(kinds) else tuple(kinds)  # a sniffer renames strange ones
         drafted_now = zip(names, kinds.values(), strict=True)
@@ -194,7 +194,7 @@ def _clashes(column: str, others: Iterable[str]) -> bool:
 
 def _refuse_another_source(name: str, source: Source, words: Words, kept: Registration | None, ledger: Ledger) -> None:
     """Refuse a file that is not the one registered before its columns are held against those of the other."""
-    newest = ledger.registered(name)
+    newest = ledger.registration(name)
     if kept is not None and kept.is_charged and newest is not None:
         refusal = another_source(name, words.version, source.identity, kept, newest.version)
         if refusal is not None:
@@ -213,7 +213,7 @@ def opened_source(name: str, table: Table, given: Mapping[str, object], beside: 
     """The source of a table: given with the session, or named in the catalog and found beside it."""
     data = given.get(name, None if table.source is None else resolve_location(table.source, beside))
     if isinstance(data, Source):
-        return _declared(data, table)
+        return _with_declared_types(data, table)
     if data is None:
         raise SourceError(
             f"table {name!r} without a source",
@@ -222,10 +222,10 @@ def opened_source(name: str, table: Table, given: Mapping[str, object], beside: 
         )
     stated = Statements(fixed_schema=table.fixed_schema, row_local=table.row_local or table.public)
     within = table.relation if has_tables(data) else None
-    return _declared(source_of(data, delimiter=table.delimiter, table=within, stated=stated), table)
+    return _with_declared_types(source_of(data, delimiter=table.delimiter, table=within, stated=stated), table)
 
 
-def _declared(source: Source, table: Table) -> Source:
+def _with_declared_types(source: Source, table: Table) -> Source:
     """A source with the declared types of its columns; those of public data may depend on its rows."""
     return (
         source

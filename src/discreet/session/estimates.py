@@ -21,7 +21,7 @@ from discreet.query.methods import ProposedBound, SmoothSensitivity
 from discreet.release.estimate import Estimate
 from discreet.release.values.rendering import Figure
 from discreet.sandbox import Sandbox, blocks, transport
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Sampling(NamedTuple):
     box: Sandbox
 
 
-class _Estimates(Kind[Estimated]):
+class _Estimates(QuestionKind[Estimated]):
     """What all estimates share: how they are restored."""
 
     def restore(
@@ -107,10 +107,12 @@ class Applications(_Estimates[SampleAndAggregatePlan]):
         return identity.sample(request.question.source, catalog, budget, request.price, **words)
 
     @contextmanager
-    def prepared(self, request: Request, plan: SampleAndAggregatePlan, pipeline: "Pipeline") -> Iterator[Sampling]:
+    def prepare(self, request: Request, plan: SampleAndAggregatePlan, pipeline: "Pipeline") -> Iterator[Sampling]:
         """The blocks, and a sandbox that refuses a function which it cannot run."""
         bound = pipeline.prepare_blocks(plan)
-        with Sandbox(_packed(request.question), limits=blocks.limits_or_default(request.question.limits)) as box:
+        with Sandbox(
+            _packed_function(request.question), limits=blocks.limits_or_default(request.question.limits)
+        ) as box:
             yield Sampling(bound, box)
 
     def run(self, plan: SampleAndAggregatePlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
@@ -137,7 +139,7 @@ def _parameters(request: Request) -> dict[str, Any]:
     raise TypeError(type(request.method).__name__)
 
 
-def _packed(question: Application) -> transport.PackedFunction:
+def _packed_function(question: Application) -> transport.PackedFunction:
     """The function as bytes: the session packed it when it was asked."""
     packed: transport.PackedFunction = question.function
     return packed
@@ -145,7 +147,7 @@ def _packed(question: Application) -> transport.PackedFunction:
 
 def _words(question: Application) -> dict[str, Any]:
     """What planner and fingerprint take of a function: its options, its bytes and how it runs."""
-    packed, limits = _packed(question), blocks.limits_or_default(question.limits)
+    packed, limits = _packed_function(question), blocks.limits_or_default(question.limits)
     made = {"function": (packed.name, packed.digest), "runs": limits.fingerprint_text}
     return asdict(question.options) | made
 

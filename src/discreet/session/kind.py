@@ -37,7 +37,7 @@ class Request:
     weights: Sequence[Number] | None = None
 
 
-class Kind(ABC, Generic[Plan]):
+class QuestionKind(ABC, Generic[Plan]):
     """A kind of question that is answered once."""
 
     plans: ClassVar[tuple[type, ...]]
@@ -60,7 +60,7 @@ class Kind(ABC, Generic[Plan]):
         """What was asked, for the fingerprint."""
 
     @contextmanager
-    def prepared(self, request: Request, plan: Plan, pipeline: "Pipeline") -> Iterator[Any]:  # noqa: ARG002
+    def prepare(self, request: Request, plan: Plan, pipeline: "Pipeline") -> Iterator[Any]:  # noqa: ARG002
         """What is bound before the charge, without reading a row, and given back at the end."""
         yield pipeline.prepare(plan)
 

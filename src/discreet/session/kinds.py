@@ -4,14 +4,14 @@ from typing import Any
 
 from discreet.session.batches import Batches
 from discreet.session.estimates import Applications, SmoothEstimates
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.selections import Selections
 from discreet.session.tables import Tables
 
-SINGLE: tuple[Kind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications())
-KINDS: tuple[Kind[Any], ...] = (*SINGLE, Batches(SINGLE))
+SINGLE: tuple[QuestionKind[Any], ...] = (Tables(), Selections(), SmoothEstimates(), Applications())
+KINDS: tuple[QuestionKind[Any], ...] = (*SINGLE, Batches(SINGLE))
 
 
-def kind_of(request: Request) -> Kind[Any]:
+def kind_of(request: Request) -> QuestionKind[Any]:
     """The kind of a request."""
     return next(kind for kind in KINDS if kind.accepts(request))

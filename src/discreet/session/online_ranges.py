@@ -15,7 +15,7 @@ from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.online_ranges import OnlineRangesPlan, analyze_online_ranges
-from discreet.session.arguments import bottom, framed
+from discreet.session.arguments import bottom, checked_relation
 from discreet.session.interactive import Interactive
 from discreet.workloads.stream import OnlineAnswer, OnlineStream
 
@@ -36,11 +36,11 @@ class OnlineRanges(Interactive):
         self._answers: list[tuple[int, int, int, bool]] = []
 
     @classmethod
-    def planned(
+    def build(
         cls, pipeline: "Pipeline", table: object, column: str, edges: tuple[Any, ...], price: Price, **options: Any
     ) -> Self:
         """Plan it from public facts; nothing is charged before it is opened."""
-        source, catalog = framed(table), pipeline.catalog
+        source, catalog = checked_relation(table), pipeline.catalog
         budget = pipeline.ledger.budget(pipeline.table_name(bottom(source)))
         cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho}
         plan = analyze_online_ranges(source, column, edges, catalog, budget, **options, **cost)
@@ -81,9 +81,9 @@ class OnlineRanges(Interactive):
         return self._pipeline.prepare(self._plan)
 
     def _begin(self, ready: PreparedQuery) -> OnlineStream:
-        return self._read(lambda: self._opened(ready))
+        return self._read(lambda: self._open_stream(ready))
 
-    def _opened(self, ready: PreparedQuery) -> OnlineStream:
+    def _open_stream(self, ready: PreparedQuery) -> OnlineStream:
         (counts,) = self._pipeline.exact(self._plan.dataset, ready)
         return OnlineStream(
             self._plan.mechanism, counts, self._pipeline.open_stream(self._plan.mechanism.above_threshold)

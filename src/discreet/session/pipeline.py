@@ -33,10 +33,10 @@ from discreet.progress import shown_while
 from discreet.session import draft_catalog
 from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.kinds import kind_of
 from discreet.session.public_tables import refuse_protected_rows
-from discreet.session.streams import Stream
+from discreet.session.streams import ThresholdStream
 
 log = logging.getLogger("discreet")
 
@@ -64,7 +64,7 @@ class Pipeline:
         self.engines = engines_of(sources, memory_limit=memory_limit, threads=threads)
         self.registrations: dict[str, int] = {}
         self._process = os.getpid()
-        self._end = weakref.finalize(self, _ended, self.engines, self._process)
+        self._end = weakref.finalize(self, _close_engines, self.engines, self._process)
         try:
             for name, table in catalog.tables.items():
                 self._admit(name, table) if table.public else self._register(name, table, sources[name])
@@ -107,7 +107,7 @@ class Pipeline:
         """
         kind, plan, budget = self.plan(request)
         question = kind.identity(request, plan, self.catalog, budget)
-        with kind.prepared(request, plan, self) as prepared:
+        with kind.prepare(request, plan, self) as prepared:
             reservation = self.charge(plan, prepared, question, idempotency_key, fresh=fresh)
             while reservation.payload is None:
                 try:
@@ -120,7 +120,7 @@ class Pipeline:
         repeated = reservation.payload is not None
         return kind.restore(json.loads(payload), plan, plan.event, confidence, repeated=repeated)
 
-    def plan(self, request: Request) -> tuple[Kind[Any], Any, Budget]:
+    def plan(self, request: Request) -> tuple[QuestionKind[Any], Any, Budget]:
         """The kind of a question, its private plan from public facts alone, and the budget that it is planned under."""
         kind = kind_of(request)
         budget = self.ledger.budget(self.table_name(bottom(kind.source(request))))
@@ -164,17 +164,17 @@ class Pipeline:
         """The one place where noise meets exact answers."""
         return plan.randomize(exact)
 
-    def open_stream(self, mechanism: AboveThreshold) -> Stream:
+    def open_stream(self, mechanism: AboveThreshold) -> ThresholdStream:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 
-    def _make_and_store(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_and_store(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
             payload = self._make_payload(kind, plan, prepared, reservation)
             return self.ledger.answer(reservation, payload)
 
-    def _make_payload(self, kind: Kind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_payload(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
         """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
@@ -240,7 +240,7 @@ class Pipeline:
 
     def _admit(self, name: str, table: Table) -> None:
         """Take in a public table: it has no promise, unless somebody made one before."""
-        if self.ledger.registered(name) is not None:
+        if self.ledger.registration(name) is not None:
             raise CatalogError(
                 f"the public table {name!r}",
                 because="the ledger keeps a promise to protect the rows of a table of that name",
@@ -250,7 +250,7 @@ class Pipeline:
 
     def _register(self, name: str, table: Table, source: Source) -> None:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
-        known = self.ledger.registered(name, table.version)
+        known = self.ledger.registration(name, table.version)
         if known is None or not known.is_charged:
             left_out = source.unreadable if source.is_inferred else {}  # refused where a question reads them
             columns = {column: fact.type for column, fact in table.columns.items() if column not in left_out}
@@ -277,19 +277,19 @@ class Pipeline:
     def table_name(self, table: str | None) -> str:
         """The protected table of that name; the only one, if none is named."""
         if table is None:
-            if len(self.catalog.protected) != 1:
+            if len(self.catalog.protected_tables) != 1:
                 raise ParameterError(
                     "a table left open",
                     because="the session has several",
-                    instead=f'remaining("{next(iter(self.catalog.protected), "visits")}")',
+                    instead=f'remaining("{next(iter(self.catalog.protected_tables), "visits")}")',
                 )
-            return next(iter(self.catalog.protected))
+            return next(iter(self.catalog.protected_tables))
         if self.catalog.table(table).public:
             raise ParameterError(
                 f"the public table {table!r}",
                 because="it protects nobody, so nothing is ever spent of it",
                 instead="a table that has a budget; a join begins with it: "
-                f'dp.table("{next(iter(self.catalog.protected), "visits")}").join(dp.table("{table}"), on=...)',
+                f'dp.table("{next(iter(self.catalog.protected_tables), "visits")}").join(dp.table("{table}"), on=...)',
             )
         return table
 
@@ -330,7 +330,7 @@ def _own_receipt(plan: PrivatePlan, reservation: Reservation) -> Receipt:
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
 
 
-def _ended(engines: Mapping[str, Engine], process: int) -> None:
+def _close_engines(engines: Mapping[str, Engine], process: int) -> None:
     """Close engines in the process that started them: a forked child must not delete its parent's workspace."""
     if process == os.getpid():
         for engine in dict.fromkeys(engines.values()):

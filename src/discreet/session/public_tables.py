@@ -17,13 +17,13 @@ def refuse_protected_rows(
         name: OpenSource(sources[name], given.get(name)) for name, table in catalog.tables.items() if table.public
     }
     for name, opened in public.items():
-        for other in catalog.protected:
+        for other in catalog.protected_tables:
             protected = OpenSource(sources[other], given.get(other))
             if same_rows(opened, protected) or _read_alike(opened.source.identity, protected.source.identity):
-                raise _protected(name, other)
+                raise _protected_rows(name, other)
         for other, registered in ledger.sources():
             if is_registered(opened.source, registered) or _read_alike(opened.source.identity, registered):
-                raise _protected(name, other)
+                raise _protected_rows(name, other)
 
 
 def _read_alike(one: str, other: str) -> bool:
@@ -31,7 +31,7 @@ def _read_alike(one: str, other: str) -> bool:
     return one.startswith("postgresql://") and places.overlap(one, other)
 
 
-def _protected(name: str, other: str) -> CatalogError:
+def _protected_rows(name: str, other: str) -> CatalogError:
     return CatalogError(
         f"the public table {name!r}",
         because=f"it reads rows of {other!r}, which are protected",

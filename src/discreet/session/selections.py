@@ -16,7 +16,7 @@ from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import plan_selection
 from discreet.query.scores import Choice
 from discreet.release.selection import Selection
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 PLACES = "places"
@@ -26,7 +26,7 @@ _SAME = ("receipt", "private", "library")
 Selected = SelectionPlan | TopKeysPlan
 
 
-class Selections(Kind[Selected]):
+class Selections(QuestionKind[Selected]):
     """Which candidates have high scores."""
 
     plans = (SelectionPlan, TopKeysPlan)

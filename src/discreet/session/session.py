@@ -41,7 +41,7 @@ from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
 from discreet.session.arguments import (
     Once,
-    Planned,
+    Preview,
     Question,
     Spend,
     checked_fresh,
@@ -172,7 +172,7 @@ class Session:
         modules             what functions of `Frame.apply` may import beside numpy, pyarrow and parts of Python that
                             only compute: ("pandas", "scipy.stats"); these are imported outside the sandbox
         """
-        known, part = draft_catalog.sliced(draft_catalog.name_of(source, name, table), slice)
+        known, part = draft_catalog.name_slice(draft_catalog.name_of(source, name, table), slice)
         stated = Statements(fixed_schema=fixed_schema, row_local=row_local)
         opened = source_of(source, delimiter=delimiter, table=table, stated=stated)
         by_column = draft_catalog.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
@@ -194,7 +194,7 @@ class Session:
         words = draft_catalog.Words(privacy_unit, budget, version, by_column, facts, part)
         kept = cls._pipeline_class.opened_ledger(ledger)
         return cls(
-            draft_catalog.drafted(known, opened, words, kept),
+            draft_catalog.one_table_catalog(known, opened, words, kept),
             sources={known: opened},
             ledger=kept,
             analyst=analyst,
@@ -204,7 +204,7 @@ class Session:
         )
 
     @overload
-    def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Planned]) -> Explanation: ...
+    def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Preview]) -> Explanation: ...
 
     @overload
     def explain(self, query: Sequence[Question], **price: Unpack[Spend]) -> BatchExplanation: ...
@@ -240,7 +240,7 @@ class Session:
         level = confidence_of(confidence)
         request = request_of(query, self._modules, Price(epsilon, rho, delta, mechanism), method, weights)
         kind, plan, budget = self._pipeline.plan(request)
-        with kind.prepared(request, plan, self._pipeline):
+        with kind.prepare(request, plan, self._pipeline):
             spent = self.ledger.spent(plan.dataset)
         if isinstance(request.question, tuple):
             together = batch_explanation(plan, budget, spent, level)
@@ -414,7 +414,7 @@ class Session:
             Refusal: If the cost does not fit the budget.
         """
         options = Threshold(threshold, answers, sensitivity, monotone, with_answers, gap, grid)
-        return SparseVector.planned(self._pipeline, table, options, Price(epsilon, rho))
+        return SparseVector.build(self._pipeline, table, options, Price(epsilon, rho))
 
     @short_traceback
     def online_ranges(
@@ -447,7 +447,7 @@ class Session:
             Refusal: If the cost does not fit the budget.
         """
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
-        return OnlineRanges.planned(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
+        return OnlineRanges.build(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
@@ -472,7 +472,7 @@ class Session:
         return "\n".join(
             [
                 f"{stamp}session of {self.analyst!r}",
-                *(f"  {self.remaining(n)}" for n in self._pipeline.catalog.protected),
+                *(f"  {self.remaining(n)}" for n in self._pipeline.catalog.protected_tables),
             ]
         )
 

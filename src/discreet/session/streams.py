@@ -10,7 +10,7 @@ Reply = Above | Below
 Scalar = int | Fraction
 
 
-class Stream(Protocol):
+class ThresholdStream(Protocol):
     """What holds answers against a threshold."""
 
     @property

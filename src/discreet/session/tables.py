@@ -16,11 +16,11 @@ from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.registry import plan_query
 from discreet.query.frame import Query
 from discreet.release.release import Release
-from discreet.session.kind import Kind, Request
+from discreet.session.kind import QuestionKind, Request
 from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
 
 
-class Tables(Kind[TablePlan]):
+class Tables(QuestionKind[TablePlan]):
     """Aggregates by groups, quantiles, ranges, hierarchies, and keys that are found."""
 
     plans = (TablePlan,)

@@ -97,8 +97,8 @@ def _way(name: str, table: Table, way: Through, catalog: Catalog, engine: Engine
         name,
         way.through,
         tuple(own for own, _ in way.on),
-        shared_keys=_counted(way.through, holder.version, once, several, engine),
-        lost_rows=_counted(name, table.version, JoinedRows(here, once, on, keeps_unmatched=True), lost, engine),
+        shared_keys=_count_rows(way.through, holder.version, once, several, engine),
+        lost_rows=_count_rows(name, table.version, JoinedRows(here, once, on, keeps_unmatched=True), lost, engine),
     )
 
 
@@ -107,7 +107,7 @@ def _rows(name: str, table: Table, names: Mapping[str, str]) -> Rows:
     return Rows(name, table.version, columns, within(table))
 
 
-def _counted(name: str, version: int, base: Base, predicate: Term, engine: Engine) -> int:
+def _count_rows(name: str, version: int, base: Base, predicate: Term, engine: Engine) -> int:
     """How many rows of a relation meet a condition."""
     read = (Read(_TIMES, ColumnType.INTEGER),)
     scan = Scan(name, version, read, (), MissingUnits.DROP, None, base=base)

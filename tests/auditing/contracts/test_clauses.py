@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.auditing.contracts.clauses import NotChecked, read, require
+from discreet.auditing.contracts.clauses import CannotCheck, read, require
 from discreet.auditing.finding import Finding, Verdict
 
 
@@ -11,7 +11,7 @@ def _raising():
 
 
 def _unchecked():
-    raise NotChecked("there is nothing to look at")
+    raise CannotCheck("there is nothing to look at")
 
 
 FINDING = Finding(subject="own", layer="masses", claim="its own", verdict=Verdict.BROKEN, evidence="a ratio", seconds=5)

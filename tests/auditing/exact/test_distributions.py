@@ -7,7 +7,7 @@ import pytest
 
 from discreet import events
 from discreet.auditing.exact import distributions
-from discreet.auditing.exact.distributions import Stated
+from discreet.auditing.exact.distributions import MassFunction
 from discreet.errors import AccountingError
 from discreet.mechanisms import Gaussian, Laplace
 
@@ -52,23 +52,23 @@ def test_an_event_without_noise_of_its_own_has_no_law():
 
 
 def test_a_pmf_in_floats_is_as_wide_as_floats_and_one_in_fractions_is_exact():
-    assert Stated(lambda y: Fraction(1, 3) if abs(y) <= 1 else 0).mass(1) == (Fraction(1, 3), Fraction(1, 3))
-    held = Stated(Laplace(sensitivity=1, epsilon=1).pmf).mass(0)
+    assert MassFunction(lambda y: Fraction(1, 3) if abs(y) <= 1 else 0).mass(1) == (Fraction(1, 3), Fraction(1, 3))
+    held = MassFunction(Laplace(sensitivity=1, epsilon=1).pmf).mass(0)
     assert held.low < Fraction(math.tanh(0.5)) < held.high
 
 
 def test_a_pmf_is_summed_until_nearly_nothing_is_left():
-    stated = Stated(Laplace(sensitivity=1, epsilon=1).pmf)
+    stated = MassFunction(Laplace(sensitivity=1, epsilon=1).pmf)
     assert 20 < stated.reach < 60
     assert stated.beyond < Fraction(1, 10**7)
-    finite = Stated(lambda y: Fraction(1, 4) if -1 <= y <= 2 else 0)
+    finite = MassFunction(lambda y: Fraction(1, 4) if -1 <= y <= 2 else 0)
     assert finite.reach == 3
     assert finite.beyond == 0
-    assert Stated(Laplace(sensitivity=1, epsilon=1e-6).pmf).reach is None
+    assert MassFunction(Laplace(sensitivity=1, epsilon=1e-6).pmf).reach is None
 
 
 def test_both_sides_of_a_shift_stand_beside_each_other():
-    law = Stated(lambda y: {0: Fraction(1, 2), 1: Fraction(1, 2)}.get(y, Fraction(0)))
+    law = MassFunction(lambda y: {0: Fraction(1, 2), 1: Fraction(1, 2)}.get(y, Fraction(0)))
     here = [(one.low, other.low) for one, other in distributions.beside(law, 1) if one.low or other.low]
     assert here == [(Fraction(1, 2), 0), (Fraction(1, 2), Fraction(1, 2)), (0, Fraction(1, 2))]
     assert [(b, a) for a, b in here] == [

@@ -4,12 +4,12 @@ import math
 
 import pytest
 
-from discreet.auditing.claims import Approximate
+from discreet.auditing.claims import ApproximateDP
 from discreet.auditing.self_audit.mechanisms import audited_family, families
 
 FAMILIES = families()
 LEFT_OUT = 1e-4
-APPROXIMATE = [name for name, made in FAMILIES.items() if isinstance(made.claim, Approximate)]
+APPROXIMATE = [name for name, made in FAMILIES.items() if isinstance(made.claim, ApproximateDP)]
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -18,7 +18,7 @@ from discreet.auditing.self_audit.queries import (
     Case,
     Leaning,
     Recording,
-    Watched,
+    RecordingSession,
     audited_at_once,
     cases,
 )
@@ -40,7 +40,7 @@ class Averaging(Recording):
         ]
 
 
-class Averaged(Watched):
+class Averaged(RecordingSession):
     _pipeline_class = Averaging
 
 
@@ -62,7 +62,7 @@ def test_every_aggregate_that_a_session_releases_is_among_the_cases():
     }
     assert made.isdisjoint(chosen | drawn_alike)
     assert made | chosen | drawn_alike >= set(get_args(logical.Measure))
-    with queries.opened(COUNT, 1, is_one=True) as session, pytest.raises(UnsupportedError, match="in a release"):
+    with queries.open_session(COUNT, 1, is_one=True) as session, pytest.raises(UnsupportedError, match="in a release"):
         session.release(dp.table("rows").agg(s=dp.interquartile_range("x")), epsilon=1)
     assert {(c.aggregate, c.neighbours, c.mechanism, c.is_grouped) for c in EVERYTHING} == {
         (a, n, m, g)
@@ -106,7 +106,7 @@ def test_the_two_datasets_differ_in_one_unit_of_each_block(case):
 def test_the_unit_of_a_block_moves_an_aggregate_by_all_of_its_sensitivity(aggregate, neighbours):
     case = Case(aggregate, neighbours, "laplace", is_grouped=True)
     with queries.both(case, 2) as sessions:
-        leaning, _, _ = queries.answered(case, sessions)
+        leaning, _, _ = queries.release_both(case, sessions)
     assert np.sum(np.abs(leaning.one - leaning.other) / [noise.width for noise in leaning.noises]) == queries.EPSILON
 
 
@@ -136,7 +136,7 @@ def test_a_claim_of_a_quarter_of_the_epsilon_is_refuted_by_one_release_of_many_k
     14.5 is enough to refute, nine deviations below: missed with less than 1e-15. With 1,000 runs, one in twenty misses.
     """
     with queries.both(COUNT, blocks) as sessions:
-        leaning, *noisy = queries.answered(COUNT, sessions)
+        leaning, *noisy = queries.release_both(COUNT, sessions)
     assert audited_at_once(*map(leaning.beside, noisy), claim=claim(epsilon=0.25), alarm=1e-6, name="count").is_broken
 
 
@@ -158,7 +158,7 @@ class ByPlace(Recording):
         return super().redrawn(plan, exact)
 
 
-class Uneven(Watched):
+class Uneven(RecordingSession):
     _pipeline_class = ByPlace
 
 
@@ -170,8 +170,8 @@ def test_blocks_with_different_exact_answers_void_the_audit():
 
 
 def test_a_watched_session_is_stamped_not_private_and_its_ledger_is_forgotten():
-    with queries.opened(COUNT, 2, is_one=True, kind=Watched) as session:
-        release = COUNT.released(session)
+    with queries.open_session(COUNT, 2, is_one=True, kind=RecordingSession) as session:
+        release = COUNT.release(session)
     assert isinstance(session, testing.Session)
     assert session.ledger.is_for_tests
     assert not release.private
@@ -185,7 +185,7 @@ def test_what_is_audited_of_a_watched_session_has_the_noise_of_a_private_one(is_
     blocks, times = (samples(2_000), 1) if is_grouped else (1, samples(4_000))
     case = Case("count", "add_remove", "laplace", is_grouped=is_grouped)
     with queries.both(case, blocks) as sessions:
-        leaning, noisy, _ = queries.answered(case, sessions, times)
+        leaning, noisy, _ = queries.release_both(case, sessions, times)
     noise = (noisy - leaning.one).ravel()
     mechanism = dp.mechanisms.Laplace(sensitivity=int(leaning.noises[0].width), epsilon=1)
     assert mechanism.scale == leaning.noises[0].width
@@ -196,7 +196,7 @@ def test_what_is_audited_of_a_watched_session_has_the_noise_of_a_private_one(is_
 def test_redrawn_noise_is_drawn_as_often_as_asked_and_stands_on_the_same_integers():
     case = Case("all of them", "add_remove", "laplace", is_grouped=False)
     with queries.both(case, 1) as sessions:
-        leaning, one, other = queries.answered(case, sessions, 50)
+        leaning, one, other = queries.release_both(case, sessions, 50)
     assert one.shape == other.shape == (50, len(leaning.one))
     assert len({tuple(row) for row in one}) > 40
 

@@ -45,7 +45,7 @@ def control(**changes):
 
 
 def test_a_broken_control_that_is_caught_is_as_it_must_be_and_raises_no_alarm():
-    finding = suite.examined(control(repeats=3, needed=3))
+    finding = suite.examine(control(repeats=3, needed=3))
     assert finding.verdict is Verdict.CAUGHT
     assert finding.subject == "must be caught: a control"
     assert (finding.detail["control"], finding.detail["caught"], finding.detail["tries"]) == ("broken", 3, 3)
@@ -55,20 +55,20 @@ def test_a_broken_control_that_is_caught_is_as_it_must_be_and_raises_no_alarm():
 
 
 def test_a_broken_control_that_is_missed_makes_the_run_void():
-    finding = suite.examined(control(mechanism=constant))
+    finding = suite.examine(control(mechanism=constant))
     assert finding.verdict is Verdict.VOID
     assert not Report.of([finding]).ok
     assert finding.evidence.startswith("caught 0 times of 1; ")
 
 
 def test_a_right_control_that_is_called_broken_makes_the_run_void():
-    finding = suite.examined(control(is_broken=False))
+    finding = suite.examine(control(is_broken=False))
     assert finding.verdict is Verdict.VOID
     assert finding.evidence.startswith("called broken 1 times; ")
 
 
 def test_a_right_control_that_passes_adds_its_alarm():
-    finding = suite.examined(control(mechanism=constant, is_broken=False))
+    finding = suite.examine(control(mechanism=constant, is_broken=False))
     assert finding.verdict is Verdict.NOTHING_FOUND
     assert finding.subject == "must pass: a control"
     assert Report.of([finding, finding]).alarm == pytest.approx(2 * suite.ALARM)
@@ -76,13 +76,13 @@ def test_a_right_control_that_passes_adds_its_alarm():
 
 
 def test_a_control_of_a_package_that_is_not_there_is_skipped_with_the_reason():
-    finding = suite.examined(control(needs="no_such_package"))
+    finding = suite.examine(control(needs="no_such_package"))
     assert finding.verdict is Verdict.SKIPPED
     assert finding.evidence == "no_such_package cannot be imported here: ModuleNotFoundError"
 
 
 def test_a_control_of_layer_1_takes_one_evaluation_on_each_dataset():
-    finding = suite.examined(NAMED["a sum of floats, before its noise"])
+    finding = suite.examine(NAMED["a sum of floats, before its noise"])
     assert (finding.layer, finding.found, finding.samples) == ("sensitivity", 64, 1)
 
 
@@ -93,7 +93,7 @@ def test_a_release_of_many_keys_is_made_once_on_each_dataset():
         asked.append((dataset, count))
         return NAMED["a threshold with >= instead of >"].mechanism(dataset, count)
 
-    suite.examined(replace(NAMED["a threshold with >= instead of >"], mechanism=release))
+    suite.examine(replace(NAMED["a threshold with >= instead of >"], mechanism=release))
     assert asked == [(1, 100_000), (0, 100_000)]
 
 

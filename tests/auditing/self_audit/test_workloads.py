@@ -29,7 +29,7 @@ def test_every_plan_of_summed_counts_is_there_under_both_relations_and_both_nois
     assert {type(made.plan) for made in every.values()} == {HierarchyPlan, RangePlan, QuantilePlan}
     strategies = {type(made.plan.strategy) for made in every.values() if isinstance(made.plan, RangePlan)}
     assert strategies == {Levels, MatrixStrategy}
-    assert {type(made.claim).__name__ for made in every.values()} == {"Approximate", "Concentrated"}
+    assert {type(made.claim).__name__ for made in every.values()} == {"ApproximateDP", "ConcentratedDP"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.auditing.finding import Verdict
 from discreet.auditing.sensitivity import audit
-from discreet.auditing.sensitivity.audit import apart, audit_function, audit_plan, examined, moved_alone
+from discreet.auditing.sensitivity.audit import apart, audit_function, audit_plan, examine, moved_alone
 from discreet.auditing.sensitivity.lists import neighbouring_lists
 from discreet.catalog.catalog import Catalog
 from discreet.engines.sql import contribution_bounding
@@ -184,7 +184,7 @@ def test_rows_kept_by_a_key_that_depends_on_the_data_are_found():
 
 
 def test_the_farthest_pair_without_anybody_else_is_as_far_apart():
-    seen = examined(T.agg(n=dp.count()), catalog(), pairs=15, generator=generator(10), typed=True)
+    seen = examine(T.agg(n=dp.count()), catalog(), pairs=15, generator=generator(10), typed=True)
     one, other = moved_alone(seen.pair)
     assert {one.num_rows, other.num_rows} >= {0}
     assert max(one.num_rows, other.num_rows) >= 3

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.auditing.sensitivity.distances import Incomparable, distance, settled
+from discreet.auditing.sensitivity.distances import Incomparable, distance, materialize
 from grids import over
 
 
@@ -101,13 +101,13 @@ def test_what_has_no_equality_of_its_own_cannot_be_compared(kind):
 )
 def test_iterators_are_read_to_their_end_wherever_they_stand(made):
     one, other = ({"a": [made([1, 2]), (made([3]),)]} for _ in range(2))
-    assert distance(settled(one), settled(other), "l1") == 0
-    assert distance(settled(made([1, 2])), settled(made([1, 3])), "linf") == 1
+    assert distance(materialize(one), materialize(other), "l1") == 0
+    assert distance(materialize(made([1, 2])), materialize(made([1, 3])), "linf") == 1
 
 
 def test_an_iterator_without_an_end_is_not_read_for_ever():
     with pytest.raises(Incomparable, match="more than 100,000 items"):
-        settled(itertools.count())
+        materialize(itertools.count())
 
 
 def test_views_of_a_mapping_are_compared_by_what_they_hold():

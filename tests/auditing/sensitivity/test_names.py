@@ -80,9 +80,9 @@ def test_a_long_list_of_keys_is_cut():
 )
 def test_measures_are_told_in_a_few_words(asked, told):
     (noised,) = private(T.agg(**asked)).noisy_measures
-    assert names.told(noised.measure) == told
+    assert names.description(noised.measure) == told
 
 
 def test_a_difference_of_measures_is_told_as_one():
     plan = private(T.group_by("ward").agg(n=dp.count(), u=dp.count_units(), s=dp.sum("cost", bounds=(3, 7))))
-    assert all(names.told(noised.measure) for noised in plan.noisy_measures)
+    assert all(names.description(noised.measure) for noised in plan.noisy_measures)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.auditing.sensitivity import neighbours
-from discreet.auditing.sensitivity.neighbours import LARGEST, Author, framed, pairs
+from discreet.auditing.sensitivity.neighbours import LARGEST, Author, arrow_table, pairs
 from discreet.catalog.catalog import Catalog, ColumnType, Table
 from discreet.testing import generator
 
@@ -145,7 +145,7 @@ def test_text_holds_what_a_csv_file_would():
     facts = table()
     author = Author(facts, generator(7))
     rows = [row for pair in islice(iter(author.pair, None), 20) for row in pair[0]]
-    typed, text = framed(facts, rows), framed(facts, rows, as_text=True)
+    typed, text = arrow_table(facts, rows), arrow_table(facts, rows, as_text=True)
     for name in ("ward", "id"):
         assert typed[name].to_pylist() == text[name].to_pylist()
     assert [cell if cell is None else int(cell) for cell in text["age"].to_pylist()] == typed["age"].to_pylist()

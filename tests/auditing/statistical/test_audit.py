@@ -248,7 +248,7 @@ def test_events_are_chosen_before_the_runs_that_they_are_tested_on(monkeypatch):
         return generator(ran).integers(0, 9, count)
 
     watched(statistical.Candidates, "among", "chose", lambda sides: sides.one.count)
-    watched(features.Vocabulary, "learned", "learned", lambda one, _: len(one))
+    watched(features.Vocabulary, "learn", "learned", lambda one, _: len(one))
     watched(e_values.Wealth, "settle", "bet", lambda *_: ran)
     watched(statistical.bounds, "probabilities", "bounded", lambda *given: given[2])
     audit(drawn, 0, 1, epsilon=1, samples=4_000, many=True, stop=False, alarm=RARE)

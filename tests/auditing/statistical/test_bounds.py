@@ -60,9 +60,9 @@ def test_where_nothing_is_found_the_alarm_is_split_evenly():
 def test_one_pair_of_bounds_speaks_in_every_currency():
     pair = bounds.probabilities(812, 203, 1000, 1e-3)
     said = bounds.statements(pair, claim(epsilon=1, delta=0.01))
-    assert said["epsilon"] == claim(epsilon=1, delta=0.01).found(*pair)
-    assert said["mu"] == claim(mu=1).found(*pair)
-    assert said["rho"] == claim(rho=1).found(*pair)
+    assert said["epsilon"] == claim(epsilon=1, delta=0.01).lower_bound(*pair)
+    assert said["mu"] == claim(mu=1).lower_bound(*pair)
+    assert said["rho"] == claim(rho=1).lower_bound(*pair)
     assert said["delta"] == pytest.approx(1 - pair.most - math.e * (1 - pair.least))
     assert "delta" not in bounds.statements(pair, claim(mu=1))
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.auditing.claims import claim
-from discreet.auditing.statistical.e_values import Settled, Stake, Wealth, ladder
+from discreet.auditing.statistical.e_values import PairCounts, Stake, Wealth, ladder
 
 PROMISES = [claim(epsilon=1), claim(epsilon=0.1, delta=0.01), claim(epsilon=0), claim(rho=0.5), claim(mu=1)]
-ONE_PAIR = [Settled(1, 0, 0, 0), Settled(0, 1, 0, 0), Settled(0, 0, 1, 0), Settled(0, 0, 0, 1)]
+ONE_PAIR = [PairCounts(1, 0, 0, 0), PairCounts(0, 1, 0, 0), PairCounts(0, 0, 1, 0), PairCounts(0, 0, 0, 1)]
 
 probabilities = st.floats(1e-6, 1 - 1e-6)
 
@@ -37,7 +37,7 @@ def test_no_belief_earns_from_a_true_claim(promise, believed_here, believed_ther
     here = largest_here(promise, there)
     chances = [here * there, here * (1 - there), (1 - here) * there, (1 - here) * (1 - there)]
     expected = sum(chance * paid(promise, stake, block) for chance, block in zip(chances, ONE_PAIR, strict=True))
-    at_or_above = ladder(promise.stated) >= promise.stated
+    at_or_above = ladder(promise.value) >= promise.value
     assert (expected[at_or_above] <= 1 + 1e-9).all()
 
 
@@ -59,7 +59,9 @@ def test_the_chance_of_ever_refuting_a_true_claim_is_at_most_the_alarm_in_every_
     for branch in product(range(4), repeat=4):
         wealth, hits_here, hits_there = Wealth(promise, alarm, 4, (0.5, 0.5)), 3, 0
         for pair, outcome in enumerate(branch):
-            for player, belief in enumerate((Stake.believed(hits_here, hits_there, pair + 3), Stake(0.9, 0.01, 10**4))):
+            for player, belief in enumerate(
+                (Stake.from_counts(hits_here, hits_there, pair + 3), Stake(0.9, 0.01, 10**4))
+            ):
                 wealth.settle(player, belief, ONE_PAIR[outcome])
             wealth.close_block()
             hits_here, hits_there = hits_here + (outcome in (0, 1)), hits_there + (outcome in (0, 2))
@@ -73,29 +75,29 @@ def test_the_chance_of_ever_refuting_a_true_claim_is_at_most_the_alarm_in_every_
 def test_a_claim_that_is_false_is_refuted_and_the_truth_is_not_passed():
     wealth = Wealth(claim(epsilon=1), 1e-3, 5000, (0.5, 0.5))
     for _ in range(10):
-        wealth.settle(0, Stake.believed(800, 100, 1000), Settled(40, 360, 10, 90))
+        wealth.settle(0, Stake.from_counts(800, 100, 1000), PairCounts(40, 360, 10, 90))
         wealth.close_block()
     assert wealth.refutes
-    assert 1 < wealth.found < math.log(0.8 / 0.1)
+    assert 1 < wealth.lower_bound < math.log(0.8 / 0.1)
     assert wealth.leader == 0
     assert wealth.evidence > math.log(1000)
 
 
 def test_what_was_refuted_once_stays_refuted():
     wealth = Wealth(claim(epsilon=1), 1e-3, 5000, (1.0,))
-    wealth.settle(0, Stake.believed(800, 10, 1000), Settled(0, 400, 0, 100))
+    wealth.settle(0, Stake.from_counts(800, 10, 1000), PairCounts(0, 400, 0, 100))
     wealth.close_block()
-    found = wealth.found
-    wealth.settle(0, Stake.believed(800, 10, 1000), Settled(0, 0, 400, 100))
+    found = wealth.lower_bound
+    wealth.settle(0, Stake.from_counts(800, 10, 1000), PairCounts(0, 0, 400, 100))
     wealth.close_block()
     assert wealth.refutes
-    assert wealth.found == found > 1
+    assert wealth.lower_bound == found > 1
 
 
 def test_nothing_is_found_before_anything_is_seen():
     wealth = Wealth(claim(epsilon=1), 1e-3, 1000, (1.0,))
     wealth.close_block()
-    assert (wealth.refutes, wealth.found, wealth.evidence) == (False, 0.0, 0.0)
+    assert (wealth.refutes, wealth.lower_bound, wealth.evidence) == (False, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("stated", [0.0, 1e-3, 0.5, 1.0, 8.0])
@@ -107,7 +109,7 @@ def test_the_ladder_rises_and_has_the_stated_parameter_on_it(stated):
 
 def test_a_claim_of_nothing_at_all_can_be_refuted():
     wealth = Wealth(claim(epsilon=0), 1e-3, 2000, (1.0,))
-    wealth.settle(0, Stake.believed(600, 400, 1000), Settled(240, 360, 160, 240))
+    wealth.settle(0, Stake.from_counts(600, 400, 1000), PairCounts(240, 360, 160, 240))
     wealth.close_block()
     assert wealth.refutes
-    assert 0 < wealth.found < math.log(1.5)
+    assert 0 < wealth.lower_bound < math.log(1.5)

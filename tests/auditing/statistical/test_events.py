@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.auditing.claims import claim
-from discreet.auditing.statistical.events import SCORE, Candidates, Event, Score, Sides
+from discreet.auditing.statistical.events import SCORE, Candidates, Event, LikelihoodScore, Sides
 from discreet.auditing.statistical.features import Columns, Vocabulary
 from discreet.auditing.statistical.outcomes import Outcomes
 from discreet.testing import generator
@@ -18,7 +18,7 @@ EPSILON = claim(epsilon=1)
 
 def sides(one, other):
     outcomes = Outcomes(one), Outcomes(other)
-    vocabulary = Vocabulary.learned(*outcomes)
+    vocabulary = Vocabulary.learn(*outcomes)
     return Sides(*(vocabulary.read(each) for each in outcomes))
 
 
@@ -35,7 +35,7 @@ def test_every_candidate_is_counted_as_its_event_holds(one, other):
     both = numbers(one[: len(other)], other[: len(one)])
     candidates = Candidates.among(both)
     for place in range(len(candidates.here)):
-        event, here, there, runs = candidates._chosen(place)
+        event, here, there, runs = candidates._select(place)
         assert (here, there) == tuple(int(truths.sum()) for truths in event.on(both))
         assert runs == both.one.count
 
@@ -44,7 +44,7 @@ def test_categories_are_counted_too():
     both = sides(["a"] * 5 + ["b"] * 5, ["a"] * 9 + ["c"])
     candidates = Candidates.among(both)
     for place in range(len(candidates.here)):
-        event, here, there, _ = candidates._chosen(place)
+        event, here, there, _ = candidates._select(place)
         assert (here, there) == tuple(int(truths.sum()) for truths in event.on(both))
     assert str(candidates.most_apart().event) in ("text of value == 'b'", "text of value == 'a'")
 
@@ -52,7 +52,7 @@ def test_categories_are_counted_too():
 def test_the_event_that_bounds_most_is_chosen():
     rng = generator(1)
     both = numbers(rng.laplace(0, 1, 5000), rng.laplace(1, 1, 5000))
-    event, here, there, runs = Candidates.among(both).most_found(EPSILON)
+    event, here, there, runs = Candidates.among(both).highest_bound(EPSILON)
     assert event.feature == "value"
     assert 0.35 < here / runs < 0.65
     assert 0.8 < math.log(here / there) < 1.2
@@ -62,7 +62,7 @@ def test_of_an_event_and_its_complement_the_one_with_the_larger_ratio_is_taken()
     rng = generator(2)
     for promise in (EPSILON, claim(rho=0.5), claim(mu=1)):
         both = numbers(rng.laplace(0, 1, 5000), rng.laplace(1, 1, 5000))
-        chosen = Candidates.among(both).most_found(promise)
+        chosen = Candidates.among(both).highest_bound(promise)
         assert chosen.hits_here + chosen.hits_there <= chosen.runs
 
 
@@ -75,19 +75,19 @@ def test_a_rare_event_above_the_line_stands_farthest_out():
 
 def test_outcomes_that_are_all_the_same_still_give_an_event():
     both = sides([1.0] * 10, [1.0] * 10)
-    assert Candidates.among(both).most_found(EPSILON).event.feature in ("type", "value")
+    assert Candidates.among(both).highest_bound(EPSILON).event.feature in ("type", "value")
 
 
 def test_outcomes_without_features_give_none():
     nothing = Sides(Columns({}, {}, 10), Columns({}, {}, 10))
-    assert Candidates.among(nothing).most_found(EPSILON) is None
+    assert Candidates.among(nothing).highest_bound(EPSILON) is None
     assert Candidates.among(nothing).farthest(EPSILON) is None
-    assert Candidates.of_score(nothing).most_found(EPSILON).event.score is not None
+    assert Candidates.of_score(nothing).highest_bound(EPSILON).event.score is not None
 
 
 def test_the_plainest_of_equal_events_is_named():
     both = sides([{"a": 1, "b": 2}] * 20, [{"a": 1}] * 20)
-    assert str(Candidates.among(both).most_found(EPSILON).event) == "value['b'] present"
+    assert str(Candidates.among(both).highest_bound(EPSILON).event) == "value['b'] present"
 
 
 @pytest.mark.parametrize(
@@ -126,17 +126,17 @@ def test_a_score_finds_what_is_spread_over_many_coordinates():
     both = sides(rng.normal(size=(4000, 40)).round(2), (rng.normal(size=(4000, 40)) + way).round(2))
     single, joint = Candidates.among(both), Candidates.of_score(both)
     promise = claim(mu=0.1)
-    alone, together = single.most_found(promise), joint.most_found(promise)
+    alone, together = single.highest_bound(promise), joint.highest_bound(promise)
     assert together.event.feature == SCORE
-    assert promise.found(together.hits_here / together.runs, together.hits_there / together.runs) > 0.8
-    assert promise.found(alone.hits_here / alone.runs, alone.hits_there / alone.runs) < 0.5
+    assert promise.lower_bound(together.hits_here / together.runs, together.hits_there / together.runs) > 0.8
+    assert promise.lower_bound(alone.hits_here / alone.runs, alone.hits_there / alone.runs) < 0.5
 
 
 def test_a_score_finds_what_is_in_neither_tail():
     rng = generator(5)
     bumps = rng.integers(0, 4, 4000) * 2 + rng.random(4000)
     both = numbers(bumps, bumps + 1)
-    chosen = Candidates.of_score(both).most_found(EPSILON)
+    chosen = Candidates.of_score(both).highest_bound(EPSILON)
     assert chosen.hits_here > 0.5 * chosen.runs
     assert chosen.hits_there < 0.01 * chosen.runs
 
@@ -152,7 +152,7 @@ def test_a_score_is_judged_on_samples_that_it_was_not_fitted_on():
 
 def test_a_score_takes_outcomes_that_it_has_never_seen():
     both = sides([1.0, "a", None, 2.0], ["b", 2.0, 3.0, "a"])
-    score = Score.fitted(both)
+    score = LikelihoodScore.fit(both)
     vocabulary = Vocabulary(("value",))
     assert np.isfinite(score.of(vocabulary.read(Outcomes([{"new": 1}, "c", -9.0, math.nan])))).all()
     assert np.isfinite(score.of(Columns({}, {}, 2))).all()

@@ -72,7 +72,7 @@ def test_there_is_no_curve_over_categories_or_single_values():
     "promise", [claim(epsilon=0.1), claim(epsilon=1, delta=0.1), claim(rho=0.02), claim(rho=0.5), claim(mu=1)], ids=str
 )
 def test_the_least_errors_that_are_allowed_are_those_of_every_line_both_ways(promise):
-    drawn = evidence.allowed(promise)
+    drawn = evidence.allowed_trade_off(promise)
     pairs = list(zip(drawn["false_positive"], drawn["false_negative"], strict=True))
     assert json.loads(json.dumps(drawn, allow_nan=False)) == drawn
     assert pairs == sorted(pairs, key=lambda pair: (pair[0], -pair[1]))
@@ -87,14 +87,14 @@ def test_the_least_errors_that_are_allowed_are_those_of_every_line_both_ways(pro
 
 
 def test_the_least_errors_that_gaussian_noise_allows_are_its_trade_off_curve():
-    drawn = evidence.allowed(claim(mu=1))
+    drawn = evidence.allowed_trade_off(claim(mu=1))
     positive, negative = (np.array(drawn[side][1:-2]) for side in ("false_positive", "false_negative"))
     assert ndtr(ndtri(1 - positive) - 1) == pytest.approx(negative, abs=1e-3)
 
 
 def test_least_errors_of_promises_beyond_doubles_say_nothing():
     for promise in (claim(epsilon=10_000), claim(rho=10_000), claim(mu=10_000)):
-        drawn = evidence.allowed(promise)
+        drawn = evidence.allowed_trade_off(promise)
         assert max(map(min, zip(drawn["false_positive"], drawn["false_negative"], strict=True))) < 1e-100
 
 

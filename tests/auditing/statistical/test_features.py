@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.auditing.statistical.features import MOST_PLACES, Columns, Vocabulary, decimals, joined, lowest_bits
-from discreet.auditing.statistical.outcomes import Outcomes, Raised, Taken
+from discreet.auditing.statistical.features import MOST_PLACES, Columns, Vocabulary, concatenate, decimals, lowest_bits
+from discreet.auditing.statistical.outcomes import IteratorItems, Outcomes, RaisedError
 from grids import over
 from loops import loops
 
@@ -29,7 +29,7 @@ shapes = st.one_of(
     st.lists(st.one_of(st.floats(), st.lists(st.integers(), max_size=2).map(np.array)), max_size=3),
     st.tuples(st.floats(), st.floats()),
     st.tuples(st.floats(), st.integers()),
-    st.lists(st.integers(), max_size=2).map(lambda items: Taken("generator", items)),
+    st.lists(st.integers(), max_size=2).map(lambda items: IteratorItems("generator", items)),
     st.integers(2**60, 2**60 + 9),
     st.builds(lambda kind, more: [kind(0.5)] * (9_999 + more), st.sampled_from([int, float]), st.integers(0, 3)),
     st.builds(lambda kind, more: np.zeros(9_999 + more, kind), st.sampled_from([int, float]), st.integers(0, 3)),
@@ -37,7 +37,7 @@ shapes = st.one_of(
     st.lists(st.floats(), max_size=3),
     st.lists(st.integers(-9, 9), min_size=2, max_size=2),
     st.dictionaries(st.sampled_from("ab"), numbers, max_size=2),
-    st.builds(Raised, st.sampled_from(["ValueError", "KeyError"]), st.text(max_size=2)),
+    st.builds(RaisedError, st.sampled_from(["ValueError", "KeyError"]), st.text(max_size=2)),
 )
 blocks = st.one_of(
     st.lists(st.floats(), min_size=1, max_size=5),
@@ -59,7 +59,7 @@ def as_text(columns: Columns, row: int) -> dict[str, str]:
 @settings(deadline=None, max_examples=150)
 @given(block=blocks, others=blocks)
 def test_what_is_seen_of_an_outcome_does_not_depend_on_its_company(block, others):
-    vocabulary = Vocabulary.learned(Outcomes(block), Outcomes(others))
+    vocabulary = Vocabulary.learn(Outcomes(block), Outcomes(others))
     together = vocabulary.read(Outcomes([*block, *others]))
     for row, value in enumerate(block):
         alone = as_text(vocabulary.read(Outcomes([value])), 0)
@@ -88,7 +88,7 @@ ALIKE = {
 @over("stranger", [None, "a", [1, None], {"a": 1}, 0.5])
 def test_outcomes_that_are_read_as_an_array_are_read_the_same_beside_a_stranger(alike, stranger):
     values = ALIKE[alike]
-    vocabulary = Vocabulary.learned(Outcomes(values[:1]), Outcomes(values[1:]))
+    vocabulary = Vocabulary.learn(Outcomes(values[:1]), Outcomes(values[1:]))
     together, beside = vocabulary.read(Outcomes(values)), vocabulary.read(Outcomes([*values, stranger]))
     for row in range(2):
         alone = as_text(vocabulary.read(Outcomes(values[row : row + 1])), 0)
@@ -98,7 +98,7 @@ def test_outcomes_that_are_read_as_an_array_are_read_the_same_beside_a_stranger(
 
 @pytest.mark.parametrize("rows", [np.arange(6.0), np.arange(6.0).reshape(3, 2), np.arange(3), np.ones((2, 2), bool)])
 def test_a_batch_in_one_array_is_read_as_its_rows_are(rows):
-    vocabulary = Vocabulary.learned(Outcomes(rows), Outcomes(rows))
+    vocabulary = Vocabulary.learn(Outcomes(rows), Outcomes(rows))
     batch, one_by_one = vocabulary.read(Outcomes(rows)), vocabulary.read(Outcomes([*rows, None]))
     assert [as_text(batch, row) for row in range(len(rows))] == [as_text(one_by_one, row) for row in range(len(rows))]
 
@@ -106,8 +106,8 @@ def test_a_batch_in_one_array_is_read_as_its_rows_are(rows):
 @settings(deadline=None, max_examples=100)
 @given(block=blocks, others=blocks)
 def test_parts_that_are_joined_are_what_is_read_together(block, others):
-    vocabulary = Vocabulary.learned(Outcomes(block), Outcomes(others))
-    parts = joined([vocabulary.read(Outcomes(block)), vocabulary.read(Outcomes(others))])
+    vocabulary = Vocabulary.learn(Outcomes(block), Outcomes(others))
+    parts = concatenate([vocabulary.read(Outcomes(block)), vocabulary.read(Outcomes(others))])
     together = vocabulary.read(Outcomes([*block, *others]))
     assert parts.count == together.count
     assert [as_text(parts, row) for row in range(parts.count)] == [as_text(together, row) for row in range(parts.count)]
@@ -115,7 +115,7 @@ def test_parts_that_are_joined_are_what_is_read_together(block, others):
 
 def read(*values):
     outcomes = Outcomes(list(values))
-    return Vocabulary.learned(outcomes, outcomes).read(outcomes)
+    return Vocabulary.learn(outcomes, outcomes).read(outcomes)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_nans_and_infinities_are_seen():
 
 
 def test_errors_types_and_texts_are_categories():
-    columns = read(Raised("ValueError", "of x at 0x7f01"), None, "a", 1.5)
+    columns = read(RaisedError("ValueError", "of x at 0x7f01"), None, "a", 1.5)
     assert columns.numbers["length of error text"].tolist()[0] == 14
     assert columns.numbers["length of value"].tolist()[2] == 1
     assert columns.categories["error"].tolist() == ["ValueError", None, None, None]
@@ -206,7 +206,7 @@ def test_numbers_that_doubles_do_not_tell_apart_are_measured_from_an_origin(near
 
 def test_of_many_large_numbers_the_one_that_differs_is_looked_at():
     row = [2**60 + 1] * 200
-    learned = Vocabulary.learned(Outcomes([row] * 3), Outcomes([[*row[:150], 2**60 + 3, *row[151:]]] * 3))
+    learned = Vocabulary.learn(Outcomes([row] * 3), Outcomes([[*row[:150], 2**60 + 3, *row[151:]]] * 3))
     assert "value[150]" in learned.places
     assert set(learned.origins) == {"value[150]"}
 
@@ -222,7 +222,7 @@ def test_of_many_large_numbers_the_one_that_differs_is_looked_at():
         ([(1, 2)], [[1, 2]]),
         (pa.table({"k": ["a", "b"], "n": [1, 1]}), pa.table({"k": ["b", "a"], "n": [1, 1]})),
         (pa.table({"n": pa.array([1], "int32")}), pa.table({"n": pa.array([1], "int64")})),
-        (Taken("generator", [1]), Taken("map", [1])),
+        (IteratorItems("generator", [1]), IteratorItems("map", [1])),
         (np.zeros(2, "float32"), np.zeros(2, "float64")),
     ],
     ids=str,
@@ -237,7 +237,7 @@ def test_the_sign_of_zero_is_counted():
 
 def test_keys_that_come_and_go_are_seen_and_new_ones_too():
     known = Outcomes([{"a": 1}, {"a": 1, "b": 2}])
-    columns = Vocabulary.learned(known, known).read(Outcomes([{"a": 1}, {"b": 2, "new": 3}]))
+    columns = Vocabulary.learn(known, known).read(Outcomes([{"a": 1}, {"b": 2, "new": 3}]))
     assert columns.numbers["present value['a']"].tolist() == [1, 0]
     assert columns.numbers["present value['b']"].tolist() == [0, 1]
     assert columns.numbers["elsewhere"].tolist() == [0, 1]
@@ -248,13 +248,11 @@ def test_of_many_places_those_that_differ_are_looked_at():
     one = {f"k{place}": 0 for place in range(500)}
     other = one | {"k377": 5}
     missing = {name: value for name, value in one.items() if name != "k401"}
-    assert (
-        Vocabulary.learned(Outcomes([one] * 9), Outcomes([other] * 9)).places.index("value['k377']") <= MOST_PLACES / 2
-    )
-    assert Vocabulary.learned(Outcomes([one] * 9), Outcomes([missing] * 9)).places[0] == "value['k401']"
+    assert Vocabulary.learn(Outcomes([one] * 9), Outcomes([other] * 9)).places.index("value['k377']") <= MOST_PLACES / 2
+    assert Vocabulary.learn(Outcomes([one] * 9), Outcomes([missing] * 9)).places[0] == "value['k401']"
     row = np.zeros(500)
     moved = row + (np.arange(500) == 123)
-    learned = Vocabulary.learned(Outcomes(np.array([row, row])), Outcomes(np.array([moved, moved])))
+    learned = Vocabulary.learn(Outcomes(np.array([row, row])), Outcomes(np.array([moved, moved])))
     assert learned.places[0] == "value[123]"
     assert len(learned.places) == MOST_PLACES
 

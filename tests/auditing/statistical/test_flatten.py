@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.auditing.statistical.flatten import MOST_ATOMS, atoms
-from discreet.auditing.statistical.outcomes import Raised, Taken
+from discreet.auditing.statistical.outcomes import IteratorItems, RaisedError
 from grids import over
 
 
@@ -33,7 +33,7 @@ class Answer:
         (np.int8(3), {"value": 3}),
         (np.array(4), {"value": 4}),
         (None, {}),
-        (Raised("ValueError", "text"), {}),
+        (RaisedError("ValueError", "text"), {}),
         ("text", {"value": "text"}),
         (b"ab", {"value": "b'ab'"}),
         ([1, "a", None], {"value[0]": 1, "value[1]": "a"}),
@@ -66,8 +66,8 @@ class Answer:
         ({"0x1f": 1}, {"value['0x1f']": 1}),
         ("-1.5e2, 7", {"value": "-1.5e2, 7", "value number 0": -150.0, "value number 1": 7}),
         ({0.5, 0.25}, {"value[0.5]": 1, "value[0.25]": 1, "value key 0": 0.25, "value key 1": 0.5}),
-        (Taken("generator", [1, Raised("E", "x")]), {"value[0]": 1, "value[1]": "E: x"}),
-        (Raised("E", "cost 5"), {"error text number 0": 5}),
+        (IteratorItems("generator", [1, RaisedError("E", "x")]), {"value[0]": 1, "value[1]": "E: x"}),
+        (RaisedError("E", "cost 5"), {"error text number 0": 5}),
         ({}.values(), {"value": "dict_values([])"}),
     ],
 )

@@ -163,7 +163,7 @@ def test_noise_is_put_into_bins_around_zero_whose_chances_add_up():
 
 def test_parts_are_held_together_against_the_bins_of_all():
     """Each part alone stays within what chance allows; ten of them do not."""
-    part = goodness_of_fit.Part([130, 70], [0.5, 0.5])
+    part = goodness_of_fit.BinCounts([130, 70], [0.5, 0.5])
     alone, together = (goodness_of_fit.check_parts([part] * times, alarm=1e-6, name="coins") for times in (1, 10))
     assert not alone.is_broken
     assert together.is_broken
@@ -172,4 +172,6 @@ def test_parts_are_held_together_against_the_bins_of_all():
 
 
 def test_an_outcome_that_cannot_be_breaks_the_law():
-    assert goodness_of_fit.check_parts([goodness_of_fit.Part([1, 9], [0.0, 1.0])], alarm=1e-6, name="a coin").is_broken
+    assert goodness_of_fit.check_parts(
+        [goodness_of_fit.BinCounts([1, 9], [0.0, 1.0])], alarm=1e-6, name="a coin"
+    ).is_broken

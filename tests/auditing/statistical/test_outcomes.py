@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from discreet.auditing.statistical.outcomes import Outcomes, Raised, Runs, Taken
+from discreet.auditing.statistical.outcomes import IteratorItems, Outcomes, RaisedError, Runs
 from discreet.errors import ParameterError
 from loops import loops
 
@@ -23,8 +23,8 @@ def test_every_exception_is_an_outcome():
         raise {"a": ValueError, "b": ZeroDivisionError}[data]("of " + data)
 
     pair = Runs(fails, "a", "b").run(1)
-    assert pair.one.values == [Raised("ValueError", "of a")]
-    assert pair.other.values == [Raised("ZeroDivisionError", "of b")]
+    assert pair.one.values == [RaisedError("ValueError", "of a")]
+    assert pair.other.values == [RaisedError("ZeroDivisionError", "of b")]
 
 
 def test_an_exception_that_cannot_be_printed_is_an_outcome_too():
@@ -35,7 +35,7 @@ def test_an_exception_that_cannot_be_printed_is_an_outcome_too():
     def fails(data):
         raise Unprintable
 
-    assert Runs(fails, 0, 1).run(1).one.values == [Raised("Unprintable", "")]
+    assert Runs(fails, 0, 1).run(1).one.values == [RaisedError("Unprintable", "")]
 
 
 def test_an_iterator_is_gone_through_once_and_to_an_end():
@@ -47,9 +47,9 @@ def test_an_iterator_is_gone_through_once_and_to_an_end():
         yield data
         raise ValueError("late")
 
-    assert Runs(lambda data: map(abs, data), [-1], [2]).run(1).one.values == [Taken("map", [1])]
+    assert Runs(lambda data: map(abs, data), [-1], [2]).run(1).one.values == [IteratorItems("map", [1])]
     assert len(Runs(lambda _: endless(), 0, 1).run(1).one.values[0].items) == 10_001
-    assert Runs(fails, 0, 1).run(1).other.values == [Taken("generator", [1, Raised("ValueError", "late")])]
+    assert Runs(fails, 0, 1).run(1).other.values == [IteratorItems("generator", [1, RaisedError("ValueError", "late")])]
     assert Runs(lambda data, n: [iter([data])] * n, 0, 1, many=True).run(1).other.values[0].items == [1]
 
 

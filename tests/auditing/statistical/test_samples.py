@@ -3,7 +3,7 @@
 import numpy as np
 
 from discreet.auditing.statistical.outcomes import Outcomes, Pair
-from discreet.auditing.statistical.samples import Gathered
+from discreet.auditing.statistical.samples import Samples
 
 
 def pair(*values):
@@ -15,7 +15,7 @@ def add(gathered, block, *, may_learn):
 
 
 def test_all_runs_are_remembered_in_order():
-    gathered = Gathered()
+    gathered = Samples()
     for block in (pair(1.0, 2.0), pair(3.0)):
         add(gathered, block, may_learn=True)
     assert gathered.count == 3
@@ -25,7 +25,7 @@ def test_all_runs_are_remembered_in_order():
 
 
 def test_new_places_are_learned_while_they_may_be_and_earlier_runs_are_read_again():
-    gathered = Gathered()
+    gathered = Samples()
     add(gathered, pair({"a": 1}), may_learn=True)
     assert gathered.vocabulary.places == ("value['a']",)
     add(gathered, pair(*[{"a": 1, "b": 2}] * 4), may_learn=True)
@@ -34,7 +34,7 @@ def test_new_places_are_learned_while_they_may_be_and_earlier_runs_are_read_agai
 
 
 def test_nothing_is_learned_from_runs_that_are_tested_on():
-    gathered = Gathered()
+    gathered = Samples()
     add(gathered, pair({"a": 1}), may_learn=True)
     add(gathered, pair(*[{"b": 1}] * 9), may_learn=False)
     assert gathered.vocabulary.places == ("value['a']",)
@@ -42,7 +42,7 @@ def test_nothing_is_learned_from_runs_that_are_tested_on():
 
 
 def test_arrays_stay_arrays():
-    gathered = Gathered()
+    gathered = Samples()
     for _ in range(5):
         block = Pair(Outcomes(np.zeros((3, 2))), Outcomes(np.ones((3, 2))))
         add(gathered, block, may_learn=True)

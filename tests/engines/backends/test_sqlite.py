@@ -205,7 +205,7 @@ def _alike(values: list[object]) -> list[object]:
 
 def _by_sqlite(path: Path, kind: ColumnType) -> list[object]:
     read = sqlite.DIALECT.reads[StorageType.OTHER, kind].format("x")
-    with closing(sqlite.SQLite.opened(str(path))) as connection:
+    with closing(sqlite.SQLite.open_connection(str(path))) as connection:
         return _alike([row[0] for row in connection.execute(f"SELECT {read} FROM source.t ORDER BY rowid")])
 
 

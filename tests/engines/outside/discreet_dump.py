@@ -16,8 +16,8 @@ class Dump(sqlite.SQLite):
     """A dump, loaded into a database file beside it."""
 
     @staticmethod
-    def opened(address: str) -> sqlite3.Connection:
-        return sqlite.SQLite.opened(str(_database(Path(address))))
+    def open_connection(address: str) -> sqlite3.Connection:
+        return sqlite.SQLite.open_connection(str(_database(Path(address))))
 
 
 ENGINE: type[SQLEngine] = Dump

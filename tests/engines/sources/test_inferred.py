@@ -173,7 +173,7 @@ def test_a_fixed_schema_keeps_64_bits_text_and_times_as_stored():
 
 def test_the_statement_is_recorded_with_the_registration():
     session = protected(pa.table({"id": ["a"]}), {"id": "text"}, fixed_schema=True)
-    assert '"fixed_schema":true' in session.ledger.registered("t").facts
+    assert '"fixed_schema":true' in session.ledger.registration("t").facts
 
 
 def test_a_text_column_of_a_typed_public_table_joins_an_inferred_one(tmp_path):

@@ -435,7 +435,7 @@ def test_a_tampered_answer_is_not_served(address, tamperer, visits, turn):
     with tampering(tamperer) as hand:
         hand.execute("UPDATE answers SET payload = :payload", payload=b"13")
     with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
-        visits.stored("visits", QUESTION)
+        visits.stored_answer("visits", QUESTION)
     with pytest.raises(LedgerError, match=re.escape(faults.DAMAGED)):
         turn(visits, question=QUESTION)
 

@@ -94,7 +94,7 @@ def test_a_question_that_failed_can_be_asked_again_for_another_charge(visits, tu
 
 
 def test_a_question_under_a_registration_that_was_replaced_is_refused(visits, dataset, turn):
-    stale = visits.registered("visits").sequence
+    stale = visits.registration("visits").sequence
     visits.register(dataset(unit="one household"))
     with pytest.raises(SourceError, match="earlier registration of 'visits'"):
         turn(visits, registration=stale)
@@ -367,7 +367,7 @@ def test_datasets_of_one_question_are_charged_and_answered_together(ledger, toge
     assert _spent(ledger) == [10**11, 10**11, 0]
     assert ledger.answer(asked, b"answer") == b"answer"
     assert [ledger.state(receipt) for receipt in asked.receipts] == [State.ANSWERED] * 2
-    assert ledger.stored("a", "ab") == ledger.stored("b", "ab") == b"answer"
+    assert ledger.stored_answer("a", "ab") == ledger.stored_answer("b", "ab") == b"answer"
     assert ledger.verify(), str(ledger.verify())
 
 

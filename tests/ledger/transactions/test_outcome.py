@@ -41,7 +41,7 @@ def test_answers_given_at_once_are_one_answer(visits, another, turn, at_once):
     asked, ledgers = turn(visits), [visits, another()]
     replies = at_once(*(lambda draw=draw: ledgers[draw % 2].answer(asked, b"%d" % draw) for draw in range(6)))
     assert len(set(replies)) == 1
-    assert visits.stored("visits", asked.receipt.question) == replies[0]
+    assert visits.stored_answer("visits", asked.receipt.question) == replies[0]
     assert visits.verify()
 
 

@@ -84,7 +84,7 @@ def test_facts_are_read_from_the_ledger_once_they_are_frozen(ledger, dataset):
 def test_a_first_registration_needs_facts(ledger, dataset):
     with pytest.raises(CatalogError, match="without facts"):
         ledger.register(dataset(facts=None))
-    assert ledger.registered("visits") is None
+    assert ledger.registration("visits") is None
 
 
 def test_a_delta_too_large_for_the_population_is_refused_at_every_door(ledger, dataset):
@@ -146,7 +146,7 @@ def test_until_the_first_charge_another_declaration_replaces_the_registration(le
         assert corrected.is_new
         assert (corrected.hash_key, corrected.spent, corrected.sequence) == (first.hash_key, NOTHING, 2)
         again = ledger.register(dataset(name=name, **change))
-        assert ledger.registered(name) == again == replace(corrected, is_new=False)
+        assert ledger.registration(name) == again == replace(corrected, is_new=False)
         assert all(getattr(corrected, fact) == value for fact, value in change.items())
         assert ledger.verify(name), str(ledger.verify(name))
         charge(ledger, name=name, registration=corrected.sequence)
@@ -163,7 +163,7 @@ def test_after_the_first_charge_nothing_is_replaced(ledger, dataset, charge):
         with pytest.raises(Refusal):
             ledger.register(dataset(**change))
     assert ledger.history("visits") == before
-    assert replace(ledger.registered("visits"), spent=NOTHING, is_new=True) == kept
+    assert replace(ledger.registration("visits"), spent=NOTHING, is_new=True) == kept
 
 
 def test_a_correction_is_an_event_that_keeps_the_old_and_the_new(ledger, dataset):
@@ -221,7 +221,7 @@ def test_a_correction_of_one_version_replaces_the_promise_of_all(ledger, dataset
     ledger.register(dataset())
     second = ledger.register(dataset(version=2))
     ledger.register(dataset(unit="one household"))
-    assert ledger.registered("visits", 2).unit == "one household"
+    assert ledger.registration("visits", 2).unit == "one household"
     with pytest.raises(SourceError, match="earlier registration"):
         charge(ledger, version=2, registration=second.sequence)
     assert ledger.verify()
@@ -259,7 +259,7 @@ def test_a_correction_and_a_charge_never_interleave(ledger, another, dataset, ch
         )
         refused = [type(each) for each in outcomes if isinstance(each, Exception)]
         assert refused in ([UnitError], [SourceError])
-        kept = ledger.registered(name)
+        kept = ledger.registration(name)
         assert (kept.unit, kept.is_charged) == (
             ("one row", True) if refused == [UnitError] else ("one patient_id", False)
         )
@@ -295,7 +295,7 @@ def test_a_name_that_is_registered_and_given_at_once_is_one_of_the_two(visits, a
             partial(visits.rename, "visits", name, reason="a test"),
         )
         assert isinstance(made, Exception) != isinstance(given, Exception)
-        assert visits.registered(name).name == ("visits" if isinstance(made, Exception) else name)
+        assert visits.registration(name).name == ("visits" if isinstance(made, Exception) else name)
     assert visits.verify(), str(visits.verify())
 
 
@@ -310,8 +310,8 @@ def test_both_names_of_a_dataset_lead_to_one_promise(visits, another, charge, tu
     for name in ("visits", "stays"):
         assert other.spent(name).epsilon == 9 * 10**11
         assert other.budget(name) == Budget(epsilon=1)
-        assert other.registered(name).name == "visits"
-        assert other.stored(name, turn(other, name=name).receipt.question) == b"answer"
+        assert other.registration(name).name == "visits"
+        assert other.stored_answer(name, turn(other, name=name).receipt.question) == b"answer"
         with pytest.raises(BudgetError):
             charge(other, name=name, epsilon=Fraction(2, 10))
     assert other.history("visits") == other.history("stays")
@@ -346,7 +346,7 @@ def test_no_dataset_takes_the_name_of_a_table_that_has_slices(visits, dataset):
     for name in ("visits", "january"):
         with pytest.raises(BudgetError, match="'stays' as a whole"):
             visits.rename(name, "stays", reason="a test")
-    assert visits.registered("stays") is None
+    assert visits.registration("stays") is None
     assert visits.verify()
 
 
@@ -393,7 +393,7 @@ def test_slices_of_one_table_that_touch_have_a_budget_each(ledger, another, data
     for number in (3, 1, 2):
         ledger.register(dataset(name=f"month {number}", slice=_month(number)))
         charge(ledger, name=f"month {number}", epsilon=1)
-    kept = another().registered("month 2")
+    kept = another().registration("month 2")
     assert (kept.slice, kept.spent.epsilon) == (_month(2), 10**12)
     assert ledger.verify()
 
@@ -410,7 +410,7 @@ def test_a_slice_that_overlaps_another_is_refused(ledger, dataset):
         with pytest.raises(BudgetError, match="it overlaps 'february'") as caught:
             ledger.register(dataset(name="other", slice=part))
         assert '"2026-03-01' in caught.value.instead
-    assert ledger.registered("other") is None
+    assert ledger.registration("other") is None
 
 
 def test_slices_of_different_tables_do_not_overlap(ledger, dataset):
@@ -439,7 +439,7 @@ def test_a_dataset_keeps_its_slice(ledger, dataset, charge, is_charged):
     for part, version in itertools.product((_month(2), _month(1, 3), None), (1, 2)):
         with pytest.raises(BudgetError):
             ledger.register(dataset(name="january", slice=part, version=version))
-    assert ledger.registered("january").slice == kept.slice
+    assert ledger.registration("january").slice == kept.slice
     assert ledger.register(dataset(name="january", slice=_month(1), version=2)).slice == kept.slice
 
 
@@ -481,7 +481,7 @@ def test_slices_of_one_table_protect_one_unit(ledger, dataset, change):
     ledger.register(dataset(name="january", slice=_month(1)))
     with pytest.raises(UnitError, match="the promises of slices add up for one unit"):
         ledger.register(dataset(name="february", slice=_month(2), **change))
-    assert ledger.registered("february") is None
+    assert ledger.registration("february") is None
 
 
 def test_slices_of_one_table_over_one_source_are_not_told_as_promises_that_add_up_by_surprise(ledger, dataset):
@@ -491,7 +491,7 @@ def test_slices_of_one_table_over_one_source_are_not_told_as_promises_that_add_u
     assert ledger.register(dataset(name="march", slice=_month(3))).same_source == ()
     assert ledger.register(dataset(name="other", slice=other)).same_source == ("february", "january", "march")
     assert ledger.register(dataset(name="mine")).same_source == ("february", "january", "march", "other")
-    assert ledger.registered("january").same_source == ("mine", "other")
+    assert ledger.registration("january").same_source == ("mine", "other")
 
 
 @pytest.mark.pitfall("B5")

@@ -162,7 +162,7 @@ def test_a_charge_that_was_changed_is_neither_signed_nor_given_nor_answered(path
             lambda: turn(ledger),
             lambda: turn(ledger, request="r-1"),
             lambda: ledger.answer(held, b"answer"),
-            lambda: ledger.stored("visits", answered.receipt.question),
+            lambda: ledger.stored_answer("visits", answered.receipt.question),
         ):
             with pytest.raises(LedgerError, match="damaged"):
                 act()

@@ -12,7 +12,7 @@ LAYER = "contract"
 Said = str | Finding | list[Finding]
 
 
-class NotChecked(Exception):  # noqa: N818 - a reason, and no error of anybody's
+class CannotCheck(Exception):  # noqa: N818 - a reason, and no error of anybody's
     """Why a clause could not be checked here."""
 
 
@@ -53,7 +53,7 @@ def _read(subject: str, claim: str, check: Callable[[], Said], alarm: float) -> 
     verdict = Verdict.BROKEN
     try:
         found = check()
-    except NotChecked as reason:
+    except CannotCheck as reason:
         verdict, found = Verdict.SKIPPED, str(reason)
     except Exception as error:  # noqa: BLE001 - what is checked may raise anything, and then the clause is not kept
         found = f"the check ended in {type(error).__name__}"

@@ -21,9 +21,9 @@ import numpy as np
 
 from discreet.accounting import concentrated
 from discreet.accounting.prices import EventCost, total
-from discreet.auditing.claims import Approximate, Claim, Concentrated
+from discreet.auditing.claims import ApproximateDP, Claim, ConcentratedDP
 from discreet.auditing.contracts import clauses
-from discreet.auditing.contracts.clauses import NotChecked, Said, require
+from discreet.auditing.contracts.clauses import CannotCheck, Said, require
 from discreet.auditing.contracts.session import check_session
 from discreet.auditing.exact import distributions, masses
 from discreet.auditing.finding import Finding
@@ -62,8 +62,8 @@ def check_mechanism(
     subject, share = name or type(mechanism).__name__, alarm / _STATISTICAL
     promised: Callable[[], Claim] = lambda: claim or masses.claim_of(event_of(mechanism))  # noqa: E731
     checks: dict[str, Callable[[], Said]] = {
-        "it is a frozen value": lambda: _frozen(mechanism),
-        "its event has a price, and it is what it was built for": lambda: _priced(mechanism, claim),
+        "it is a frozen value": lambda: _check_frozen_value(mechanism),
+        "its event has a price, and it is what it was built for": lambda: _check_price(mechanism, claim),
         "its masses keep its claim": lambda: masses.check_masses(
             mechanism, claim=claim, sensitivity=sensitivity, name=subject
         ),
@@ -73,12 +73,12 @@ def check_mechanism(
         "its margin covers": lambda: goodness_of_fit.check_margin(
             mechanism, samples=samples, alarm=share, name=subject
         ),
-        "a release keeps type, length and grid": lambda: _kept(mechanism),
-        "inexact answers are refused": lambda: _refusing(mechanism),
-        "no message shows an answer": lambda: _silent(mechanism),
-        _DIFFER: lambda: _fresh(mechanism, share),
-        "it remembers nothing": lambda: _forgetful(mechanism),
-        "releases of neighbours keep its claim": lambda: _audited(
+        "a release keeps type, length and grid": lambda: _check_outputs(mechanism),
+        "inexact answers are refused": lambda: _check_refusals(mechanism),
+        "no message shows an answer": lambda: _check_messages(mechanism),
+        _DIFFER: lambda: _check_independence(mechanism, share),
+        "it remembers nothing": lambda: _check_no_memory(mechanism),
+        "releases of neighbours keep its claim": lambda: _audit_neighbours(
             mechanism, promised(), _shift(mechanism, sensitivity), samples, share, subject
         ),
     }
@@ -94,7 +94,7 @@ def _refuse_another_thing(mechanism: object) -> None:
         )
 
 
-def _frozen(mechanism: Any) -> str:
+def _check_frozen_value(mechanism: Any) -> str:
     for name in [*getattr(mechanism, "__dict__", {}), "audited"]:
         try:
             setattr(mechanism, name, getattr(mechanism, name, None))
@@ -108,7 +108,7 @@ def _frozen(mechanism: Any) -> str:
     return ""
 
 
-def _priced(mechanism: Any, claim: Claim | None) -> str:
+def _check_price(mechanism: Any, claim: Claim | None) -> str:
     event = event_of(mechanism)
     if event != event_of(mechanism):
         return "asked twice, it emits two events"
@@ -120,9 +120,9 @@ def _priced(mechanism: Any, claim: Claim | None) -> str:
 
 def _dearer(price: EventCost, claim: Claim | None) -> str:
     match claim:
-        case Approximate(epsilon, delta) if not delta and (price.epsilon is None or price.epsilon > epsilon):
+        case ApproximateDP(epsilon, delta) if not delta and (price.epsilon is None or price.epsilon > epsilon):
             return f"its event costs more than epsilon {shown(epsilon)}"
-        case Concentrated(rho) if price.rho > rho or price.delta:
+        case ConcentratedDP(rho) if price.rho > rho or price.delta:
             return f"its event costs more than rho {shown(rho)}"
     return ""
 
@@ -135,7 +135,7 @@ def _unlike(price: EventCost, mechanism: Any) -> str:
     return ""
 
 
-def _kept(mechanism: Any) -> str:
+def _check_outputs(mechanism: Any) -> str:
     grid = grid_of(mechanism)
     kind = int if grid.denominator == 1 else Fraction
     one = 5 * grid.numerator if kind is int else 5 * grid
@@ -163,7 +163,7 @@ def _inexact(mechanism: Any) -> list[Any]:
     ]
 
 
-def _refusing(mechanism: Any) -> str:
+def _check_refusals(mechanism: Any) -> str:
     for answer in _inexact(mechanism):
         try:
             mechanism.release(answer)
@@ -175,7 +175,7 @@ def _refusing(mechanism: Any) -> str:
     return ""
 
 
-def _silent(mechanism: Any) -> str:
+def _check_messages(mechanism: Any) -> str:
     for answer in _inexact(mechanism):
         try:
             mechanism.release(answer)
@@ -191,13 +191,13 @@ def _messages(error: BaseException | None) -> Iterator[str]:
         error = error.__cause__ or error.__context__
 
 
-def _fresh(mechanism: Any, alarm: float) -> str:
+def _check_independence(mechanism: Any, alarm: float) -> str:
     """Vectors so long that two of them are equal by chance at most once in 1/alarm times."""
     alike, copies = _alike(mechanism), 1
     while alike**copies > alarm and copies <= _MOST_COPIES:
         copies *= 2
     if copies > _MOST_COPIES:
-        raise NotChecked("two draws of the noise may be nearly always the same, as far as its pmf was read")
+        raise CannotCheck("two draws of the noise may be nearly always the same, as far as its pmf was read")
     one, other = (many(mechanism, 0, copies) for _ in range(2))
     return "two releases of one answer are the same" if one == other else ""
 
@@ -210,7 +210,7 @@ def _alike(mechanism: Any) -> float:
     """
     if _is_likeliest_at_zero(mechanism):
         return float(mechanism.pmf(0))
-    law = distributions.Stated(mechanism.pmf)
+    law = distributions.MassFunction(mechanism.pmf)
     reach = distributions.MOST_STATED if law.reach is None else law.reach
     return float(sum(mass.high**2 for mass in law.masses(-reach, reach)) + law.beyond**2)
 
@@ -222,7 +222,7 @@ def _is_likeliest_at_zero(mechanism: Any) -> bool:
         return False
 
 
-def _forgetful(mechanism: Any) -> str:
+def _check_no_memory(mechanism: Any) -> str:
     before = repr(mechanism), repr(getattr(mechanism, "__dict__", None))
     mechanism.release(CANARY * grid_of(mechanism).numerator)
     after = repr(mechanism), repr(getattr(mechanism, "__dict__", None))
@@ -241,7 +241,9 @@ def _shift(mechanism: Any, sensitivity: Fraction | int | None) -> int:
     )
 
 
-def _audited(mechanism: Any, claim: Claim, shift: int, samples: int, alarm: float, subject: str) -> str | Finding:
+def _audit_neighbours(
+    mechanism: Any, claim: Claim, shift: int, samples: int, alarm: float, subject: str
+) -> str | Finding:
     if not shift:
         return ""
     moved = shift * grid_of(mechanism)

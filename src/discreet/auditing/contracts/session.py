@@ -24,7 +24,7 @@ import pyarrow as pa
 from discreet import home
 from discreet.accounting.filters import NOTHING, Budget, Cost
 from discreet.auditing.contracts import clauses
-from discreet.auditing.contracts.clauses import NotChecked
+from discreet.auditing.contracts.clauses import CannotCheck
 from discreet.auditing.exact import masses
 from discreet.auditing.finding import Finding
 from discreet.auditing.sensitivity import audit as sensitivity
@@ -77,10 +77,10 @@ def check_session(
     random = generator or np.random.default_rng()
     with (
         tempfile.TemporaryDirectory(prefix="discreet-audit-", ignore_cleanup_errors=True) as place,
-        closing(_Asked(session, query, make_session, epsilon, mechanism, pairs, random, Path(place))) as asked,
+        closing(_QueryCheck(session, query, make_session, epsilon, mechanism, pairs, random, Path(place))) as check,
     ):
-        asked.refuse_early()
-        return _read(asked, name or f"session over {asked.name!r}", samples, side_channels, alarm)
+        check.refuse_early()
+        return _read(check, name or f"session over {check.name!r}", samples, side_channels, alarm)
 
 
 def _refuse_mixed_up(session: object, query: object, samples: int) -> None:
@@ -98,27 +98,27 @@ def _refuse_mixed_up(session: object, query: object, samples: int) -> None:
         )
 
 
-def _read(asked: "_Asked", subject: str, samples: int, side_channels: bool, alarm: float) -> list[Finding]:
+def _read(check: "_QueryCheck", subject: str, samples: int, side_channels: bool, alarm: float) -> list[Finding]:
     checks: dict[str, Callable[[], clauses.Said]] = {
-        "the sessions that are made have the same public facts": lambda: _described(asked),
-        "explaining is free": lambda: _explained(asked),
-        "a charge comes before data": lambda: _charged_first(asked),
-        "a failure says one sentence, and its charge stands": lambda: _failed(asked),
-        "a repeated question gets its stored answer at no cost": lambda: _repeated(asked),
-        "keys are complete, whatever the data": lambda: _keyed(asked),
-        "releases stand on the public grid": lambda: _on_grid(asked),
-        "a spent budget refuses": lambda: _spent(asked),
-        "exact answers keep to their sensitivity": lambda: asked.examined.finding,
+        "the sessions that are made have the same public facts": lambda: _check_facts(check),
+        "explaining is free": lambda: _check_explain(check),
+        "a charge comes before data": lambda: _check_charge_first(check),
+        "a failure says one sentence, and its charge stands": lambda: _check_failure(check),
+        "a repeated question gets its stored answer at no cost": lambda: _check_repeat(check),
+        "keys are complete, whatever the data": lambda: _check_keys(check),
+        "releases stand on the public grid": lambda: _check_grid(check),
+        "a spent budget refuses": lambda: _check_budget(check),
+        "exact answers keep to their sensitivity": lambda: check.examination.finding,
     }
     if samples:
-        checks["releases of neighbours keep the claim"] = lambda: _audited(asked, samples, alarm, subject)
+        checks["releases of neighbours keep the claim"] = lambda: _audit_neighbours(check, samples, alarm, subject)
     if side_channels:
-        checks["neighbours look the same to everybody"] = lambda: _compared(asked, subject)
+        checks["neighbours look the same to everybody"] = lambda: _compare_sides(check, subject)
     return clauses.read(subject, checks)
 
 
 @dataclass
-class _Asked:
+class _QueryCheck:
     """A query as it is asked of sessions over made-up data."""
 
     session: Session
@@ -133,7 +133,7 @@ class _Asked:
     def refuse_early(self) -> None:
         """A query that is refused is refused here, and so is a ledger that is not made for this check."""
         _ = self.private
-        if self.shared.ledger is self.session.ledger:
+        if self.shared_session.ledger is self.session.ledger:
             raise ParameterError(
                 "a make_session that charges the session's own ledger",
                 because="the contract is checked by spending whole budgets, and this one is a promise to people",
@@ -159,8 +159,8 @@ class _Asked:
         )
 
     @cached_property
-    def examined(self) -> sensitivity.Examined:
-        return sensitivity.examined(
+    def examination(self) -> sensitivity.Examination:
+        return sensitivity.examine(
             self.query,
             self.session,
             pairs=self.pairs,
@@ -173,9 +173,9 @@ class _Asked:
     @cached_property
     def datasets(self) -> tuple[pa.Table, pa.Table]:
         """Two neighbours that are nothing but the unit in which they differ, so that no other unit's rows matter."""
-        pair = self.examined.pair
+        pair = self.examination.pair
         if pair is None:
-            raise NotChecked("no pair of neighbours was made")
+            raise CannotCheck("no pair of neighbours was made")
         return sensitivity.moved_alone(pair)
 
     @cached_property
@@ -185,16 +185,16 @@ class _Asked:
         return next(side for pair in made for side in pair if side.num_rows)
 
     @cached_property
-    def shared(self) -> Session:
+    def shared_session(self) -> Session:
         """A session over these rows, for clauses that leave others as they find it."""
         return self.make(self.rows)
 
     def close(self) -> None:
         if "shared" in vars(self):
-            self.shared.close()
+            self.shared_session.close()
 
     @contextmanager
-    def opened(self, rows: Any) -> Iterator[Session]:
+    def open(self, rows: Any) -> Iterator[Session]:
         with closing(self.make(rows)) as made:
             yield made
 
@@ -202,9 +202,9 @@ class _Asked:
         """A session with a home of its own, and a ledger there or in memory."""
         with _new_home(self.place), contextlib.redirect_stderr(io.StringIO()):
             made = self.given(rows) if self.given else self._like_it(rows, SQLiteLedger(":memory:"))
-        if self.spent(made) != NOTHING:
+        if self.cost(made) != NOTHING:
             made.close()
-            raise NotChecked("make_session names a ledger that was charged before")
+            raise CannotCheck("make_session names a ledger that was charged before")
         return made
 
     def make_at_home(self, rows: Any) -> Session:
@@ -218,11 +218,11 @@ class _Asked:
     def release(self, session: Session, epsilon: Fraction | None = None, *, fresh: bool = False) -> Release:
         return session.release(self.query, epsilon=epsilon or self.epsilon, mechanism=self.mechanism, fresh=fresh)
 
-    def spent(self, session: Session) -> Cost:
+    def cost(self, session: Session) -> Cost:
         return session.ledger.spent(self.name)
 
-    def written(self, session: Session) -> tuple[Cost, list[Entry]]:
-        return self.spent(session), session.history(self.name)
+    def ledger_state(self, session: Session) -> tuple[Cost, list[Entry]]:
+        return self.cost(session), session.history(self.name)
 
 
 @contextmanager
@@ -236,20 +236,20 @@ def _new_home(place: Path) -> Iterator[None]:
         os.environ.pop(home.VARIABLE) if before is None else os.environ.update({home.VARIABLE: before})
 
 
-def _explained(asked: _Asked) -> str:
-    session = asked.shared
-    before = asked.written(session)
-    session.explain(asked.query, epsilon=asked.epsilon, mechanism=asked.mechanism)
-    return "" if asked.written(session) == before else "explaining leaves a mark in the ledger"
+def _check_explain(check: _QueryCheck) -> str:
+    session = check.shared_session
+    before = check.ledger_state(session)
+    session.explain(check.query, epsilon=check.epsilon, mechanism=check.mechanism)
+    return "" if check.ledger_state(session) == before else "explaining leaves a mark in the ledger"
 
 
 @contextmanager
-def _noticed(asked: _Asked) -> Iterator[tuple[Session, Noticing]]:
-    noticing = Noticing(asked.rows)
+def _open_noticing(check: _QueryCheck) -> Iterator[tuple[Session, Noticing]]:
+    noticing = Noticing(check.rows)
     try:
-        session = asked.make(noticing.dataset())
+        session = check.make(noticing.dataset())
     except (SourceError, TypeError, ValueError, AttributeError) as error:
-        raise NotChecked("make_session takes no pyarrow dataset, so reading cannot be noticed") from error
+        raise CannotCheck("make_session takes no pyarrow dataset, so reading cannot be noticed") from error
     try:
         with closing(session):
             yield session, noticing
@@ -257,26 +257,26 @@ def _noticed(asked: _Asked) -> Iterator[tuple[Session, Noticing]]:
         noticing.forget()
 
 
-def _charged_first(asked: _Asked) -> str:
-    with _noticed(asked) as (session, noticing):
+def _check_charge_first(check: _QueryCheck) -> str:
+    with _open_noticing(check) as (session, noticing):
         costs: list[Cost] = []
-        before = asked.spent(session)
-        noticing.opened = lambda: costs.append(asked.spent(session))
-        session.explain(asked.query, epsilon=asked.epsilon, mechanism=asked.mechanism)
+        before = check.cost(session)
+        noticing.opened = lambda: costs.append(check.cost(session))
+        session.explain(check.query, epsilon=check.epsilon, mechanism=check.mechanism)
         if costs:
             return "explaining reads data"
-        asked.release(session)
-        after = asked.spent(session)
+        check.release(session)
+        after = check.cost(session)
     if after == before:
         return "a release is not charged"
     if not costs:
-        raise NotChecked("the data was not read through the dataset that was given")
+        raise CannotCheck("the data was not read through the dataset that was given")
     return "" if all(cost == after for cost in costs) else "data is read before its charge is in the ledger"
 
 
-def _described(asked: _Asked) -> str:
+def _check_facts(check: _QueryCheck) -> str:
     """What stands in the catalog decides the sensitivity; a session with other facts is another promise."""
-    made, told = (each.catalog.table(asked.name) for each in (asked.shared, asked.session))
+    made, told = (each.catalog.table(check.name) for each in (check.shared_session, check.session))
     of_source = {"source", "relation", "delimiter", "budget", "version", "rows", "population"}
     other = [
         name for name in type(told).model_fields if name not in of_source and getattr(made, name) != getattr(told, name)
@@ -284,45 +284,45 @@ def _described(asked: _Asked) -> str:
     return f"make_session opens it with another {', '.join(other)}" if other else ""
 
 
-def _failed(asked: _Asked) -> str:
+def _check_failure(check: _QueryCheck) -> str:
     def unreadable() -> None:
         raise OSError
 
-    with _noticed(asked) as (session, noticing):
-        before = asked.spent(session)
+    with _open_noticing(check) as (session, noticing):
+        before = check.cost(session)
         noticing.opened = unreadable
         try:
             with _without_log():
-                asked.release(session)
+                check.release(session)
         except Failure as failure:
             told = str(failure)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not the one sentence
             return f"a failure after the charge comes out as {type(error).__name__}"
         else:
-            raise NotChecked("the data was not read through the dataset that was given")
+            raise CannotCheck("the data was not read through the dataset that was given")
         if told != FAILURE:
             return "a failure says more than its one sentence"
-        return "" if asked.spent(session) != before else "a query that failed after it opened its data costs nothing"
+        return "" if check.cost(session) != before else "a query that failed after it opened its data costs nothing"
 
 
-def _repeated(asked: _Asked) -> str:
-    session = asked.shared
-    first = asked.release(session)
-    before = asked.spent(session)
-    again = asked.release(session)
-    if asked.spent(session) != before:
+def _check_repeat(check: _QueryCheck) -> str:
+    session = check.shared_session
+    first = check.release(session)
+    before = check.cost(session)
+    again = check.release(session)
+    if check.cost(session) != before:
         return "the same question again is charged again"
     if again != first:
         return "the same question again gets another answer"
     return "" if again.repeated else "a stored answer does not say that it is one"
 
 
-def _keyed(asked: _Asked) -> str:
-    rows = asked.private.pushdown.keys.rows
-    expected = [tuple(row[i] for row in rows) for i in range(len(asked.private.group_columns))]
-    for data in (*asked.datasets, asked.rows.slice(0, 0)):
-        with asked.opened(data) as session:
-            release = asked.release(session)
+def _check_keys(check: _QueryCheck) -> str:
+    rows = check.private.pushdown.keys.rows
+    expected = [tuple(row[i] for row in rows) for i in range(len(check.private.group_columns))]
+    for data in (*check.datasets, check.rows.slice(0, 0)):
+        with check.open(data) as session:
+            release = check.release(session)
         if [key.values for key in release.keys] != expected:
             return "the keys of a release are not the public ones, in their order"
         if any(len(output.values) != len(rows) for output in release.outputs):
@@ -330,11 +330,11 @@ def _keyed(asked: _Asked) -> str:
     return ""
 
 
-def _on_grid(asked: _Asked) -> str:
-    release = asked.release(asked.shared)
+def _check_grid(check: _QueryCheck) -> str:
+    release = check.release(check.shared_session)
     if any(type(step) is not int for measured in release.measured for step in measured.steps):
         return "a measured integer is of another type"
-    for made in asked.private.recipes:
+    for made in check.private.recipes:
         for value in release[made.name]:
             if value is None or not math.isfinite(value):
                 return f"{made.name!r} is not a finite number"
@@ -350,33 +350,33 @@ def _on_grid(asked: _Asked) -> str:
     return ""
 
 
-def _spent(asked: _Asked) -> str:
+def _check_budget(check: _QueryCheck) -> str:
     """Ask for half of the promise until it is refused; then nothing may be charged, and the promise must hold."""
-    half = asked.budget.epsilon / 2
-    with asked.opened(asked.rows) as session:
+    half = check.budget.epsilon / 2
+    with check.open(check.rows) as session:
         for _ in range(_MOST_RELEASES):
-            before = asked.spent(session)
+            before = check.cost(session)
             try:
-                asked.release(session, half, fresh=True)
+                check.release(session, half, fresh=True)
             except BudgetError:
-                return "" if asked.spent(session) == before else "a refused question is charged"
-            if not asked.budget.admits(asked.spent(session)):
+                return "" if check.cost(session) == before else "a refused question is charged"
+            if not check.budget.admits(check.cost(session)):
                 return "more is released than the budget allows"
-            if asked.spent(session) == before:
+            if check.cost(session) == before:
                 return "a fresh release is not charged"
     return f"{_MOST_RELEASES} releases for half of the budget each are not refused"
 
 
-def _audited(asked: _Asked, samples: int, alarm: float, subject: str) -> Finding:
-    one, other = asked.datasets
-    with _Renewed(asked, {"one": one, "other": other}) as renewed:
-        renewed.renew("one")
-        renewed.renew("other")
+def _audit_neighbours(check: _QueryCheck, samples: int, alarm: float, subject: str) -> Finding:
+    one, other = check.datasets
+    with _FreshReleases(check, {"one": one, "other": other}) as fresh:
+        fresh.renew("one")
+        fresh.renew("other")
         return audit(
-            renewed.answer,
+            fresh.answer,
             "one",
             "other",
-            claim=masses.claim_of(asked.private.event),
+            claim=masses.claim_of(check.private.event),
             samples=samples,
             alarm=alarm,
             name=subject,
@@ -384,10 +384,10 @@ def _audited(asked: _Asked, samples: int, alarm: float, subject: str) -> Finding
 
 
 @dataclass
-class _Renewed:
+class _FreshReleases:
     """Fresh releases from sessions that are made anew whenever a budget is gone, so that no run sees another."""
 
-    asked: _Asked
+    check: _QueryCheck
     data: Mapping[str, pa.Table]
     sessions: dict[str, Session] = field(default_factory=dict)
 
@@ -402,21 +402,21 @@ class _Renewed:
         """A session with a budget that nobody has touched, in the place of the one before."""
         if which in self.sessions:
             self.sessions.pop(which).close()
-        self.sessions[which] = self.asked.make(self.data[which])
+        self.sessions[which] = self.check.make(self.data[which])
 
     def answer(self, which: str) -> list[int]:
         """The noisy integers of one release, one after the other."""
         try:
-            release = self.asked.release(self.sessions[which], fresh=True)
+            release = self.check.release(self.sessions[which], fresh=True)
         except BudgetError:
             self.renew(which)
-            release = self.asked.release(self.sessions[which], fresh=True)
+            release = self.check.release(self.sessions[which], fresh=True)
         return [step for measured in release.measured for step in measured.steps]
 
 
-def _compared(asked: _Asked, subject: str) -> list[Finding]:
-    one, other = asked.datasets
-    return compare_calls(asked.make_at_home, one, other, [asked.query], epsilon=asked.epsilon, name=subject)
+def _compare_sides(check: _QueryCheck, subject: str) -> list[Finding]:
+    one, other = check.datasets
+    return compare_calls(check.make_at_home, one, other, [check.query], epsilon=check.epsilon, name=subject)
 
 
 @contextmanager

@@ -54,11 +54,11 @@ def _released_by(mechanism: AdditiveNoise) -> Callable[[int, int], list[Any]]:
 def _pairs_released_by(mechanism: AdditiveNoise) -> Callable[[tuple[int, int], int], list[Any]]:
     """Two numbers at once, each with noise of its own."""
 
-    def released(answers: tuple[int, int], count: int) -> list[Any]:
+    def release(answers: tuple[int, int], count: int) -> list[Any]:
         first, second = (mechanism.release([answer] * count) for answer in answers)
         return list(zip(first, second, strict=True))
 
-    return released
+    return release
 
 
 def _local(values: Sequence[float], count: int) -> Floats:

@@ -58,7 +58,7 @@ def _mean_gradient(gradients: Sequence[float], count: int) -> Floats:
     return on_grid(noisy / (_RATE * len(gradients)))
 
 
-def _limited(rows: Sequence[int]) -> int:
+def _count_or_error(rows: Sequence[int]) -> int:
     """A count that raises an error where there are too many rows."""
     if len(rows) > _MOST_ROWS:
         raise ValueError("too many rows")
@@ -134,7 +134,7 @@ BROKEN = (
     ),
     Control(
         name="an error on one side only",
-        mechanism=_limited,
+        mechanism=_count_or_error,
         one=tuple(range(_MOST_ROWS)),
         other=tuple(range(_MOST_ROWS + 1)),
         claim=claim(epsilon=1),

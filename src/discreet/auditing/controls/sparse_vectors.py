@@ -66,7 +66,7 @@ def _drawn_again(most: int) -> Callable[[Sequence[float], int], Integers]:
     return run
 
 
-def _shown(epsilon: float) -> Callable[[Sequence[float], int], Floats]:
+def _last_answer(epsilon: float) -> Callable[[Sequence[float], int], Floats]:
     """Roth's form with c = 1: the noisy answer to the last question, NaN where another was above or none was."""
 
     def run(answers: Sequence[float], count: int) -> Floats:
@@ -85,7 +85,7 @@ def _apart(half: int, first: float, second: float) -> tuple[float, ...]:
 BROKEN = (
     Control(
         name="sparse vector of Roth's notes, which shows noisy answers",
-        mechanism=_shown(3),
+        mechanism=_last_answer(3),
         one=(0.0,) * 5 + (1.0,),
         other=(1.0,) * 5 + (0.0,),
         claim=claim(epsilon=3),

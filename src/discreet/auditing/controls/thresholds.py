@@ -34,7 +34,7 @@ _PROPOSAL = 1.0
 _BOUNDS = (0.0, 1_000.0)
 
 
-def _shown(kept: Callable[[Integers], Booleans]) -> Callable[[int, int], Booleans]:
+def _selected_keys(kept: Callable[[Integers], Booleans]) -> Callable[[int, int], Booleans]:
     """One release of so many keys, each with the same number of units: which of them are shown."""
 
     def release(units: int, keys: int) -> Booleans:
@@ -58,7 +58,7 @@ def distance(values: Sequence[float], proposal: float) -> int:
     return len(ordered)
 
 
-def _proposed(threshold: float) -> Callable[[Sequence[float], int], Floats]:
+def _propose_test_release(threshold: float) -> Callable[[Sequence[float], int], Floats]:
     """The median by propose-test-release at epsilon 1; NaN where the test refuses."""
 
     def release(values: Sequence[float], count: int) -> Floats:
@@ -75,7 +75,7 @@ _MEDIAN_LOW = (0.0,) * 6 + (1_000.0,) * 5
 BROKEN = (
     Control(
         name="a threshold with >= instead of >",
-        mechanism=_shown(lambda noisy: noisy >= _THRESHOLD),
+        mechanism=_selected_keys(lambda noisy: noisy >= _THRESHOLD),
         claim=claim(epsilon=1, delta=round(_DELTA_OF_KEYS, 6)),
         why="a key of one unit is shown with 0.0134, and 0.0049 is claimed; each of 100,000 keys of a release is a run",
         one=1,
@@ -85,7 +85,7 @@ BROKEN = (
     ),
     Control(
         name="propose-test-release with the textbook's threshold",
-        mechanism=_proposed(math.log(2 / _DELTA) / 2),
+        mechanism=_propose_test_release(math.log(2 / _DELTA) / 2),
         claim=claim(epsilon=2, delta=_DELTA),
         why="unsafe data pass with probability 0.035, and 0.01 is claimed",
         one=_MEDIAN_HIGH,
@@ -97,7 +97,7 @@ BROKEN = (
 RIGHT = (
     Control(
         name="a threshold with >",
-        mechanism=_shown(lambda noisy: noisy > _THRESHOLD),
+        mechanism=_selected_keys(lambda noisy: noisy > _THRESHOLD),
         claim=claim(epsilon=1, delta=round(_DELTA_OF_KEYS, 6)),
         why="delta is the probability itself",
         is_broken=False,
@@ -108,7 +108,7 @@ RIGHT = (
     ),
     Control(
         name="propose-test-release with its true threshold",
-        mechanism=_proposed(math.log(1 / (2 * _DELTA))),
+        mechanism=_propose_test_release(math.log(1 / (2 * _DELTA))),
         claim=claim(epsilon=2, delta=_DELTA),
         why="unsafe data pass with probability delta",
         is_broken=False,

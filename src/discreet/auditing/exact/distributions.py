@@ -1,9 +1,9 @@
 """Laws of integer noise, as masses in rational intervals: by definition where an event gives one, else by a pmf.
 
-A law says how likely each whole number of grid steps is, and how far one has to look. `Exponential` is a law whose
-masses are e^(-weight)/Z with rational weights, which discrete Laplace and Gaussian noise are: its losses
-ln(P[y]/P[y - s]) are rationals, and nothing about them needs rounding. `Stated` is a law that a mechanism's own `pmf`
-states, in rationals or in floats; floats are taken to be right to one part in 10^9.
+A law says how likely each whole number of grid steps is, and how far one has to look. `ExponentialWeights` is a law
+whose masses are e^(-weight)/Z with rational weights, which discrete Laplace and Gaussian noise are: its losses
+ln(P[y]/P[y - s]) are rationals, and nothing about them needs rounding. `MassFunction` is a law that a mechanism's own
+`pmf` states, in rationals or in floats; floats are taken to be right to one part in 10^9.
 """
 
 import math
@@ -43,7 +43,7 @@ class Law(Protocol):
 
 
 @dataclass(frozen=True)
-class Exponential:
+class ExponentialWeights:
     """P[y] = e^(-weight(y))/Z, with rational weights, convex and alike on both sides of zero.
 
     `rest` bounds the sum of e^(-weight) beyond so many steps on one side; `sum_of_weights` is Z. `rho`, where it is
@@ -87,7 +87,7 @@ class Exponential:
 
 
 @dataclass(frozen=True)
-class Stated:
+class MassFunction:
     """What a mechanism's `pmf` says; floats may be wrong by one part in 10^9."""
 
     pmf: Callable[[int], Any]
@@ -95,17 +95,17 @@ class Stated:
     @property
     def reach(self) -> int | None:
         """How far from zero masses are looked at, or None where that is too far."""
-        return self._summed[0]
+        return self._sum[0]
 
     @property
     def beyond(self) -> Fraction:
         """What is missing from one within the reach."""
-        return max(Fraction(0), 1 - self._summed[1].low)
+        return max(Fraction(0), 1 - self._sum[1].low)
 
     @property
     def total(self) -> Interval:
         """The sum of all masses within the reach."""
-        return self._summed[1]
+        return self._sum[1]
 
     def masses(self, first: int, last: int) -> list[Interval]:
         """The masses of these steps and all between."""
@@ -118,7 +118,7 @@ class Stated:
         return exact.widened(FLOATS) if isinstance(stated, float) else exact
 
     @cached_property
-    def _summed(self) -> tuple[int | None, Interval]:
+    def _sum(self) -> tuple[int | None, Interval]:
         """As far as any mass is worth counting, once twice as many steps and a few more have shown no other."""
         found, last = [self.mass(0)], 0
         for y in range(1, MOST_STATED + 1):
@@ -131,7 +131,7 @@ class Stated:
         return None, rounding.total(found)
 
 
-def of_event(event: object) -> Exponential | None:
+def of_event(event: object) -> ExponentialWeights | None:
     """The law that an event names, or None where it names none."""
     match event:
         case DiscreteLaplaceEvent(scale):
@@ -141,7 +141,7 @@ def of_event(event: object) -> Exponential | None:
     return None
 
 
-def laplace(scale: Fraction) -> Exponential:
+def laplace(scale: Fraction) -> ExponentialWeights:
     """P[y] proportional to e^(-|y|/scale)."""
     step = rounding.exp(-1 / scale)
 
@@ -151,10 +151,10 @@ def laplace(scale: Fraction) -> Exponential:
     def whole() -> Interval:
         return Interval((1 + step.low) / (1 - step.low), (1 + step.high) / (1 - step.high))
 
-    return Exponential(lambda y: abs(y) / scale, math.ceil(_LAPLACE_REACH * scale) + 2, rest, whole)
+    return ExponentialWeights(lambda y: abs(y) / scale, math.ceil(_LAPLACE_REACH * scale) + 2, rest, whole)
 
 
-def gaussian(variance: Fraction) -> Exponential:
+def gaussian(variance: Fraction) -> ExponentialWeights:
     """P[y] proportional to e^(-y^2/(2 variance))."""
     deviation = sqrt_up(variance)
 
@@ -174,7 +174,7 @@ def gaussian(variance: Fraction) -> Exponential:
     def rho(shift: int) -> Fraction:
         return shift * shift / (2 * variance)
 
-    return Exponential(weight, math.ceil(_GAUSSIAN_REACH * deviation) + 2, rest, whole, rho)
+    return ExponentialWeights(weight, math.ceil(_GAUSSIAN_REACH * deviation) + 2, rest, whole, rho)
 
 
 def simple(mechanism: object) -> Event:

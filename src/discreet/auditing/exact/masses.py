@@ -35,9 +35,9 @@ import numpy as np
 from discreet import rounding
 from discreet.accounting.prices import total as price_of
 from discreet.auditing.arguments import checked_claim
-from discreet.auditing.claims import Approximate, Claim, Concentrated
+from discreet.auditing.claims import ApproximateDP, Claim, ConcentratedDP
 from discreet.auditing.exact import distributions
-from discreet.auditing.exact.distributions import FLOATS, Exponential, Law, Stated
+from discreet.auditing.exact.distributions import FLOATS, ExponentialWeights, Law, MassFunction
 from discreet.auditing.finding import Finding, Verdict
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import rational
@@ -57,7 +57,7 @@ Masses = Sequence[tuple[Interval, Interval]]
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgement:
     """What a comparison found, in the claim's parameter; `gap` is how much of a false claim rounding could hide."""
 
     is_broken: bool
@@ -78,7 +78,7 @@ def compare_masses(
     outcomes = list(dict.fromkeys([*one, *other]))
     here, there = ([point(law.get(outcome, 0)) for outcome in outcomes] for law in (one, other))
     wrong = [told for told in (_no_law(one), _no_law(other)) if told]
-    judged = Judged(True, math.inf, wrong[0]) if wrong else _both_ways(list(zip(here, there, strict=True)), claim)
+    judged = Judgement(True, math.inf, wrong[0]) if wrong else _both_ways(list(zip(here, there, strict=True)), claim)
     return replace(_finding(name, claim, judged, f"{len(outcomes):,} outcomes"), seconds=time.perf_counter() - started)
 
 
@@ -95,47 +95,47 @@ def check_masses(
     event = distributions.simple(mechanism)
     steps = None if sensitivity is None else rational(sensitivity, "sensitivity")
     promised = claim_of(event) if claim is None else checked_claim(claim)
-    stated, known = Stated(mechanism.pmf), distributions.of_event(event)
+    stated, known = MassFunction(mechanism.pmf), distributions.of_event(event)
     return [
-        _timed(lambda: _stated_rightly(subject, stated, known)),
-        _timed(lambda: _shifted(subject, known or stated, distributions.shifts(event, steps), promised)),
+        _with_seconds(lambda: _stated_rightly(subject, stated, known)),
+        _with_seconds(lambda: _check_shifts(subject, known or stated, distributions.shifts(event, steps), promised)),
     ]
 
 
-def claim_of(event: object) -> Approximate | Concentrated:
+def claim_of(event: object) -> ApproximateDP | ConcentratedDP:
     """The claim that an event makes of itself."""
     price = price_of(event)  # type: ignore[arg-type]
     if price.epsilon is not None:
-        return Approximate(price.epsilon, price.delta)
+        return ApproximateDP(price.epsilon, price.delta)
     if price.delta:
         raise ParameterError(
             "an event with a rho and a delta of its own",
             because="a claim is one of (epsilon, delta) and rho",
             instead="claim=claims.claim(epsilon=1, delta=1e-6)",
         )
-    return Concentrated(price.rho)
+    return ConcentratedDP(price.rho)
 
 
-def judge(masses: Masses, claim: Claim, beyond: Fraction = Fraction(0)) -> Judged | None:
+def judge(masses: Masses, claim: Claim, beyond: Fraction = Fraction(0)) -> Judgement | None:
     """Masses here and there held against a claim in one direction; None for a claim that masses do not decide."""
     match claim:
-        case Approximate():
+        case ApproximateDP():
             return _excess(masses, claim, beyond)
-        case Concentrated():
+        case ConcentratedDP():
             return _divergences(masses, claim)
     return None
 
 
-def _both_ways(masses: Masses, claim: Claim) -> Judged | None:
+def _both_ways(masses: Masses, claim: Claim) -> Judgement | None:
     found = [judge(way, claim) for way in (masses, [(there, here) for here, there in masses])]
     return _worst([each for each in found if each is not None])
 
 
-def _worst(found: Sequence[Judged]) -> Judged | None:
+def _worst(found: Sequence[Judgement]) -> Judgement | None:
     return max(found, key=lambda each: (each.is_broken, each.found), default=None)
 
 
-def _excess(masses: Masses, claim: Approximate, beyond: Fraction) -> Judged:
+def _excess(masses: Masses, claim: ApproximateDP, beyond: Fraction) -> Judgement:
     """Sum of max(0, P - e^epsilon Q), which must be at most delta."""
     factor, nothing = rounding.exp(claim.epsilon), Fraction(0)
     parts = [
@@ -147,7 +147,9 @@ def _excess(masses: Masses, claim: Approximate, beyond: Fraction) -> Judged:
     epsilon = _least_epsilon(masses, claim.delta)
     told = f"it takes a delta of at least {float(needed.low):.6g} at this epsilon"
     kept = f"an epsilon of {epsilon:.6g} would do"
-    return Judged(is_broken, epsilon, told if is_broken else kept, max(0.0, float(needed.high + beyond - claim.delta)))
+    return Judgement(
+        is_broken, epsilon, told if is_broken else kept, max(0.0, float(needed.high + beyond - claim.delta))
+    )
 
 
 def _least_epsilon(masses: Masses, delta: Fraction) -> float:
@@ -167,17 +169,17 @@ def _least_epsilon(masses: Masses, delta: Fraction) -> float:
     return low
 
 
-def _divergences(masses: Masses, claim: Concentrated) -> Judged:
+def _divergences(masses: Masses, claim: ConcentratedDP) -> Judgement:
     """Renyi divergences at a few orders, each at most alpha rho."""
     if any(here.low > 0 and not there.high for here, there in masses):
-        return Judged(True, math.inf, "an outcome is possible on one side only")
+        return Judgement(True, math.inf, "an outcome is possible on one side only")
     both = [(here, there) for here, there in masses if here.low > 0 and there.low > 0]
     orders = [order for order in ORDERS if order.denominator == 1 or len(both) <= MOST_BY_LOGARITHMS]
     moments = {order: rounding.total(rounding.power_ratio(*pair, order) for pair in both) for order in orders}
-    return _judged_moments(moments, claim)
+    return _judge_moments(moments, claim)
 
 
-def _judged_moments(moments: Mapping[Fraction, Interval], claim: Concentrated) -> Judged:
+def _judge_moments(moments: Mapping[Fraction, Interval], claim: ConcentratedDP) -> Judgement:
     """The sums of P^alpha Q^(1 - alpha), each at most e^(alpha (alpha - 1) rho)."""
     found: list[tuple[bool, float, Fraction]] = []
     for order, moment in moments.items():
@@ -185,23 +187,23 @@ def _judged_moments(moments: Mapping[Fraction, Interval], claim: Concentrated) -
         rho = float(log_down(moment.low) / scale) if moment.low > 0 else 0.0
         found.append((moment.low > exp_up(scale * claim.rho), rho, order))
     is_broken, rho, order = max(found)
-    return Judged(
+    return Judgement(
         is_broken, max(0.0, rho), f"the Renyi divergence of order {float(order):g} is {rho:.6g} times its order"
     )
 
 
-def _shifted(subject: str, law: Law, steps: Sequence[int], claim: Claim) -> Finding:
+def _check_shifts(subject: str, law: Law, steps: Sequence[int], claim: Claim) -> Finding:
     """A law and the same law moved by so many steps: for each number of steps that neighbours may move an answer."""
     found = [_at_shift(law, shift, claim) for shift in steps]
     judged = _worst([each for each in found if each is not None])
     if judged is None and not steps:
-        judged = Judged(False, 0.0, "no neighbours move an answer by a whole step")
+        judged = Judgement(False, 0.0, "no neighbours move an answer by a whole step")
     told = f"shifts by {', '.join(map(str, steps)) or 'nothing'} steps"
     return _finding(subject, claim, judged, told)
 
 
-def _at_shift(law: Law, shift: int, claim: Claim) -> Judged | None:
-    if isinstance(law, Exponential):
+def _at_shift(law: Law, shift: int, claim: Claim) -> Judgement | None:
+    if isinstance(law, ExponentialWeights):
         return _at_shift_exactly(law, shift, claim)
     if law.reach is None:
         return None
@@ -210,42 +212,42 @@ def _at_shift(law: Law, shift: int, claim: Claim) -> Judged | None:
     )
 
 
-def _at_shift_exactly(law: Exponential, shift: int, claim: Claim) -> Judged | None:
+def _at_shift_exactly(law: ExponentialWeights, shift: int, claim: Claim) -> Judgement | None:
     """One direction is enough, because the law is alike on both sides of zero."""
-    if isinstance(claim, Approximate) and not claim.delta:
+    if isinstance(claim, ApproximateDP) and not claim.delta:
         loss = max(law.loss(y, shift) for y in (0, -law.farthest, -_FAR * law.farthest))
-        return Judged(loss > claim.epsilon, float(loss), f"the loss at a shift of {shift} is {float(loss):.6g}")
-    if isinstance(claim, Concentrated) and law.rho is not None:
+        return Judgement(loss > claim.epsilon, float(loss), f"the loss at a shift of {shift} is {float(loss):.6g}")
+    if isinstance(claim, ConcentratedDP) and law.rho is not None:
         whole = law.rho(shift)
-        exact = Judged(
+        exact = Judgement(
             whole > claim.rho, float(whole), f"the Renyi divergence of every whole order is {float(whole):.6g} times it"
         )
         rest = [_between_orders(law, shift, claim)] if law.farthest <= MOST_BETWEEN else []
         return _worst([exact, *rest])
     if law.reach is None:
         return None
-    if isinstance(claim, Concentrated):
+    if isinstance(claim, ConcentratedDP):
         return _between_orders(law, shift, claim)
     return judge(distributions.beside(law, shift), claim, law.beyond)
 
 
-def _between_orders(law: Exponential, shift: int, claim: Concentrated) -> Judged:
+def _between_orders(law: ExponentialWeights, shift: int, claim: ConcentratedDP) -> Judgement:
     """An order that is not whole: the terms are exponentials of rationals, summed around where they are largest."""
     order = Fraction(3, 2)
     reach = law.farthest + 2 * shift
     terms = (
         rounding.exp((order - 1) * law.weight(y - shift) - order * law.weight(y)) for y in range(-reach, reach + 1)
     )
-    return _judged_moments({order: rounding.total(terms).over(law.normaliser)}, claim)
+    return _judge_moments({order: rounding.total(terms).over(law.normaliser)}, claim)
 
 
-def _stated_rightly(subject: str, stated: Stated, known: Exponential | None) -> Finding:
+def _stated_rightly(subject: str, stated: MassFunction, known: ExponentialWeights | None) -> Finding:
     """Whether a pmf sums to one, and is what its event says."""
     wrong = _differing(stated, known) if known else ""
     sums = not wrong and (known is None or known.farthest <= distributions.MOST_STATED)
     if sums:
         wrong, sums = _not_one(stated), stated.reach is not None
-    told = [*(["sum to one"] if sums else []), *([_event_told(known)] if known else [])]
+    told = [*(["sum to one"] if sums else []), *([_event_text(known)] if known else [])]
     return Finding(
         subject=subject,
         layer=LAYER,
@@ -255,7 +257,7 @@ def _stated_rightly(subject: str, stated: Stated, known: Exponential | None) -> 
     )
 
 
-def _differing(stated: Stated, known: Exponential) -> str:
+def _differing(stated: MassFunction, known: ExponentialWeights) -> str:
     centre = stated.mass(0)
     if centre.low <= 0:
         return "the pmf gives no mass to zero"
@@ -268,21 +270,21 @@ def _differing(stated: Stated, known: Exponential) -> str:
     return ""
 
 
-def _compared_places(known: Exponential) -> list[int]:
+def _compared_places(known: ExponentialWeights) -> list[int]:
     """How far from zero a pmf is held against its event: every step within reach, or the first and some of the rest."""
     most = min(known.farthest, MOST_COMPARED)
     spread = {known.farthest * part // _SPREAD for part in range(_SPREAD + 1)} if most < known.farthest else set()
     return [place for place in sorted({*range(1, most + 1), *spread} - {0}) if known.weight(place) < _STEEPEST]
 
 
-def _event_told(known: Exponential) -> str:
+def _event_text(known: ExponentialWeights) -> str:
     places = _compared_places(known)
     if len(places) >= known.farthest:
         return f"are those of the event, at every step up to {known.farthest:,}"
     return f"are those of the event at {len(places):,} of {known.farthest:,} steps on either side"
 
 
-def _not_one(stated: Stated) -> str:
+def _not_one(stated: MassFunction) -> str:
     total = stated.total
     if total.low > 1 or (stated.reach is not None and total.high < 1 - FLOATS):
         return f"the masses sum to {float(total.low):.9g}"
@@ -306,7 +308,7 @@ def _no_law(law: Mapping[Any, Fraction | int]) -> str:
     return "" if total == 1 else f"the masses of one law sum to {total}"
 
 
-def _finding(subject: str, claim: Claim, judged: Judged | None, told: str) -> Finding:
+def _finding(subject: str, claim: Claim, judged: Judgement | None, told: str) -> Finding:
     if judged is None:
         verdict, evidence = Verdict.SKIPPED, "the noise is too wide to sum step by step, or the claim is not of masses"
     else:
@@ -318,12 +320,12 @@ def _finding(subject: str, claim: Claim, judged: Judged | None, told: str) -> Fi
         claim=str(claim),
         verdict=verdict,
         evidence=evidence,
-        stated=claim.stated,
+        stated=claim.value,
         found=None if judged is None else judged.found,
         detail={} if judged is None else {"gap": judged.gap},
     )
 
 
-def _timed(check: Callable[[], Finding]) -> Finding:
+def _with_seconds(check: Callable[[], Finding]) -> Finding:
     started = time.perf_counter()
     return replace(check(), seconds=time.perf_counter() - started)

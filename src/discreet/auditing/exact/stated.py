@@ -47,7 +47,7 @@ def places_of(outcome: Sequence[Any]) -> Hashable:
 
 def of_scores(mechanism: Any) -> Law:
     """A place among candidates, or an order of places."""
-    return lambda scores: _numbered(mechanism.pmf(scores))
+    return lambda scores: _as_mapping(mechanism.pmf(scores))
 
 
 def of_groups(mechanism: Any) -> Law:
@@ -55,7 +55,7 @@ def of_groups(mechanism: Any) -> Law:
     return lambda groups: {(step,): share for step, share in enumerate(mechanism.pmf(groups[0]))}
 
 
-def of_kept(rule: Any) -> Law:
+def of_partition_selection(rule: Any) -> Law:
     """Which keys are kept, each by a draw of its own."""
 
     def law(units: Sequence[int]) -> Shares:
@@ -96,7 +96,7 @@ def of_watch(watch: AboveThreshold) -> Law:
         found: dict[Hashable, float] = {}
         for above, share in _patterns(watch, values):
             asked = zip(values[: len(above)], above, strict=True)
-            shown = [_shown(watch, value) if is_above else {None: 1.0} for value, is_above in asked]
+            shown = [_answers(watch, value) if is_above else {None: 1.0} for value, is_above in asked]
             for answers in product(*(each.items() for each in shown)):
                 key = tuple((is_above, answer) for is_above, (answer, _) in zip(above, answers, strict=True))
                 found[key] = share * math.prod(chance for _, chance in answers)
@@ -123,24 +123,24 @@ def of_online(online: Online) -> Law:
     return law
 
 
-def of_fitted(mechanism: smooth.Smooth, kind: Any) -> Law:
+def of_smooth_sensitivity(mechanism: smooth.Smooth, kind: Any) -> Law:
     """The answer with noise on the scale of the smooth sensitivity, rounded to the grid."""
 
     def law(local: Any) -> Shares:
         width = smooth_sensitivity(local, mechanism.beta) / mechanism.shift
-        return _rounded(local.value(), width, mechanism.law, mechanism.grid)
+        return _grid_masses(local.value(), width, mechanism.law, mechanism.grid)
 
     return lambda rows: law(kind(rows))
 
 
-def of_proposed(mechanism: smooth.ProposeTestRelease, kind: Any) -> Law:
+def of_propose_test_release(mechanism: smooth.ProposeTestRelease, kind: Any) -> Law:
     """Nothing where the test fails, and else the answer with noise on the scale of the proposed bound."""
 
     def law(local: Any) -> Shares:
         far = distance(local, mechanism.bound)
         chance = 1.0 if far is None else mechanism.chance(far)
         width = mechanism.bound / mechanism.epsilon
-        answers = _rounded(local.value(), width, ContinuousLaplace(), mechanism.grid)
+        answers = _grid_masses(local.value(), width, ContinuousLaplace(), mechanism.grid)
         return {None: 1 - chance} | {answer: chance * share for answer, share in answers.items()}
 
     return lambda rows: law(kind(rows))
@@ -167,7 +167,7 @@ def of_median(mechanism: sampled.PrivateMedian) -> Law:
     return law
 
 
-def of_self_bounded(mechanism: sampled.SelfBoundedMean) -> Law:
+def of_self_bounded_mean(mechanism: sampled.SelfBoundedMean) -> Law:
     """Two choices of a bucket, and the mean within what they bound."""
 
     def law(answers: Sequence[int]) -> Shares:
@@ -186,7 +186,7 @@ def of_self_bounded(mechanism: sampled.SelfBoundedMean) -> Law:
     return law
 
 
-def _numbered(shares: Any) -> Shares:
+def _as_mapping(shares: Any) -> Shares:
     return shares if isinstance(shares, Mapping) else dict(enumerate(shares))
 
 
@@ -197,15 +197,15 @@ def _patterns(watch: AboveThreshold, values: Sequence[int]) -> Iterator[tuple[tu
     weights /= weights.sum()
     below = [_below(int(watch.threshold) + steps - value, watch.scales.comparison) for value in values]
 
-    def told(before: tuple[bool, ...], chances: Floats) -> Iterator[tuple[tuple[bool, ...], float]]:
+    def patterns_after(before: tuple[bool, ...], chances: Floats) -> Iterator[tuple[tuple[bool, ...], float]]:
         if len(before) == len(values) or sum(before) == watch.answers:
             yield before, float(chances.sum())
             return
         under = below[len(before)]
-        yield from told((*before, False), chances * under)
-        yield from told((*before, True), chances * (1 - under))
+        yield from patterns_after((*before, False), chances * under)
+        yield from patterns_after((*before, True), chances * (1 - under))
 
-    yield from told((), weights)
+    yield from patterns_after((), weights)
 
 
 def _below(limits: npt.NDArray[np.int64], scale: float) -> Floats:
@@ -217,7 +217,7 @@ def _below(limits: npt.NDArray[np.int64], scale: float) -> Floats:
     return found
 
 
-def _shown(watch: AboveThreshold, value: int) -> dict[int | None, float]:
+def _answers(watch: AboveThreshold, value: int) -> dict[int | None, float]:
     if watch.scales.answer is None:
         return {None: 1.0}
     noise = Laplace.with_scale(scale=watch.scales.answer, sensitivity=1)
@@ -225,7 +225,7 @@ def _shown(watch: AboveThreshold, value: int) -> dict[int | None, float]:
     return {value + y: noise.pmf(y) for y in range(-reach, reach + 1)}
 
 
-def _rounded(value: Fraction, width: Fraction, law: Noise, grid: Fraction) -> dict[Hashable, float]:
+def _grid_masses(value: Fraction, width: Fraction, law: Noise, grid: Fraction) -> dict[Hashable, float]:
     """The multiples of the grid nearest to value + width Z, out to so many steps."""
     middle = math.floor(value / grid)
     edges = [Fraction(2 * step - 1, 2) * grid for step in range(middle - _STEPS, middle + _STEPS + 2)]

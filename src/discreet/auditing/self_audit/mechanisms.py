@@ -25,7 +25,7 @@ CHUNKS = 5
 BOUNDS = (0, 8)
 
 
-class Audited(NamedTuple):
+class AuditedMechanism(NamedTuple):
     """A mechanism as a callable, two neighbours on which it is stretched, what it claims, and the law of its outcomes.
 
     `told` is what the law speaks of, where that is not all of an outcome. `times` is how many times the samples of
@@ -43,7 +43,7 @@ class Audited(NamedTuple):
     far: object = None
 
 
-def audited_family(name: str, made: Audited, samples: int, alarm: float) -> list[Finding]:
+def audited_family(name: str, made: AuditedMechanism, samples: int, alarm: float) -> list[Finding]:
     """The claim, and whether the same draws follow the law that is stated of them: each with this alarm.
 
     Half of the noise breaks the law by a few hundred draws, also where no pair of neighbours makes it break the claim.
@@ -51,13 +51,13 @@ def audited_family(name: str, made: Audited, samples: int, alarm: float) -> list
     here: list[Hashable] = []
     there: list[Hashable] = []
 
-    def kept(data: object) -> object:
+    def record(data: object) -> object:
         outcome = made.mechanism(data)
         (here if data is made.one else there).append(made.told(outcome))
         return outcome
 
     words: dict[str, Any] = {"claim": made.claim, "samples": samples * made.times, "alarm": alarm, "name": name}
-    claimed = audit(kept, made.one, made.other, **words)
+    claimed = audit(record, made.one, made.other, **words)
     drawn = [(here, made.one), (there, made.other)]
     if made.far is not None:
         drawn.append(([made.told(made.mechanism(made.far)) for _ in range(samples)], made.far))
@@ -65,12 +65,18 @@ def audited_family(name: str, made: Audited, samples: int, alarm: float) -> list
     return [claimed, goodness_of_fit.check_parts(parts, alarm=alarm, name=name)]
 
 
-def families() -> Mapping[str, Audited]:
+def families() -> Mapping[str, AuditedMechanism]:
     """Every family beside plain noise, by name."""
-    return {**_selections(), **_watches(), **_found(), **_fitted(), **_sampled()}
+    return {
+        **_selections(),
+        **_watches(),
+        **_partition_selections(),
+        **_smooth_sensitivities(),
+        **_sample_and_aggregate(),
+    }
 
 
-def _selections() -> dict[str, Audited]:
+def _selections() -> dict[str, AuditedMechanism]:
     """Scores of which few go up and all others down, or one up alone."""
     pure = claims.claim(epsilon=EPSILON)
     against = ([1, 0, 0, 0, 0, 0], [0, 1, 1, 1, 1, 1])
@@ -85,68 +91,74 @@ def _selections() -> dict[str, Audited]:
         "best two": (TopK(k=2, **words), two_against, 8),
     }
     found = {
-        name: Audited(each.release, *pair, pure, stated.of_scores(each), times=times)
+        name: AuditedMechanism(each.release, *pair, pure, stated.of_scores(each), times=times)
         for name, (each, pair, times) in made.items()
     }
     ranks = RankSelection(probability=Fraction(1, 2), l1=1, epsilon=EPSILON)
-    by_ranks = Audited(ranks.release, [[2, 0, 1, 0]], [[2, 0, 1, 1]], pure, stated.of_groups(ranks))
+    by_ranks = AuditedMechanism(ranks.release, [[2, 0, 1, 0]], [[2, 0, 1, 1]], pure, stated.of_groups(ranks))
     return found | {"quantile by ranks": by_ranks}
 
 
-def _watches() -> dict[str, Audited]:
+def _watches() -> dict[str, AuditedMechanism]:
     """Questions just below the threshold before one above it; and a range that a histogram is wrong about."""
     pure = claims.claim(epsilon=EPSILON)
     online = Online(bins=2, total=4, threshold=1, epsilon=EPSILON, corrections=1)
     return {
-        "above threshold": _watched(1, [4] * 6 + [6], [5] * 6 + [5]),
-        "above threshold, twice, with gaps": _watched(2, [4, 6, 4, 6], [5, 5, 5, 5], gap=True),
-        "above threshold, with answers": _watched(1, [4, 4, 6], [5, 5, 5], with_answers=True),
-        "stream of ranges": Audited(_streamed(online), [9, 0], [10, 0], pure, stated.of_online(online)),
+        "above threshold": _sparse_vector(1, [4] * 6 + [6], [5] * 6 + [5]),
+        "above threshold, twice, with gaps": _sparse_vector(2, [4, 6, 4, 6], [5, 5, 5, 5], gap=True),
+        "above threshold, with answers": _sparse_vector(1, [4, 4, 6], [5, 5, 5], with_answers=True),
+        "stream of ranges": AuditedMechanism(_online_ranges(online), [9, 0], [10, 0], pure, stated.of_online(online)),
     }
 
 
-def _found() -> dict[str, Audited]:
+def _partition_selections() -> dict[str, AuditedMechanism]:
     """Keys of which one has a unit more, and one that only this unit has; some are kept about as often as not."""
     words: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA}
     claim = claims.claim(epsilon=EPSILON, delta=float(DELTA))
     optimal, laplace, top = keys.Optimal(**words), keys.LaplaceThreshold(**words), keys.TopKeys(k=2, limit=4, **words)
     made: dict[str, tuple[Any, Law, tuple[list[int], list[int]]]] = {
-        "keys, optimal rule": (optimal, stated.of_kept(optimal), ([6, 3, 0], [6, 4, 0])),
-        "keys, optimal rule, one that nobody else has": (optimal, stated.of_kept(optimal), ([6, 3, 0], [6, 3, 1])),
-        "keys, Laplace threshold": (laplace, stated.of_kept(laplace), ([8, 6, 0], [8, 7, 0])),
-        "keys, one that nobody else has": (laplace, stated.of_kept(laplace), ([8, 6, 0], [8, 6, 1])),
+        "keys, optimal rule": (optimal, stated.of_partition_selection(optimal), ([6, 3, 0], [6, 4, 0])),
+        "keys, optimal rule, one that nobody else has": (
+            optimal,
+            stated.of_partition_selection(optimal),
+            ([6, 3, 0], [6, 3, 1]),
+        ),
+        "keys, Laplace threshold": (laplace, stated.of_partition_selection(laplace), ([8, 6, 0], [8, 7, 0])),
+        "keys, one that nobody else has": (laplace, stated.of_partition_selection(laplace), ([8, 6, 0], [8, 6, 1])),
         "best keys of an unknown domain": (top, stated.of_top(top), ([16, 14, 0], [16, 15, 0])),
     }
     return {
-        name: Audited(rule.release, *units, claim, law, stated.places_of, times=2 if rule is top else 1)
+        name: AuditedMechanism(rule.release, *units, claim, law, stated.places_of, times=2 if rule is top else 1)
         for name, (rule, law, units) in made.items()
     }
 
 
-def _watched(answers: int, one: list[int], other: list[int], **words: Any) -> Audited:
+def _sparse_vector(answers: int, one: list[int], other: list[int], **words: Any) -> AuditedMechanism:
     watch = AboveThreshold(threshold=THRESHOLD, epsilon=EPSILON, answers=answers, **words)
 
-    def told(values: Sequence[int]) -> list[tuple[bool, Any, Any]]:
+    def ask(values: Sequence[int]) -> list[tuple[bool, Any, Any]]:
         return [(reply.is_above, reply.answer, reply.gap) for reply in watch.open().ask_many(values)]
 
     def without_gaps(replies: list[tuple[bool, Any, Any]]) -> Hashable:
         return tuple((is_above, answer) for is_above, answer, _ in replies)
 
     claim, law = claims.claim(epsilon=EPSILON), stated.of_watch(watch)
-    return Audited(told, one, other, claim, law, without_gaps, far=[THRESHOLD - 4, THRESHOLD - 4, THRESHOLD + 4])
+    return AuditedMechanism(
+        ask, one, other, claim, law, without_gaps, far=[THRESHOLD - 4, THRESHOLD - 4, THRESHOLD + 4]
+    )
 
 
-def _streamed(online: Online) -> Callable[[Sequence[int]], object]:
+def _online_ranges(online: Online) -> Callable[[Sequence[int]], object]:
     """A histogram that is wrong about both of its bins: the first range is corrected, by a number with noise."""
 
-    def told(counts: Sequence[int]) -> object:
+    def ask(counts: Sequence[int]) -> object:
         answer = online.open(counts).ask(0, 1)
         return [answer.value, answer.corrected]
 
-    return told
+    return ask
 
 
-def _fitted() -> dict[str, Audited]:
+def _smooth_sensitivities() -> dict[str, AuditedMechanism]:
     """A median with one value in a gap, which one more value moves across it; and one far from a gap, to be tested."""
     rows = ([0, 1, 1, 7, 8], [0, 1, 1, 7, 8, 8])
     far = ([1] * 3 + [3] * 7 + [4] * 7 + [6] * 3, [1] * 3 + [3] * 7 + [4] * 8 + [6] * 3)
@@ -163,12 +175,14 @@ def _fitted() -> dict[str, Audited]:
     }
     median, width = _local(smooth.Median), _local(smooth.InterquartileRange)
     test = smooth.ProposeTestRelease(bound=1, epsilon=Fraction(EPSILON, 2), delta=DELTA, grid=grid)
-    proposed = Audited(_of(median, test), *far, approximate, stated.of_proposed(test, median))
+    proposed = AuditedMechanism(_of(median, test), *far, approximate, stated.of_propose_test_release(test, median))
     pareto = made["pareto"][0]
-    quartiles = Audited(_of(width, pareto), *rows, pure, stated.of_fitted(pareto, width))
+    quartiles = AuditedMechanism(_of(width, pareto), *rows, pure, stated.of_smooth_sensitivity(pareto, width))
     return {
         **{
-            f"median, {name} noise": Audited(_of(median, each), *rows, claim, stated.of_fitted(each, median))
+            f"median, {name} noise": AuditedMechanism(
+                _of(median, each), *rows, claim, stated.of_smooth_sensitivity(each, median)
+            )
             for name, (each, claim) in made.items()
         },
         "median, proposed bound": proposed,
@@ -184,7 +198,7 @@ def _of(kind: Callable[[Sequence[int]], Any], mechanism: Any) -> Callable[[Seque
     return lambda rows: mechanism.release(kind(rows))
 
 
-def _sampled() -> dict[str, Audited]:
+def _sample_and_aggregate() -> dict[str, AuditedMechanism]:
     """Chunks of which one goes from bound to bound."""
     answers = ([0, 0, 4, 8, 8], [0, 8, 4, 8, 8])
     words: dict[str, Any] = {"bounds": BOUNDS, "blocks": CHUNKS, "epsilon": EPSILON, "grid": 1}
@@ -192,9 +206,9 @@ def _sampled() -> dict[str, Audited]:
     mean, median = sampled.ClippedMean(**words), sampled.PrivateMedian(**words)
     found = sampled.SelfBoundedMean(**words)
     return {
-        "mean of chunks": Audited(mean.release, *answers, pure, stated.of_mean(mean)),
-        "median of chunks": Audited(median.release, *answers, pure, stated.of_median(median), times=4),
-        "mean of chunks within bounds of its own": Audited(
-            lambda given: found.release(given).value, *answers, pure, stated.of_self_bounded(found)
+        "mean of chunks": AuditedMechanism(mean.release, *answers, pure, stated.of_mean(mean)),
+        "median of chunks": AuditedMechanism(median.release, *answers, pure, stated.of_median(median), times=4),
+        "mean of chunks within bounds of its own": AuditedMechanism(
+            lambda given: found.release(given).value, *answers, pure, stated.of_self_bounded_mean(found)
         ),
     }

@@ -28,7 +28,7 @@ import pyarrow as pa
 from discreet import testing
 from discreet.accounting.filters import Budget
 from discreet.auditing import claims
-from discreet.auditing.canaries import Planted, one_run, session_canaries
+from discreet.auditing.canaries import TableCanary, one_run, session_canaries
 from discreet.auditing.claims import Claim
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.side_channels.audit import compare_calls
@@ -90,7 +90,7 @@ class Case:
         """What a release of it claims."""
         return claims.claim(epsilon=EPSILON) if self.mechanism == "laplace" else claims.claim(rho=RHO)
 
-    def released(self, session: Session) -> Release:
+    def release(self, session: Session) -> Release:
         """A fresh release."""
         price: dict[str, Any] = {"epsilon": EPSILON} if self.mechanism == "laplace" else {"rho": RHO}
         release: Release = session.release(self.query, mechanism=self.mechanism, fresh=True, **price)
@@ -126,7 +126,7 @@ def _in_question(case: Case, keys: range, *, is_one: bool) -> list[tuple[int, tu
     return full if is_one else [(keys[0], (0, "c"))]
 
 
-def protected(
+def protect_case(
     case: Case,
     table: pa.Table,
     keys: Sequence[Any],
@@ -155,10 +155,10 @@ def protected(
 
 
 @contextmanager
-def opened(case: Case, blocks: int, *, is_one: bool, kind: type[Session] = Session) -> Iterator[Any]:
+def open_session(case: Case, blocks: int, *, is_one: bool, kind: type[Session] = Session) -> Iterator[Any]:
     """A session over one of the two datasets, with a ledger in memory."""
     table, keys = rows(case, blocks, is_one=is_one), list(range(KEYS_OF_BLOCK * blocks))
-    with protected(case, table, keys, kind=kind, ledger=":memory:") as session:
+    with protect_case(case, table, keys, kind=kind, ledger=":memory:") as session:
         yield session
 
 
@@ -192,7 +192,7 @@ class Recording(testing.ExactPipeline):
         return plan.randomize(exact)
 
 
-class Watched(testing.Session):
+class RecordingSession(testing.Session):
     """A session that records the exact and the noisy integers of its last release."""
 
     _pipeline_class = Recording
@@ -218,7 +218,7 @@ class Leaning:
         ratios = [_log_weights(here, noise) - _log_weights(there, noise) for here, there, noise in sides]
         return np.column_stack([steps, np.sum(ratios, axis=0)])
 
-    def fitted(self, one: Floats, other: Floats, alarm: float, name: str) -> Finding:
+    def check_noise(self, one: Floats, other: Floats, alarm: float, name: str) -> Finding:
         """Whether noise follows its law: what stands on the exact integers, column by column, on both datasets."""
         columns = np.concatenate([one - self.one, other - self.other]).T
         parts = [
@@ -235,7 +235,7 @@ def _log_weights(steps: Floats, noise: AdditiveNoise) -> Floats:
 
 
 @dataclass(frozen=True)
-class Answered:
+class Answers:
     """What one session made: exact integers and noisy ones, a row for each block, and the noise that is on them."""
 
     exact: Floats
@@ -243,9 +243,9 @@ class Answered:
     noises: Sequence[AdditiveNoise]
 
     @classmethod
-    def by(cls, session: Watched, case: Case) -> "Answered":
+    def by(cls, session: RecordingSession, case: Case) -> "Answers":
         """The integers of a fresh release."""
-        release = case.released(session)
+        release = case.release(session)
         width = KEYS_OF_BLOCK if case.is_grouped else 1
         noises = [noise for measured in release.measured if (noise := measured.noise) for _ in range(width)]
         noisy = [measured.steps for measured in release.measured] if session.record.times == 1 else session.record.drawn
@@ -258,37 +258,46 @@ def _blocks(columns: Sequence[Sequence[int]], width: int) -> Floats:
 
 
 @contextmanager
-def both(case: Case, blocks: int, *, kind: type[Watched] = Watched) -> Iterator[tuple[Watched, Watched]]:
+def both(
+    case: Case, blocks: int, *, kind: type[RecordingSession] = RecordingSession
+) -> Iterator[tuple[RecordingSession, RecordingSession]]:
     """Sessions over the one dataset and the other, for all cases that differ in their aggregate alone."""
-    with opened(case, blocks, is_one=True, kind=kind) as one, opened(case, blocks, is_one=False, kind=kind) as other:
+    with (
+        open_session(case, blocks, is_one=True, kind=kind) as one,
+        open_session(case, blocks, is_one=False, kind=kind) as other,
+    ):
         yield one, other
 
 
-def answered(case: Case, sessions: tuple[Watched, Watched], times: int = 1) -> tuple[Leaning | None, Floats, Floats]:
+def release_both(
+    case: Case, sessions: tuple[RecordingSession, RecordingSession], times: int = 1
+) -> tuple[Leaning | None, Floats, Floats]:
     """One release on each dataset; no leaning where the blocks of one table have not all the same exact answers."""
     made = []
     for session in sessions:
         session.record.times = times
-        made.append(Answered.by(session, case))
+        made.append(Answers.by(session, case))
     one, other = made
     if any((each.exact != each.exact[0]).any() for each in made):
         return None, one.noisy, other.noisy
     return Leaning(one.exact[0], other.exact[0], one.noises), one.noisy, other.noisy
 
 
-def audited_keys(case: Case, sessions: tuple[Watched, Watched], alarm: float) -> list[Finding]:
+def audited_keys(case: Case, sessions: tuple[RecordingSession, RecordingSession], alarm: float) -> list[Finding]:
     """One release on each dataset, in which every block is a run."""
-    leaning, one, other = answered(case, sessions)
-    return _judged(case, leaning, one, other, alarm, f"one release of {len(one):,} blocks of keys")
+    leaning, one, other = release_both(case, sessions)
+    return _judge(case, leaning, one, other, alarm, f"one release of {len(one):,} blocks of keys")
 
 
-def audited_redrawn(case: Case, sessions: tuple[Watched, Watched], samples: int, alarm: float) -> list[Finding]:
+def audited_redrawn(
+    case: Case, sessions: tuple[RecordingSession, RecordingSession], samples: int, alarm: float
+) -> list[Finding]:
     """One release on each dataset, whose noise is drawn over and over."""
-    leaning, one, other = answered(case, sessions, samples)
-    return _judged(case, leaning, one, other, alarm, "noise redrawn on the engine's integers")
+    leaning, one, other = release_both(case, sessions, samples)
+    return _judge(case, leaning, one, other, alarm, "noise redrawn on the engine's integers")
 
 
-def _judged(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alarm: float, how: str) -> list[Finding]:
+def _judge(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alarm: float, how: str) -> list[Finding]:
     """The claim, and the law of the noise: each with this alarm."""
     subject = f"{case} ({how})"
     if leaning is None:
@@ -296,37 +305,37 @@ def _judged(case: Case, leaning: Leaning | None, one: Floats, other: Floats, ala
         return [Finding(subject=subject, layer=LAYER, claim=str(case.claim), verdict=Verdict.VOID, evidence=why)]
     made = leaning.beside(one), leaning.beside(other)
     claimed = audited_at_once(*made, claim=case.claim, alarm=alarm, name=subject)
-    return [claimed, leaning.fitted(one, other, alarm, subject)]
+    return [claimed, leaning.check_noise(one, other, alarm, subject)]
 
 
 def audited_whole(case: Case, samples: int, alarm: float) -> list[Finding]:
     """Whole releases, one after the other: the claim, and the law of the noise on the integers of a watched session."""
     name = f"{case} (whole releases)"
     with both(case, 1) as watched:
-        leaning, *_ = answered(case, watched)
-    with opened(case, 1, is_one=True) as one, opened(case, 1, is_one=False) as other:
+        leaning, *_ = release_both(case, watched)
+    with open_session(case, 1, is_one=True) as one, open_session(case, 1, is_one=False) as other:
         made: dict[int, list[list[int]]] = {id(one): [], id(other): []}
 
-        def released(session: Session) -> Release:
-            release = case.released(session)
+        def release_and_record(session: Session) -> Release:
+            release = case.release(session)
             made[id(session)].append([step for measured in release.measured for step in measured.steps])
             return release
 
         words: dict[str, Any] = {"claim": case.claim, "samples": samples, "alarm": alarm, "name": name}
-        claimed = audit(released, one, other, stop=False, **words)
+        claimed = audit(release_and_record, one, other, stop=False, **words)
         here, there = (np.array(made[id(session)], dtype=float) for session in (one, other))
     assert leaning is not None  # noqa: S101 - one block is like itself
-    return [claimed, leaning.fitted(here, there, alarm, name)]
+    return [claimed, leaning.check_noise(here, there, alarm, name)]
 
 
 def audited_canaries(case: Case, canaries: int, alarm: float) -> Finding:
     """One release of a table to which coins added units, each with a key of its own: are they found again?"""
     planted = session_canaries(rows(case, 1, is_one=False), canaries, privacy_unit="unit", group="key")
 
-    def pipeline(included: list[Planted]) -> Release:
+    def pipeline(included: list[TableCanary]) -> Release:
         table = planted.table_with(included)
-        with protected(case, table, planted.keys, groups=1, rows_of_group=1, ledger=":memory:") as session:
-            return case.released(session)
+        with protect_case(case, table, planted.keys, groups=1, rows_of_group=1, ledger=":memory:") as session:
+            return case.release(session)
 
     name = f"{case} ({canaries:,} canaries in one run)"
     return one_run(
@@ -339,7 +348,7 @@ def audited_calls(case: Case, repeats: int) -> list[Finding]:
     keys = list(range(KEYS_OF_BLOCK))
     one, other = (rows(case, 1, is_one=is_one) for is_one in (True, False))
     return compare_calls(
-        lambda table: protected(case, table, keys, kind=testing.Session),
+        lambda table: protect_case(case, table, keys, kind=testing.Session),
         one,
         other,
         [case.query],

@@ -79,7 +79,7 @@ LONG = Size(
 def run_controls(quick: bool = True) -> list[Finding]:
     """Audit every control; a finding is VOID where it says the opposite of what is known."""
     times = (QUICK if quick else LONG).right_controls
-    return [examined(control if control.is_broken else _larger(control, times)) for control in CONTROLS]
+    return [examine(control if control.is_broken else _larger(control, times)) for control in CONTROLS]
 
 
 @short_traceback
@@ -89,13 +89,13 @@ def audit_everything(quick: bool = True) -> list[Finding]:
     return [finding for part in PARTS.values() for finding in part(size)]
 
 
-def examined(control: Control) -> Finding:
+def examine(control: Control) -> Finding:
     """Audit one control as often as it asks, and hold what was found against what is known."""
     told: dict[str, Any] = {
         "subject": f"{'must be caught' if control.is_broken else 'must pass'}: {control.name}",
         "layer": control.layer,
         "claim": str(control.claim),
-        "stated": control.claim.stated,
+        "stated": control.claim.value,
     }
     known = {"control": "broken" if control.is_broken else "right", "limit": control.samples, "why": control.why}
     reason = _absent(control)
@@ -186,7 +186,7 @@ def _plans(size: Size) -> Iterator[Finding]:
     """Layer 1 on every aggregate; the kind of noise matters only where several outputs share it."""
     for case in _all_cases():
         if case.mechanism == "laplace" or case.aggregate == ALL:
-            with queries.opened(case, 2, is_one=True) as session:
+            with queries.open_session(case, 2, is_one=True) as session:
                 finding = sensitivity.audit_plan(case.query, session, pairs=size.pairs, mechanism=case.mechanism)
             yield replace(finding, subject=str(case))
 

@@ -88,7 +88,7 @@ def audited_workload(name: str, made: Workload, samples: int, alarm: float) -> l
     return [claimed, goodness_of_fit.check_parts(_noises(made, drawn), alarm=alarm, name=name)]
 
 
-def _noises(made: Workload, drawn: Sequence[Sequence[Sequence[Counts]]]) -> list[goodness_of_fit.Part]:
+def _noises(made: Workload, drawn: Sequence[Sequence[Sequence[Counts]]]) -> list[goodness_of_fit.BinCounts]:
     """The noise of each part of the strategy, of all its integers on both datasets."""
     exact = [made.plan.combine([each]) for each in (made.one, made.other)]
     found = []

@@ -27,7 +27,7 @@ from discreet.accounting.filters import Budget
 from discreet.auditing.arguments import refuse_no_plan
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.sensitivity import names, neighbours
-from discreet.auditing.sensitivity.distances import INFINITE, Incomparable, Norm, distance, settled
+from discreet.auditing.sensitivity.distances import INFINITE, Incomparable, Norm, distance, materialize
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import DuckDB, Engine, RegisteredSource, Workspace, source_of
 from discreet.errors import ParameterError, short_traceback
@@ -57,7 +57,7 @@ def duckdb(tables: Mapping[str, pa.Table], key: int, place: Path) -> Engine:
 
 
 @dataclass
-class Examined:
+class Examination:
     """What a plan did on neighbours: its finding, and the pair that its noise hides worst."""
 
     finding: Finding
@@ -80,12 +80,12 @@ def audit_plan(
     `found` is the largest distance as a part of the stated one: 1 where some neighbours reach it. `opened` opens
     another engine over the made-up tables.
     """
-    return examined(
+    return examine(
         query, catalog, pairs=pairs, epsilon=epsilon, mechanism=mechanism, generator=generator, opened=opened
     ).finding
 
 
-def examined(
+def examine(
     query: Query,
     catalog: Catalog | Session,
     *,
@@ -95,12 +95,12 @@ def examined(
     generator: np.random.Generator | None = None,
     opened: Opener = duckdb,
     typed: bool = False,
-) -> Examined:
+) -> Examination:
     """The same, with the pair of neighbours that were the farthest apart."""
     refuse_no_plan(query, catalog)
     started = time.perf_counter()
     random = generator or np.random.default_rng()
-    facts, budget = _promised(catalog, query, epsilon)
+    facts, budget = _facts_and_budget(catalog, query, epsilon)
     private = analyze(query.plan, facts, budget, epsilon=epsilon, mechanism=mechanism)
     table = facts.table(private.dataset)
     likely = names.values_of(private.pushdown, table)
@@ -110,7 +110,7 @@ def examined(
         for batch in _batches(made, _PAIRS_AT_ONCE):
             worst.see(batch, _answers(private, batch, int(random.integers(2**62)), Path(place), opened))
     finding = worst.finding(table, seconds=time.perf_counter() - started)
-    return Examined(finding, worst.pair)
+    return Examination(finding, worst.pair)
 
 
 @short_traceback
@@ -147,7 +147,7 @@ def audit_function(
         layer=LAYER,
         claim=f"neighbours differ by at most {shown(claimed)} in {norm}",
         verdict=Verdict.BROKEN if broken else Verdict.VOID if far.void or not far.seen else Verdict.NOTHING_FOUND,
-        evidence=f"{told}: {_pair_told(*far.behind)}" if broken else far.void or kept,
+        evidence=f"{told}: {_pair_text(*far.behind)}" if broken else far.void or kept,
         stated=float(claimed),
         found=found,
         samples=far.seen,
@@ -169,7 +169,7 @@ def _farthest(function: Callable[[Any], object], pairs: Iterable[tuple[Any, Any]
     for one, other in pairs:
         far = far._replace(seen=far.seen + 1)
         try:
-            here, there = _called(function, one), _called(function, other)
+            here, there = _call(function, one), _call(function, other)
             moved = _distance(here, there, norm)
         except Incomparable as reason:
             far = far._replace(void=str(reason))
@@ -187,7 +187,7 @@ def _as_float(distance: Fraction | float, norm: Norm) -> float:
 
 
 @dataclass(frozen=True)
-class _Raised:
+class _Error:
     """An error is an outcome: two of one class are alike."""
 
     kind: str
@@ -196,30 +196,30 @@ class _Raised:
         return f"raises {self.kind}"
 
 
-def _called(function: Callable[[Any], object], dataset: Any) -> object:
+def _call(function: Callable[[Any], object], dataset: Any) -> object:
     """What a function answers, on a copy that it may spoil; warnings are not answers."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return settled(function(copy.copy(dataset)))
+            return materialize(function(copy.copy(dataset)))
         except Incomparable:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a user's function raises is an outcome
-            return _Raised(type(error).__name__)
+            return _Error(type(error).__name__)
 
 
 def _distance(here: object, there: object, norm: Norm) -> Fraction | float:
-    if isinstance(here, _Raised) != isinstance(there, _Raised):
+    if isinstance(here, _Error) != isinstance(there, _Error):
         return INFINITE
     return distance(here, there, norm)
 
 
-def _pair_told(one: object, other: object, here: object, there: object) -> str:
+def _pair_text(one: object, other: object, here: object, there: object) -> str:
     return f"{_cut(here)} on {_cut(one)}, {_cut(there)} on {_cut(other)}"
 
 
 def _cut(thing: object) -> str:
-    text = str(thing) if isinstance(thing, _Raised) else repr(thing)
+    text = str(thing) if isinstance(thing, _Error) else repr(thing)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
@@ -227,7 +227,7 @@ def _number(value: float) -> str:
     return "infinity" if math.isinf(value) else f"{value:.6g}"
 
 
-def _promised(catalog: Catalog | Session, query: Query, epsilon: Number) -> tuple[Catalog, Budget]:
+def _facts_and_budget(catalog: Catalog | Session, query: Query, epsilon: Number) -> tuple[Catalog, Budget]:
     """The public facts, and the promise that decides which noise a query gets."""
     name = table_name(query)
     if isinstance(catalog, Session):
@@ -252,10 +252,10 @@ def _exact(private: AggregatePlan, engine: Engine, name: str) -> object:
     try:
         return private.combine(engine.run(prepared))  # type: ignore[arg-type]  # its keys are public
     except Exception as error:  # noqa: BLE001 - no cell may make an engine fail, and if one does, that is the finding
-        return _Raised(type(error).__name__)
+        return _Error(type(error).__name__)
 
 
-class _Compared(NamedTuple):
+class _Comparison(NamedTuple):
     """One measure in one norm: whether it is farther than stated, by exact comparison, how far, and in words."""
 
     is_over: bool
@@ -273,7 +273,7 @@ class _Worst:
 
     private: AggregatePlan
     seen: int = 0
-    worst: _Compared = field(default_factory=lambda: _Compared(False, -1.0, ""))
+    worst: _Comparison = field(default_factory=lambda: _Comparison(False, -1.0, ""))
     behind: Pair | None = None
     pair: Pair | None = None
     score: float = -1.0
@@ -282,30 +282,30 @@ class _Worst:
     def see(self, batch: Sequence[Pair], answers: Sequence[tuple[object, object]]) -> None:
         for pair, (one, other) in zip(batch, answers, strict=True):
             self.seen += 1
-            compared = list(self._compared(one, other))
-            worst = max(compared, key=_Compared.rank, default=self.worst)
+            compared = list(self._comparisons(one, other))
+            worst = max(compared, key=_Comparison.rank, default=self.worst)
             if worst.rank() > self.worst.rank():
                 self.worst, self.behind = worst, pair
             score = sum(each.ratio for each in compared if each.is_of_the_noise)
             if score > self.score:
                 self.score, self.pair = score, pair
 
-    def _compared(self, one: object, other: object) -> Iterator[_Compared]:
-        if isinstance(one, _Raised) or isinstance(other, _Raised):
-            raised = one if isinstance(one, _Raised) else other
-            yield _Compared(True, math.inf, f"the engine {raised} on one of the datasets")
+    def _comparisons(self, one: object, other: object) -> Iterator[_Comparison]:
+        if isinstance(one, _Error) or isinstance(other, _Error):
+            raised = one if isinstance(one, _Error) else other
+            yield _Comparison(True, math.inf, f"the engine {raised} on one of the datasets")
             return
         for noised, here, there in zip(self.private.noisy_measures, one, other, strict=True):  # type: ignore[call-overload]
-            name, most = names.told(noised.measure), stated(noised)
+            name, most = names.description(noised.measure), sensitivity_bounds(noised)
             known = self.ratios.setdefault(name, {})
             for norm, far in apart(here, there).items():
                 ratio = _part(far, most[norm], norm)
                 known[norm] = max(known.get(norm, 0.0), ratio)
                 told = f"{norm} of {name} is {far}, and {most[norm]} is stated"
-                yield _Compared(far > most[norm], ratio, told, norm in noised.mechanism.norms)
+                yield _Comparison(far > most[norm], ratio, told, norm in noised.mechanism.norms)
 
     def finding(self, table: Table, *, seconds: float) -> Finding:
-        why = [told for told in map(_uncovered, self.private.noisy_measures) if told]
+        why = [told for told in map(_uncovered_noise, self.private.noisy_measures) if told]
         why += [f"{self.worst.told} ({_shape(self.behind)})"] if self.worst.is_over and self.behind else []
         kept = f"{self.seen:,} pairs; the farthest reach {max(self.worst.ratio, 0):.4g} of what is stated"
         return Finding(
@@ -318,7 +318,7 @@ class _Worst:
             found=max(self.worst.ratio, 0.0),
             samples=self.seen,
             seconds=seconds,
-            detail={"ratios": self.ratios, "pair": _described(self.behind) if self.worst.is_over else None},
+            detail={"ratios": self.ratios, "pair": _pair_detail(self.behind) if self.worst.is_over else None},
         )
 
 
@@ -335,18 +335,18 @@ def apart(one: Sequence[int], other: Sequence[int]) -> dict[str, int | float]:
     }
 
 
-def stated(noised: NoisyMeasure) -> dict[str, int]:
+def sensitivity_bounds(noised: NoisyMeasure) -> dict[str, int]:
     """What analysis says of a measure, in each norm."""
     said: Sensitivity = noised.sensitivity
     return {norm: getattr(said, norm) for norm in NORMS}
 
 
-def _uncovered(noised: NoisyMeasure) -> str:
+def _uncovered_noise(noised: NoisyMeasure) -> str:
     """Why the noise does not cover the sensitivity, or nothing where it does."""
     if noised.mechanism.covers(noised.sensitivity):
         return ""
     norm, _ = noised.mechanism.calibration
-    return f"the noise of {names.told(noised.measure)} covers less than its {norm} sensitivity"
+    return f"the noise of {names.description(noised.measure)} covers less than its {norm} sensitivity"
 
 
 def _part(far: float, most: int, norm: str) -> float:
@@ -365,11 +365,11 @@ def _shape(pair: Pair) -> str:
 def moved_alone(pair: Pair) -> Pair:
     """The rows that only one of the two neighbours has: two datasets that are neighbours too, without anybody else."""
     one, other = pair
-    here, there = _written(one), _written(other)
+    here, there = _row_texts(one), _row_texts(other)
     return one.take(_only(here, there)), other.take(_only(there, here))
 
 
-def _described(pair: Pair | None) -> dict[str, Any] | None:
+def _pair_detail(pair: Pair | None) -> dict[str, Any] | None:
     """The pair in words that JSON can say: its sizes, and the rows that only one of the two has."""
     if pair is None:
         return None
@@ -378,7 +378,7 @@ def _described(pair: Pair | None) -> dict[str, Any] | None:
     return {"rows": sizes, "only in one": sides[0], "only in the other": sides[1]}
 
 
-def _written(data: pa.Table) -> list[str]:
+def _row_texts(data: pa.Table) -> list[str]:
     return [repr(row) for row in data.to_pylist()]
 
 

@@ -36,16 +36,16 @@ def distance(one: object, other: object, norm: Norm) -> Fraction | float:
     return _NORMS[norm](moved)  # type: ignore[arg-type]
 
 
-def settled(answer: Any) -> Any:
+def materialize(answer: Any) -> Any:
     """An answer with a list in the place of every iterator, which can be read once and equals nothing but itself."""
     if isinstance(answer, Iterator):
         items = list(itertools.islice(answer, MOST_ITEMS + 1))
         if len(items) > MOST_ITEMS:
             raise Incomparable(f"an iterator gives more than {MOST_ITEMS:,} items")
-        return [settled(item) for item in items]
+        return [materialize(item) for item in items]
     if type(answer) in (list, tuple):
-        return type(answer)(settled(item) for item in answer)
-    return {key: settled(part) for key, part in answer.items()} if type(answer) is dict else answer
+        return type(answer)(materialize(item) for item in answer)
+    return {key: materialize(part) for key, part in answer.items()} if type(answer) is dict else answer
 
 
 def differences(one: object, other: object) -> Iterator[Fraction | float]:

@@ -53,7 +53,7 @@ def neighbouring_lists(
     author = _Author(low, high, within_bounds, whole_numbers, generator or np.random.default_rng())
     for number in range(whole(count, "count")):
         one, other = author.pair(sizes[number % len(sizes)], relation, number)
-        yield (one, other) if ordered else (author.shuffled(one), author.shuffled(other))
+        yield (one, other) if ordered else (author.permute(one), author.permute(other))
 
 
 class _Author:
@@ -81,7 +81,7 @@ class _Author:
         place = min(place, len(rest) - 1)
         return rest, [*rest[:place], moved, *rest[place + 1 :]]
 
-    def shuffled(self, numbers: list[Any]) -> list[Any]:
+    def permute(self, numbers: list[Any]) -> list[Any]:
         return [numbers[i] for i in self._random.permutation(len(numbers))]
 
     def _numbers(self, length: int) -> list[Any]:

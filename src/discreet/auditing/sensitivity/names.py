@@ -29,7 +29,7 @@ MOST_VALUES = 12
 def values_of(question: Pushdown, table: Table) -> dict[str, list[Any]]:
     """The values that a question names, by column, a few for each."""
     found: dict[str, dict[Any, Any]] = {}
-    for column, value in _named(question):
+    for column, value in _constants(question):
         fitting = _fitting(value, table.columns[column].type)
         values = found.setdefault(column, {})
         if len(values) < MOST_VALUES and (fitting is not None or value is None):
@@ -37,7 +37,7 @@ def values_of(question: Pushdown, table: Table) -> dict[str, list[Any]]:
     return {column: list(values.values()) for column, values in found.items() if values}
 
 
-def told(drawn: Drawn) -> str:
+def description(drawn: Drawn) -> str:
     """A measure in a few words."""
     parts = [f"{'' if factor == 1 else f'{factor} '}{_measure(measure)}" for factor, measure in terms(drawn)]
     return " and ".join(parts)
@@ -61,17 +61,17 @@ def _columns(term: Term | None) -> str:
     return ", ".join(dict.fromkeys(repr(read.column) for read in _reads(term))) or "a constant"
 
 
-def _named(question: Pushdown) -> Iterator[tuple[str, Any]]:
+def _constants(question: Pushdown) -> Iterator[tuple[str, Any]]:
     for number, term in enumerate(question.keys.columns):
-        yield from _compared(term)
+        yield from _compared_constants(term)
         for read in _reads(term):
             for row in question.keys.rows:
                 yield read.column, row[number]
     for condition in (question.predicate, question.scan.within):
-        yield from _compared(condition)
+        yield from _compared_constants(condition)
     for measure in question.measures:
         operand: Term | None = getattr(measure, "operand", None)
-        yield from _compared(operand)
+        yield from _compared_constants(operand)
         for read in _reads(operand):
             for value in _ends(measure):
                 yield read.column, value
@@ -86,7 +86,7 @@ def _ends(measure: Integers) -> tuple[Any, ...]:
     return ()
 
 
-def _compared(term: Term | None) -> Iterator[tuple[str, Any]]:
+def _compared_constants(term: Term | None) -> Iterator[tuple[str, Any]]:
     """Each constant with the columns that stand beside it under one operator."""
     if not isinstance(term, Apply):
         return
@@ -95,7 +95,7 @@ def _compared(term: Term | None) -> Iterator[tuple[str, Any]]:
         for value in constants:
             yield read.column, value
     for part in term.arguments:
-        yield from _compared(part)
+        yield from _compared_constants(part)
 
 
 def _reads(term: Term | None) -> Iterator[Read]:

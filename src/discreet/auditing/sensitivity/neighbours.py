@@ -83,16 +83,16 @@ def pairs(
     for number in range(count):
         one, other = author.pair()
         as_text = number % 4 == 3 and not typed
-        yield framed(table, one, as_text=as_text), framed(table, other, as_text=as_text)
+        yield arrow_table(table, one, as_text=as_text), arrow_table(table, other, as_text=as_text)
 
 
-def framed(table: Table, rows: World, *, as_text: bool = False) -> pa.Table:
+def arrow_table(table: Table, rows: World, *, as_text: bool = False) -> pa.Table:
     """Rows as Arrow: each column in its declared type, or all of it as text, as a CSV file holds it."""
     columns = {}
     for name, column in table.columns.items():
         cells = [row[name] for row in rows]
         if as_text and column.type is not ColumnType.BINARY:
-            columns[name] = pa.array([_written(cell) for cell in cells], pa.string())
+            columns[name] = pa.array([_cell_text(cell) for cell in cells], pa.string())
         else:
             columns[name] = pa.array(cells, ARROW[column.type])
     return pa.table(columns)
@@ -130,10 +130,10 @@ class Author:
         if not self._unit.is_row:
             taken = {self._whose(row) for row in (*with_it, *without)}
             rest = [row for row in rest if self._whose(row) not in taken]
-        worlds = self.shuffled([*rest, *with_it]), self.shuffled([*rest, *without])
+        worlds = self.permute([*rest, *with_it]), self.permute([*rest, *without])
         return worlds if self._chance(0.5) else (worlds[1], worlds[0])
 
-    def shuffled(self, rows: Sequence[T]) -> list[T]:
+    def permute(self, rows: Sequence[T]) -> list[T]:
         """The same rows in another order."""
         return [rows[i] for i in self._random.permutation(len(rows))]
 
@@ -160,7 +160,7 @@ class Author:
             return [{}] * count
         name = self._unit.columns[0]
         pool = list(_IDENTITIES[self._types[name]])
-        pool, start = (pool, self._below(len(pool))) if self._chance(0.7) else (self.shuffled(pool), 0)
+        pool, start = (pool, self._below(len(pool))) if self._chance(0.7) else (self.permute(pool), 0)
         return [{name: pool[(start + number) % len(pool)]} for number in range(count)]
 
     def _rows(self, identity: Row) -> World:
@@ -199,7 +199,7 @@ class Author:
 
     def _extremes(self, identity: Row, size: int) -> World:
         """Rows that are worth as much as rows can be, spread over the values of two columns that matter."""
-        sign, cycled = self._any((-1, 1)), self._cycled()
+        sign, cycled = self._any((-1, 1)), self._important_values()
         fixed = {name: self._end(name, sign) for name in self._types}
         rows = []
         for number in range(size):
@@ -209,10 +209,10 @@ class Author:
             rows.append(row | identity)
         return rows
 
-    def _cycled(self) -> dict[str, list[Any]]:
+    def _important_values(self) -> dict[str, list[Any]]:
         """Two columns with values that matter: mostly the most important ones, each with a few of its values."""
-        names = self._important if self._chance(0.7) else self.shuffled(self._important)
-        return {name: self.shuffled(self._usual[name])[: 1 + self._below(6)] for name in names[:2]}
+        names = self._important if self._chance(0.7) else self.permute(self._important)
+        return {name: self.permute(self._usual[name])[: 1 + self._below(6)] for name in names[:2]}
 
     def _end(self, name: str, sign: int) -> Any:
         """The end of a column in one direction, or one of the values that matter."""
@@ -259,7 +259,7 @@ def odd(column: Column, known: Sequence[Any]) -> list[Any]:
             case str():
                 found += [value.swapcase(), value + " ", " " + value, value + value]
             case int():
-                found += [bounded(value - 1), bounded(value + 1)]
+                found += [clip_to_64_bits(value - 1), clip_to_64_bits(value + 1)]
             case float():
                 found += [math.nextafter(value, math.inf), math.nextafter(value, -math.inf), value + 1, value - 1]
             case dt.date():
@@ -269,7 +269,7 @@ def odd(column: Column, known: Sequence[Any]) -> list[Any]:
     return _distinct(found)
 
 
-def bounded(value: int) -> int:
+def clip_to_64_bits(value: int) -> int:
     """The nearest number of 64 bits."""
     return min(max(value, -LARGEST - 1), LARGEST)
 
@@ -283,7 +283,7 @@ def _beyond_the_caps(table: Table) -> int:
 
 
 def _number(value: Any, kind: ColumnType) -> int | float:
-    return float(value) if kind is ColumnType.REAL else bounded(math.floor(value))
+    return float(value) if kind is ColumnType.REAL else clip_to_64_bits(math.floor(value))
 
 
 def _as_time(end: dt.datetime, kind: ColumnType) -> dt.date:
@@ -307,7 +307,7 @@ def _distinct(values: Sequence[Any]) -> list[Any]:
     return list({(type(value), repr(value)): value for value in values}.values())
 
 
-def _written(cell: Any) -> str | None:
+def _cell_text(cell: Any) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, bool):

@@ -54,7 +54,14 @@ from scipy.special import ndtr
 
 from discreet.auditing.arguments import checked_calls, checked_queries, refuse_no_way_to_make_sessions
 from discreet.auditing.finding import Finding, Verdict
-from discreet.auditing.side_channels.recorder import CHANNELS, Seen, Witness, is_address, surroundings, within_a_day
+from discreet.auditing.side_channels.recorder import (
+    CHANNELS,
+    Observation,
+    Witness,
+    is_address,
+    surroundings,
+    within_a_day,
+)
 from discreet.errors import short_traceback
 from discreet.exact import Number, whole
 from discreet.query.frame import Query, count, table
@@ -70,7 +77,7 @@ _NOT_CALLED = '"not called"'
 _SHOWN = 5
 _LONGEST = 400
 
-Run = dict[str, Seen]
+Run = dict[str, Observation]
 Sides = tuple[list[Run], list[Run]]
 Calls = Iterator[tuple[str, Callable[[], Any]]]
 
@@ -105,7 +112,7 @@ def compare_calls(
             sides[side].append(within_a_day(partial(script.run, (one, other)[side])))
     told = {"subject": name or "session", "layer": LAYER, "claim": "", "samples": runs}
     findings = [
-        *(_compared(channel, sides, told) for channel in CHANNELS),
+        *(_compare_channel(channel, sides, told) for channel in CHANNELS),
         _values(sides[0][0], sides[1][0], told),
         _times(sides, told),
     ]
@@ -148,7 +155,7 @@ class _Script:
         yield from self._refusals(session)
         for call, make in self.calls.items():
             yield call, partial(make, session)
-        for each in session.catalog.protected:
+        for each in session.catalog.protected_tables:
             yield f"spend the rest of {each}", partial(self._spend, session, each)
         for number, query in enumerate(self.queries):
             yield f"stored {number}", partial(session.release, query, epsilon=self.epsilon)
@@ -184,7 +191,7 @@ class _Script:
 def _books(session: Session) -> Calls:
     yield "session spent", lambda: session
     yield "verify", session.ledger.verify
-    for each in session.catalog.protected:
+    for each in session.catalog.protected_tables:
         yield f"remaining {each}", partial(session.remaining, each)
         yield f"history {each}", partial(session.history, each)
         yield f"ledger show {each}", partial(session.ledger.report, each)
@@ -193,16 +200,16 @@ def _books(session: Session) -> Calls:
 def _keep_the_same_rows(session: Session, orders: dict[str, int]) -> None:
     """The lemma is about one order of rows, and a ledger draws one for each dataset: all take that of the first."""
     for name, engine in session._pipeline.engines.items():  # noqa: SLF001 - no analyst may choose the order
-        registration = session.ledger.registered(name)
+        registration = session.ledger.registration(name)
         if registration is not None:
             engine.adopt(name, orders.setdefault(name, registration.hash_key))
 
 
-def _compared(channel: str, sides: Sides, told: Mapping[str, Any]) -> Finding:
+def _compare_channel(channel: str, sides: Sides, told: Mapping[str, Any]) -> Finding:
     """Whether a channel is the same for both datasets in every call and every run."""
     every = list(dict.fromkeys(call for runs in sides for run in runs for call in run))
     calls = [call for call in every if channel == "status" or all(call in run for runs in sides for run in runs)]
-    shown = {call: tuple(_shown(channel, call, runs) for runs in sides) for call in calls}
+    shown = {call: tuple(_channel_values(channel, call, runs) for runs in sides) for call in calls}
     names = {call: _names_of_data(channel, call, sides) for call in calls}
     unlike = [call for call in calls if _is_apart(*shown[call]) or _is_told(names[call], sides)]
     detail = {"channel": channel, "calls": len(calls), "differences": []}
@@ -212,13 +219,13 @@ def _compared(channel: str, sides: Sides, told: Mapping[str, Any]) -> Finding:
         evidence = f"{channel} of {len(unlike)} of {len(calls)} calls: {unlike[0]} shows {one} and {other}"
         verdict, detail["differences"] = Verdict.BROKEN, listed
     else:
-        why = _not_compared(channel, sides, shown, names)
+        why = _void_reason(channel, sides, shown, names)
         verdict = Verdict.VOID if why else Verdict.NOTHING_FOUND
         evidence = why or f"{channel} of {len(calls)} calls is the same"
     return Finding(**told, verdict=verdict, evidence=evidence, detail=detail)
 
 
-def _not_compared(
+def _void_reason(
     channel: str, sides: Sides, shown: Mapping[str, Sequence[frozenset[str]]], names: Mapping[str, frozenset[str]]
 ) -> str:
     """Why a channel in which nothing was found says nothing, or nothing where it does."""
@@ -243,7 +250,7 @@ def _is_told(words: frozenset[str], sides: Sides) -> bool:
     return len(sides[0]) > 1 and not all(map(is_address, words))
 
 
-def _shown(channel: str, call: str, runs: Sequence[Run]) -> frozenset[str]:
+def _channel_values(channel: str, call: str, runs: Sequence[Run]) -> frozenset[str]:
     return frozenset(run[call].channels[channel] if call in run else _NOT_CALLED for run in runs)
 
 
@@ -257,15 +264,15 @@ def _names_of_data(channel: str, call: str, sides: Sides) -> frozenset[str]:
 
 def _difference(channel: str, call: str, sides: Sides) -> dict[str, str]:
     """The first part of a channel that differs, from both datasets; short enough to read."""
-    one, other = (json.loads(min(_shown(channel, call, runs))) for runs in sides)
+    one, other = (json.loads(min(_channel_values(channel, call, runs))) for runs in sides)
     if one == other:
         words = [runs[0][call].masked[channel] for runs in sides]
         one, other = sorted(words[0] - words[1]), sorted(words[1] - words[0])
-    one, other = _narrowed(one, other)
+    one, other = _narrow(one, other)
     return {"call": call, "one": json.dumps(one)[:_LONGEST], "other": json.dumps(other)[:_LONGEST]}
 
 
-def _narrowed(one: Any, other: Any) -> tuple[Any, Any]:
+def _narrow(one: Any, other: Any) -> tuple[Any, Any]:
     """Two values down to the first parts in which they differ."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         pairs = [(one[key], other[key]) for key in one]
@@ -274,7 +281,7 @@ def _narrowed(one: Any, other: Any) -> tuple[Any, Any]:
     else:
         return one, other
     unequal = [pair for pair in pairs if pair[0] != pair[1]]
-    return _narrowed(*unequal[0]) if unequal else (one, other)
+    return _narrow(*unequal[0]) if unequal else (one, other)
 
 
 def _values(one: Run, other: Run, told: Mapping[str, Any]) -> Finding:
@@ -301,12 +308,12 @@ Moved = tuple[float, float]
 
 def _is_farther(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> bool:
     """Whether two releases are farther apart than is stated, in either norm."""
-    return any(far > most for pair in _moved(one, other) for far, most in pair)
+    return any(far > most for pair in _distances(one, other) for far, most in pair)
 
 
 def _reach(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> float:
     """The distance of two releases over the stated sensitivity, in the norm in which it is larger; for reports."""
-    reaches = [(_over(*in_l1), math.sqrt(_over(*in_l2))) for in_l1, in_l2 in _moved(one, other)]
+    reaches = [(_over(*in_l1), math.sqrt(_over(*in_l2))) for in_l1, in_l2 in _distances(one, other)]
     return max(itertools.chain.from_iterable(reaches), default=0.0)
 
 
@@ -314,7 +321,7 @@ def _over(far: float, most: float) -> float:
     return far / most if most else math.inf if far else 0.0
 
 
-def _moved(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> Iterator[tuple[Moved, Moved]]:
+def _distances(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -> Iterator[tuple[Moved, Moved]]:
     """How far each part moved, and how far it may, in L1 and in squared L2; infinitely where lengths differ."""
     if [len(each.steps) for each in one] != [len(each.steps) for each in other]:
         yield (math.inf, 1), (math.inf, 1)

@@ -67,8 +67,8 @@ class Noticing(fs.FileSystemHandler):  # type: ignore[misc]
 
     __hash__ = object.__hash__
 
-    def _refused(self, *_: object, **__: object) -> NoReturn:
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise OSError("this file is only read")
 
-    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refused
-    delete_file = move = copy_file = open_output_stream = open_append_stream = _refused
+    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
+    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse

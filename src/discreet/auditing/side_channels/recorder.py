@@ -59,7 +59,7 @@ _SLACK = dt.timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """What one call showed in each channel, as masked JSON with its masked words, its integers and its time."""
 
     channels: Mapping[str, str]
@@ -75,22 +75,22 @@ class Witness:
     def __init__(self, places: Mapping[str, Path], data: object, since: dt.datetime) -> None:
         self._places, self._data, self._since = places, data, since
         self.session: Session | None = None
-        self.seen: dict[str, Seen] = {}
+        self.seen: dict[str, Observation] = {}
 
     def watch(self, call: str, make: Callable[[], Any]) -> Any:
         """What the call returns, or None where it raised."""
         with _listening() as heard:
             start = time.perf_counter()
-            result, error = _attempted(make)
+            result, error = _attempt(make)
             seconds = time.perf_counter() - start
             texts = {} if error else _texts(result)
         release = result if isinstance(result, Release) else None
         shown = {
             "status": f"returned {type(result).__name__}" if error is None else f"raised {type(error).__name__}",
-            "error": list(_told(error)),
+            "error": list(_exception_chain(error)),
             **_parts(release),
             "text": texts if release is None else {way: _without_numbers(release, text) for way, text in texts.items()},
-            **_booked(self.session),
+            **_ledger_state(self.session),
             **vars(heard),
             "files": files_below(self._places),
         }
@@ -98,7 +98,7 @@ class Witness:
         channels = {channel: json.dumps(mask.plain(shown[channel])) for channel, mask in masks.items()}
         words = {channel: frozenset(mask.words) for channel, mask in masks.items()}
         found = (release.measured, release.private) if release else ()
-        self.seen[call] = Seen(channels, words, seconds, *found)
+        self.seen[call] = Observation(channels, words, seconds, *found)
         return result
 
 
@@ -203,7 +203,7 @@ class _Mask:
         return "<address>"
 
 
-def _attempted(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def _attempt(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return make(), None
     except Exception as error:  # noqa: BLE001 - whatever is raised is what was seen
@@ -217,7 +217,7 @@ def _texts(result: Any) -> dict[str, str]:
     return texts if page is None else texts | {"html": page()}
 
 
-def _told(error: BaseException | None) -> Iterator[dict[str, Any]]:
+def _exception_chain(error: BaseException | None) -> Iterator[dict[str, Any]]:
     """An exception and those behind it: everything that a traceback would print."""
     while error is not None:
         yield {
@@ -256,10 +256,10 @@ def _without_numbers(release: Release, text: str) -> str:
     return " ".join(_NUMBER.sub("#", text.replace(receipt, "<receipt>")).split())
 
 
-def _booked(session: Session | None) -> dict[str, Any]:
+def _ledger_state(session: Session | None) -> dict[str, Any]:
     if session is None:
         return {"cost": None, "ledger": None}
-    ledger, names = session.ledger, list(session.catalog.protected)
+    ledger, names = session.ledger, list(session.catalog.protected_tables)
     entries = {name: [vars(entry) | {"time": None} for entry in ledger.history(name)] for name in names}
     return {"cost": {name: vars(ledger.spent(name)) for name in names}, "ledger": entries}
 
@@ -269,7 +269,7 @@ def _listening() -> Iterator[_Heard]:
     """Hear every logger, warning and stream, of Python and of the libraries below it, and let none of it through."""
     heard, out, err = _Heard(), io.StringIO(), io.StringIO()
     with (
-        _logged(heard.log),
+        _capture_logs(heard.log),
         _below_python(heard.printed),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
@@ -282,17 +282,17 @@ def _listening() -> Iterator[_Heard]:
 
 
 @contextlib.contextmanager
-def _logged(records: list[Any]) -> Iterator[None]:
+def _capture_logs(records: list[Any]) -> Iterator[None]:
     """Keep every record as it is made, so that a logger that passes nothing on is heard too."""
     make, level, handlers = logging.getLogRecordFactory(), logging.root.level, logging.root.handlers
 
-    def kept(*arguments: Any, **words: Any) -> logging.LogRecord:
+    def capture(*arguments: Any, **words: Any) -> logging.LogRecord:
         record = make(*arguments, **words)
         error = record.exc_info[1] if record.exc_info else None
-        records.append([record.name, record.levelname, record.getMessage(), list(_told(error))])
+        records.append([record.name, record.levelname, record.getMessage(), list(_exception_chain(error))])
         return record
 
-    logging.setLogRecordFactory(kept)
+    logging.setLogRecordFactory(capture)
     logging.root.handlers = [logging.NullHandler()]
     logging.root.setLevel(logging.DEBUG)
     try:

@@ -27,10 +27,10 @@ from discreet.auditing.claims import claim as claim_of
 from discreet.auditing.finding import Finding, Verdict
 from discreet.auditing.statistical import bounds, evidence
 from discreet.auditing.statistical.bounds import Probabilities
-from discreet.auditing.statistical.e_values import Settled, Stake, Wealth
-from discreet.auditing.statistical.events import Candidates, Chosen, Event, Sides
+from discreet.auditing.statistical.e_values import PairCounts, Stake, Wealth
+from discreet.auditing.statistical.events import Candidates, Event, SelectedEvent, Sides
 from discreet.auditing.statistical.outcomes import Mechanism, Runs
-from discreet.auditing.statistical.samples import Gathered
+from discreet.auditing.statistical.samples import Samples
 from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, whole
 from discreet.progress import Stage, shown_while
@@ -113,15 +113,15 @@ class _Audit:
     runs: Runs
     stop: bool
     times: bool
-    gathered: Gathered = field(init=False)
+    gathered: Samples = field(init=False)
     wealth: Wealth = field(init=False)
-    players: tuple[Chosen | None, ...] = ()
-    fixed: Chosen | None = None
+    players: tuple[SelectedEvent | None, ...] = ()
+    fixed: SelectedEvent | None = None
     share: float = bounds.EVEN
     tested: Probabilities | None = None
 
     def __post_init__(self) -> None:
-        self.gathered = Gathered(self.times)
+        self.gathered = Samples(self.times)
         self.wealth = Wealth(self.claim, self.alarm / 2, self.samples, _PLAYERS)
 
     @property
@@ -147,15 +147,15 @@ class _Audit:
         """Bets that were chosen on earlier blocks, on this one."""
         for number, player in enumerate(self.players):
             if player is not None:
-                stake = Stake.believed(player.hits_here, player.hits_there, player.runs)
-                self.wealth.settle(number, stake, _settled(player.event, sides))
+                stake = Stake.from_counts(player.hits_here, player.hits_there, player.runs)
+                self.wealth.settle(number, stake, _pair_counts(player.event, sides))
         self.wealth.close_block()
 
     def _choose(self) -> None:
         """What to bet on next: what bounds most, what stands farthest out, and what all features say together."""
         recent = self.gathered.sides(self.gathered.count - _MOST_FOR_BETS)
         single, joint = Candidates.among(recent), Candidates.of_score(recent)
-        self.players = (single.most_found(self.claim), single.farthest(self.claim), joint.most_found(self.claim))
+        self.players = (single.highest_bound(self.claim), single.farthest(self.claim), joint.highest_bound(self.claim))
         if self.gathered.count == self.half:
             self._choose_for_bounds()
 
@@ -163,19 +163,19 @@ class _Audit:
         """The best event of one feature, or of the score where that is evidently better on samples it never saw."""
         first_half = self.gathered.sides(self.half - _MOST_FOR_BOUNDS)
         deviations = max(_DEVIATIONS, float(-ndtri(self.alarm / 4)))
-        single = Candidates.among(first_half).most_found(self.claim, deviations)
-        joint = Candidates.of_score(first_half).most_found(self.claim, deviations)
+        single = Candidates.among(first_half).highest_bound(self.claim, deviations)
+        joint = Candidates.of_score(first_half).highest_bound(self.claim, deviations)
         is_better = single and joint and self._surely(joint) > self._about(single)
         self.fixed = joint if is_better or single is None else single
         if self.fixed is not None:
             _, here, there, count = self.fixed
             self.share = bounds.best_share(self.claim, here, there, count, self.alarm / 2)
 
-    def _surely(self, chosen: Chosen) -> float:
+    def _surely(self, chosen: SelectedEvent) -> float:
         return bounds.least(self.claim, chosen.hits_here, chosen.hits_there, chosen.runs, self.alarm / 2)
 
-    def _about(self, chosen: Chosen) -> float:
-        return self.claim.found(chosen.hits_here / chosen.runs, (chosen.hits_there + 0.5) / (chosen.runs + 1))
+    def _about(self, chosen: SelectedEvent) -> float:
+        return self.claim.lower_bound(chosen.hits_here / chosen.runs, (chosen.hits_there + 0.5) / (chosen.runs + 1))
 
     def _bound(self) -> None:
         """Bounds for the event that was chosen on the first half, from the second."""
@@ -185,17 +185,17 @@ class _Audit:
         self.tested = bounds.probabilities(here, there, self.samples - self.half, self.alarm / 2, self.share)
 
     def finding(self, subject: str, seconds: float) -> Finding:
-        by_bounds = self.claim.found(*self.tested) if self.tested else 0.0
-        found = max(by_bounds, self.wealth.found)
+        by_bounds = self.claim.lower_bound(*self.tested) if self.tested else 0.0
+        found = max(by_bounds, self.wealth.lower_bound)
         verdict = self._verdict(by_bounds)
-        told, detail = self._told(found, by_bounds, self._void() if verdict is Verdict.VOID else None)
+        told, detail = self._sentence_and_detail(found, by_bounds, self._void() if verdict is Verdict.VOID else None)
         return Finding(
             subject=subject,
             layer=LAYER,
             claim=str(self.claim),
             verdict=verdict,
             evidence=told,
-            stated=self.claim.stated,
+            stated=self.claim.value,
             found=found,
             samples=self.gathered.count,
             alarm=self.alarm,
@@ -206,7 +206,7 @@ class _Audit:
     def _verdict(self, by_bounds: float) -> Verdict:
         if self.runs.has_changed_data:
             return Verdict.VOID
-        if self.wealth.refutes or by_bounds > self.claim.stated:
+        if self.wealth.refutes or by_bounds > self.claim.value:
             return Verdict.BROKEN
         return Verdict.VOID if self._void() else Verdict.NOTHING_FOUND
 
@@ -220,18 +220,18 @@ class _Audit:
             return f"every run on both datasets raised {error}, so nothing was released that could be judged"
         return evidence.blindness(sides)
 
-    def _told(self, found: float, by_bounds: float, void: str | None) -> tuple[str, dict[str, Any]]:
+    def _sentence_and_detail(self, found: float, by_bounds: float, void: str | None) -> tuple[str, dict[str, Any]]:
         """The sentence and the numbers for a figure."""
-        is_bounded = self.tested is not None and by_bounds >= self.wealth.found
+        is_bounded = self.tested is not None and by_bounds >= self.wealth.lower_bound
         sides = self.gathered.sides(self.half if is_bounded else 0)
         curve = self._curve() if self.tested else []
         detail: dict[str, Any] = {
             "found_by_bounds": by_bounds if self.tested else None,
-            "found_by_bets": self.wealth.found,
+            "found_by_bets": self.wealth.lower_bound,
             "log_wealth": self.wealth.evidence,
             "statements": bounds.statements(self.tested, self.claim) if self.tested else {},
             "trade_off": curve,
-            "allowed": evidence.allowed(self.claim) if curve else {},
+            "allowed": evidence.allowed_trade_off(self.claim) if curve else {},
         }
         event = self._event(is_bounded)
         if void is not None:
@@ -239,7 +239,7 @@ class _Audit:
         if event is None:
             return "no outcome had a feature to look at", detail
         than = "at least" if is_bounded else "above"
-        within = "" if found > self.claim.stated else f", within the {self.claim.stated:.4g} claimed"
+        within = "" if found > self.claim.value else f", within the {self.claim.value:.4g} claimed"
         sure = f"{self.claim.parameter} {than} {found:.4g} ({100 * (1 - self.alarm):.9g}% sure){within}"
         told = evidence.sentence(event, sides, sure) + evidence.warning(sides) + evidence.omissions(sides)
         return told, detail | evidence.figure(event, sides)
@@ -258,11 +258,11 @@ class _Audit:
         return None if chosen is None else chosen.event
 
 
-def _settled(event: Event, block: Sides) -> Settled:
+def _pair_counts(event: Event, block: Sides) -> PairCounts:
     here, there = event.on(block)
     both = int((here & there).sum())
     alone_here, alone_there = int(here.sum()) - both, int(there.sum()) - both
-    return Settled(both, alone_here, alone_there, block.one.count - both - alone_here - alone_there)
+    return PairCounts(both, alone_here, alone_there, block.one.count - both - alone_here - alone_there)
 
 
 def _only_error(sides: Sides) -> str | None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaincinv
 
-from discreet.auditing.claims import Approximate, Claim, Concentrated, Gaussian
+from discreet.auditing.claims import ApproximateDP, Claim, ConcentratedDP, GaussianDP
 from discreet.auditing.statistical.outcomes import Floats
 
 _SHARES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
@@ -53,24 +53,24 @@ def probabilities(hits_here: int, hits_there: int, count: int, alarm: float, sha
 def best_share(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float) -> float:
     """The split of the alarm that would find most with these counts; they must not be the counts that are tested."""
     pairs = [probabilities(hits_here, hits_there, count, alarm, float(share)) for share in _SHARES]
-    found = claim.each_found(np.array([pair.least for pair in pairs]), np.array([pair.most for pair in pairs]))
+    found = claim.lower_bounds(np.array([pair.least for pair in pairs]), np.array([pair.most for pair in pairs]))
     return float(_SHARES[int(np.argmax(found))]) if found.max() > 0 else EVEN
 
 
 def least(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float, share: float = EVEN) -> float:
     """A lower bound on the claim's parameter, wrong with a chance of at most `alarm`."""
-    return claim.found(*probabilities(hits_here, hits_there, count, alarm, share))
+    return claim.lower_bound(*probabilities(hits_here, hits_there, count, alarm, share))
 
 
 def statements(pair: Probabilities, claim: Claim) -> dict[str, float]:
     """What one pair of bounds says in every currency: epsilon at the claim's delta, rho, mu, delta at its epsilon."""
-    approximate = claim if isinstance(claim, Approximate) else Approximate(epsilon=_NONE)
+    approximate = claim if isinstance(claim, ApproximateDP) else ApproximateDP(epsilon=_NONE)
     said = {
-        "epsilon": approximate.found(*pair),
-        "rho": Concentrated(rho=_NONE).found(*pair),
-        "mu": Gaussian(mu=_NONE).found(*pair),
+        "epsilon": approximate.lower_bound(*pair),
+        "rho": ConcentratedDP(rho=_NONE).lower_bound(*pair),
+        "mu": GaussianDP(mu=_NONE).lower_bound(*pair),
     }
-    if isinstance(claim, Approximate):
+    if isinstance(claim, ApproximateDP):
         slope = claim.line(pair.most).slope
         said["delta"] = max(0.0, pair.least - slope * pair.most, (1 - pair.most) - slope * (1 - pair.least))
     return said

@@ -36,12 +36,12 @@ class Stake(NamedTuple):
     pairs: int
 
     @classmethod
-    def believed(cls, hits_here: int, hits_there: int, count: int) -> "Stake":
+    def from_counts(cls, hits_here: int, hits_there: int, count: int) -> "Stake":
         """From counts among earlier pairs, a little towards the middle."""
         return cls((hits_here + 0.5) / (count + 1), (hits_there + 0.5) / (count + 1), count)
 
 
-class Settled(NamedTuple):
+class PairCounts(NamedTuple):
     """How many pairs of a block had the event in both runs, here alone, there alone, and in neither."""
 
     both: int
@@ -63,11 +63,11 @@ class Wealth:
     highest: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.rungs = ladder(self.claim.stated)
+        self.rungs = ladder(self.claim.value)
         self.logs = np.zeros((len(self.weights), len(self.rungs)))
         self.highest = np.zeros(len(self.rungs))
 
-    def settle(self, player: int, stake: Stake, block: Settled) -> None:
+    def settle(self, player: int, stake: Stake, block: PairCounts) -> None:
         """Multiply a player's wealth by what a block of pairs pays."""
         slopes, intercepts = self.claim.lines(self.rungs, stake.there)
         payoffs = np.stack([1 - slopes - intercepts, 1 - intercepts, -slopes - intercepts, -intercepts])
@@ -95,36 +95,36 @@ class Wealth:
     @property
     def refutes(self) -> bool:
         """Whether the claim as stated is refuted."""
-        return bool(self._refuted[: self._stated + 1].all())
+        return bool(self._refutations[: self._claimed_rung + 1].all())
 
     @property
-    def found(self) -> float:
+    def lower_bound(self) -> float:
         """The highest rung up to which every promise is refuted; 0 where the lowest is not."""
-        standing = np.flatnonzero(~self._refuted)
+        standing = np.flatnonzero(~self._refutations)
         first = int(standing[0]) if len(standing) else len(self.rungs)
         return float(self.rungs[first - 1]) if first else 0.0
 
     @property
     def evidence(self) -> float:
         """The logarithm of the highest wealth against the claim as stated."""
-        return float(self.highest[self._stated])
+        return float(self.highest[self._claimed_rung])
 
     @property
     def leader(self) -> int:
         """The player who holds most of the wealth against what was found."""
-        return int(np.argmax(self._shares[:, np.argmin(np.abs(self.rungs - self.found))]))
+        return int(np.argmax(self._shares[:, np.argmin(np.abs(self.rungs - self.lower_bound))]))
 
     @property
     def _shares(self) -> Floats:
         return np.asarray(self.logs + np.log(np.array(self.weights))[:, None])
 
     @property
-    def _refuted(self) -> NDArray[np.bool_]:
+    def _refutations(self) -> NDArray[np.bool_]:
         return np.asarray(self.highest >= -np.log(self.alarm))
 
     @property
-    def _stated(self) -> int:
-        return int(np.argmin(np.abs(self.rungs - self.claim.stated)))
+    def _claimed_rung(self) -> int:
+        return int(np.argmin(np.abs(self.rungs - self.claim.value)))
 
 
 def ladder(stated: float) -> Floats:

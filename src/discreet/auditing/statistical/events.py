@@ -50,7 +50,7 @@ class Sides(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Score:
+class LikelihoodScore:
     """How much likelier an outcome is on the one dataset, as a sum over its features."""
 
     edges: Mapping[str, Floats]
@@ -58,7 +58,7 @@ class Score:
     categories: Mapping[str, Mapping[str | None, float]]
 
     @classmethod
-    def fitted(cls, sides: Sides) -> "Score":
+    def fit(cls, sides: Sides) -> "LikelihoodScore":
         """Logarithms of the ratio of smoothed frequencies, bin by bin."""
         numbers = {
             name: np.concatenate([column, sides.other.numbers[name]])
@@ -97,7 +97,7 @@ class Event:
     relation: Relation
     level: Level
     swapped: bool = False
-    score: Score | None = None
+    score: LikelihoodScore | None = None
 
     def __str__(self) -> str:
         if self.feature.startswith(PRESENT) and self.relation in (">=", "<"):
@@ -108,10 +108,10 @@ class Event:
     def holds(self, columns: Columns) -> Truths:
         """Of which outcomes it is true."""
         if self.relation == "!=":
-            return ~self._compared(columns, "==")
-        return self._compared(columns, self.relation)
+            return ~self._compare(columns, "==")
+        return self._compare(columns, self.relation)
 
-    def _compared(self, columns: Columns, relation: Relation) -> Truths:
+    def _compare(self, columns: Columns, relation: Relation) -> Truths:
         column = self.column(columns)
         if column is None:
             return np.zeros(columns.count, dtype=bool)
@@ -132,7 +132,7 @@ class Event:
         return (other, one) if self.swapped else (one, other)
 
 
-class Chosen(NamedTuple):
+class SelectedEvent(NamedTuple):
     """An event with its counts among the samples that it was chosen on."""
 
     event: Event
@@ -149,7 +149,7 @@ class Candidates:
     here: Floats
     there: Floats
     count: int
-    score: Score | None = None
+    score: LikelihoodScore | None = None
 
     @classmethod
     def among(cls, sides: Sides) -> "Candidates":
@@ -161,18 +161,18 @@ class Candidates:
     def of_score(cls, sides: Sides) -> "Candidates":
         """The levels of a score that was fitted on the first half, counted on the second."""
         middle = sides.one.count // 2
-        score, rest = Score.fitted(sides.part(slice(0, middle))), sides.part(slice(middle, None))
+        score, rest = LikelihoodScore.fit(sides.part(slice(0, middle))), sides.part(slice(middle, None))
         columns = score.of(rest.one), score.of(rest.other)
         return cls._from(list(_levels_of(SCORE, *columns)), rest.one.count, score)
 
     @classmethod
-    def _from(cls, counted: list["_Counted"], count: int, score: Score | None) -> "Candidates":
+    def _from(cls, counted: list["_LevelCounts"], count: int, score: LikelihoodScore | None) -> "Candidates":
         events = tuple((name, relation, level) for name, relation, levels, _, _ in counted for level in levels)
         one = np.concatenate([np.asarray(c.one, dtype=float) for c in counted] or [np.empty(0)])
         other = np.concatenate([np.asarray(c.other, dtype=float) for c in counted] or [np.empty(0)])
         return cls(events, np.concatenate([one, other]), np.concatenate([other, one]), count, score)
 
-    def most_found(self, claim: Claim, deviations: float = _DEVIATIONS) -> Chosen | None:
+    def highest_bound(self, claim: Claim, deviations: float = _DEVIATIONS) -> SelectedEvent | None:
         """The event whose counts bound the claim's parameter highest.
 
         Of an event and its complement with the datasets swapped, which say the same, the one is looked at that is
@@ -185,13 +185,13 @@ class Candidates:
         least, most = least[kept], most[kept]
         with np.errstate(divide="ignore"):
             near = np.union1d(_largest(np.log(least) - np.log(most)), _largest(ndtri(least) - ndtri(most)))
-        return self._chosen(int(kept[near[np.argmax(claim.each_found(least[near], most[near]))]]))
+        return self._select(int(kept[near[np.argmax(claim.lower_bounds(least[near], most[near]))]]))
 
-    def most_apart(self) -> Chosen | None:
+    def most_apart(self) -> SelectedEvent | None:
         """The event whose frequencies differ most."""
-        return self._chosen(int(np.argmax(self.here - self.there))) if len(self.here) else None
+        return self._select(int(np.argmax(self.here - self.there))) if len(self.here) else None
 
-    def farthest(self, claim: Claim) -> Chosen | None:
+    def farthest(self, claim: Claim) -> SelectedEvent | None:
         """The event that stands most standard deviations above the claim's line, of those that came a few times."""
         often = np.flatnonzero(self.here >= _FEWEST_HITS)
         if not len(often):
@@ -202,19 +202,19 @@ class Candidates:
         slopes, intercepts = lines[nearest].T
         spread = np.sqrt(here * (1 - here) + slopes**2 * there * (1 - there))
         above = (here - slopes * there - intercepts) / spread
-        return self._chosen(int(often[np.argmax(above[often])]))
+        return self._select(int(often[np.argmax(above[often])]))
 
     def _within(self, deviations: float) -> tuple[Floats, Floats]:
         """Wilson's bounds: the probability here at least, there at most."""
         return _wilson(self.here, self.count, -deviations), _wilson(self.there, self.count, deviations)
 
-    def _chosen(self, place: int) -> Chosen:
+    def _select(self, place: int) -> SelectedEvent:
         swapped, at = divmod(place, len(self.events))
         event = Event(*self.events[at], swapped=bool(swapped), score=self.score)
-        return Chosen(event, int(self.here[place]), int(self.there[place]), self.count)
+        return SelectedEvent(event, int(self.here[place]), int(self.there[place]), self.count)
 
 
-class _Counted(NamedTuple):
+class _LevelCounts(NamedTuple):
     """One feature and relation with several levels, and how often each held on either side."""
 
     feature: str
@@ -230,13 +230,13 @@ def _plainness(feature: str) -> tuple[int, str]:
     return next((place for place, start in enumerate(order) if feature.startswith(start)), len(order)), feature
 
 
-def _of_numbers(sides: Sides) -> Iterator[_Counted]:
+def _of_numbers(sides: Sides) -> Iterator[_LevelCounts]:
     for name in sorted({*sides.one.numbers, *sides.other.numbers}, key=_plainness):
         columns = (side.numbers.get(name, np.full(side.count, np.nan)) for side in sides)
         yield from _levels_of(name, *columns)
 
 
-def _levels_of(name: str, one: Floats, other: Floats) -> Iterator[_Counted]:
+def _levels_of(name: str, one: Floats, other: Floats) -> Iterator[_LevelCounts]:
     ordered = [np.sort(column[~np.isnan(column)]) for column in (one, other)]
     distinct = np.unique(np.concatenate(ordered))
     if not len(distinct):
@@ -245,14 +245,14 @@ def _levels_of(name: str, one: Floats, other: Floats) -> Iterator[_Counted]:
     below = [np.searchsorted(column, levels, "left").astype(float) for column in ordered]
     equal = [np.searchsorted(column, levels, "right") - under for column, under in zip(ordered, below, strict=True)]
     named: list[Level] = levels.tolist()
-    yield _Counted(name, ">=", named, len(ordered[0]) - below[0], len(ordered[1]) - below[1])
-    yield _Counted(name, "<", named, below[0], below[1])
+    yield _LevelCounts(name, ">=", named, len(ordered[0]) - below[0], len(ordered[1]) - below[1])
+    yield _LevelCounts(name, "<", named, below[0], below[1])
     often = np.argsort(-(equal[0] + equal[1]), kind="stable")[:_MOST_VALUES]
     often = often[(equal[0] + equal[1])[often] > 1]
     if len(often):
         values: list[Level] = levels[often].tolist()
-        yield _Counted(name, "==", values, equal[0][often], equal[1][often])
-        yield _Counted(name, "!=", values, len(one) - equal[0][often], len(other) - equal[1][often])
+        yield _LevelCounts(name, "==", values, equal[0][often], equal[1][often])
+        yield _LevelCounts(name, "!=", values, len(one) - equal[0][often], len(other) - equal[1][often])
 
 
 def _spread_out(distinct: Floats, ordered: Floats) -> Floats:
@@ -264,15 +264,15 @@ def _spread_out(distinct: Floats, ordered: Floats) -> Floats:
     return np.unique(ordered[(parts * len(ordered)).astype(int).clip(0, len(ordered) - 1)])
 
 
-def _of_categories(sides: Sides) -> Iterator[_Counted]:
+def _of_categories(sides: Sides) -> Iterator[_LevelCounts]:
     for name in sorted({*sides.one.categories, *sides.other.categories}, key=_plainness):
         counts = [Counter(side.categories[name]) if name in side.categories else Counter() for side in sides]
         levels: list[Level] = [
             level for level, _ in (counts[0] + counts[1]).most_common(_MOST_VALUES) if level is not None
         ]
         held = [np.array([count[level] for level in levels], dtype=float) for count in counts]
-        yield _Counted(name, "==", levels, held[0], held[1])
-        yield _Counted(name, "!=", levels, sides.one.count - held[0], sides.other.count - held[1])
+        yield _LevelCounts(name, "==", levels, held[0], held[1])
+        yield _LevelCounts(name, "!=", levels, sides.one.count - held[0], sides.other.count - held[1])
 
 
 def _largest(measure: Floats) -> NDArray[np.intp]:

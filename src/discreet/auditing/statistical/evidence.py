@@ -98,7 +98,7 @@ def histogram(event: Event, sides: Sides) -> dict[str, Any]:
         return {"edges": [], "one": [], "other": []}
     low, high = np.quantile(finite, [0.001, 0.999], method="nearest")
     edges = _edges(finite, low, high)
-    return {"edges": edges.tolist(), "one": _counted(one, edges), "other": _counted(other, edges)}
+    return {"edges": edges.tolist(), "one": _counts(one, edges), "other": _counts(other, edges)}
 
 
 def curve(event: Event, chosen_on: Sides, tested_on: Sides, alarm: float) -> list[dict[str, float]]:
@@ -115,7 +115,7 @@ def curve(event: Event, chosen_on: Sides, tested_on: Sides, alarm: float) -> lis
     return [point._asdict() for point in bounds.trade_off(levels, likelier, other, tested_on.one.count, alarm)]
 
 
-def allowed(claim: Claim) -> dict[str, list[float]]:
+def allowed_trade_off(claim: Claim) -> dict[str, list[float]]:
     """The least errors that the claim allows to any test, from one end to the other: a curve below which it is refuted.
 
     The event of a test of errors a and b has the probability 1 - b here and a there, and its complement a promise of
@@ -142,7 +142,7 @@ def _edges(finite: Floats, low: float, high: float) -> Floats:
     return np.linspace(low, high, _BINS + 1)
 
 
-def _counted(column: Floats, edges: Floats) -> list[int]:
+def _counts(column: Floats, edges: Floats) -> list[int]:
     kept = column[np.isfinite(column)]
     counts: list[int] = np.histogram(kept, edges)[0].tolist()
     return counts

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.auditing.statistical.flatten import ERROR_TEXT, MOST_ATOMS, VALUE, Atom, Atoms, atoms, plain
-from discreet.auditing.statistical.outcomes import Floats, Outcomes, Raised
+from discreet.auditing.statistical.outcomes import Floats, Outcomes, RaisedError
 
 Categories = NDArray[np.object_]
 
@@ -70,7 +70,7 @@ class Columns:
         )
 
 
-def joined(parts: Sequence[Columns]) -> Columns:
+def concatenate(parts: Sequence[Columns]) -> Columns:
     """The features of all outcomes; the parts were read by one vocabulary."""
     if len(parts) == 1:
         return parts[0]
@@ -91,7 +91,7 @@ class Vocabulary:
     origins: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def learned(cls, one: Outcomes, other: Outcomes) -> "Vocabulary":
+    def learn(cls, one: Outcomes, other: Outcomes) -> "Vocabulary":
         """Of the places seen, those whose presence or mean differs most between the two datasets."""
         here, there = _array(one.values), _array(other.values)
         alike = here is not None and there is not None and here.shape[1:] == there.shape[1:]
@@ -109,7 +109,7 @@ class Vocabulary:
         values, array = outcomes.values, _array(outcomes.values)
         if array is None:
             starts = range(0, len(values), _READ_TOGETHER)
-            columns = joined([self._of_objects(values[start : start + _READ_TOGETHER]) for start in starts])
+            columns = concatenate([self._of_objects(values[start : start + _READ_TOGETHER]) for start in starts])
         else:
             columns = self._of_array(array, values)
         if times and outcomes.seconds is not None:
@@ -179,12 +179,12 @@ def _categories(values: Sequence[Any] | NDArray[Any], found: Mapping[str, list[A
     """Errors, types and texts, those that some outcome has."""
     kinds = set(map(type, values))
     categories: dict[str, Categories] = {}
-    if Raised in kinds:
-        raised = [value if type(value) is Raised else None for value in values]
+    if RaisedError in kinds:
+        raised = [value if type(value) is RaisedError else None for value in values]
         categories["error"] = _objects(error and error.kind for error in raised)
         categories[ERROR_TEXT] = _objects(error and plain(error.text) for error in raised)
-    if kinds != {Raised}:
-        categories["type"] = _objects(None if type(value) is Raised else type(value).__name__ for value in values)
+    if kinds != {RaisedError}:
+        categories["type"] = _objects(None if type(value) is RaisedError else type(value).__name__ for value in values)
     for place, column in found.items():
         if str in set(map(type, column)):
             categories[f"text of {place}"] = _objects(plain(atom) if isinstance(atom, str) else None for atom in column)
@@ -211,8 +211,8 @@ def _text_lengths(
 ) -> dict[str, Floats]:
     """How long the texts are, where there are any."""
     texts = {place: column for place, column in found.items() if str in set(map(type, column))}
-    if Raised in set(map(type, values)):
-        texts[ERROR_TEXT] = [value.text if type(value) is Raised else None for value in values]
+    if RaisedError in set(map(type, values)):
+        texts[ERROR_TEXT] = [value.text if type(value) is RaisedError else None for value in values]
     return {
         f"length of {place}": np.array([len(t) if isinstance(t, str) else math.nan for t in column], dtype=float)
         for place, column in texts.items()
@@ -433,14 +433,14 @@ def _places_apart(one: list[Atoms], other: list[Atoms]) -> tuple[tuple[str, ...]
     by_presence = sorted(often, key=lambda place: (-gaps[place], -often[place]))
     compared = by_presence[: _MOST_COMPARED // 2] + [place for place, _ in often.most_common(_MOST_COMPARED // 2)]
     origins = _origins({place: [row.get(place) for row in (*one, *other)] for place in compared})
-    columns = [np.array([_measured(rows, place, origins) for place in compared]).T for rows in (one, other)]
+    columns = [np.array([_measures(rows, place, origins) for place in compared]).T for rows in (one, other)]
     by_mean = [compared[place] for place in np.argsort(-_apart(*columns), kind="stable")] if compared else []
     half = MOST_PLACES // 2
     places = tuple(islice(dict.fromkeys([*by_presence[:half], *by_mean, *by_presence]), MOST_PLACES)) or (VALUE,)
     return places, {place: origins[place] for place in places if place in origins}
 
 
-def _measured(rows: list[Atoms], place: str, origins: Mapping[str, Fraction]) -> Floats:
+def _measures(rows: list[Atoms], place: str, origins: Mapping[str, Fraction]) -> Floats:
     column = [row.get(place) for row in rows]
     measured = _distances(column, origins[place]) if place in origins else _doubles(column)
     return np.nan_to_num(measured)

@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.auditing.statistical.outcomes import Raised, Taken
+from discreet.auditing.statistical.outcomes import IteratorItems, RaisedError
 from discreet.release.release import MARGIN, Release
 
 Atom = int | float | Fraction | Decimal | np.number[Any] | np.bool_ | str
@@ -128,7 +128,7 @@ def _other_form(thing: Any) -> pa.Table | Mapping[Any, Any] | list[Any] | None:
 
 def _unknown(thing: Any, place: str, depth: int, into: Atoms) -> None:
     """An object as its repr and its attributes; one that shows neither is said to be unseen."""
-    text, attributes = _shown(thing), _attributes(thing)
+    text, attributes = _safe_repr(thing), _attributes(thing)
     is_opaque = text == type(thing).__name__ or _ADDRESS.search(text) is not None
     if not is_opaque:
         _text(text, place, depth, into)
@@ -158,7 +158,7 @@ def _slots(kind: type) -> list[str]:
     return [named] if isinstance(named, str) else [n for n in named if not n.startswith("__")]
 
 
-def _shown(thing: Any) -> str:
+def _safe_repr(thing: Any) -> str:
     try:
         return repr(thing)
     except Exception:  # noqa: BLE001 - what cannot be printed still has a type
@@ -168,10 +168,10 @@ def _shown(thing: Any) -> str:
 def _key(thing: Any) -> str:
     """The name of a key: addresses in memory, which differ from run to run, are left out where they can stand."""
     if type(thing) in _READ_IN_FULL:
-        return plain(_shown(thing))
+        return plain(_safe_repr(thing))
     if type(thing) is tuple:
         return plain(f"({', '.join(map(_key, thing))}{',' * (len(thing) == 1)})")
-    return plain(_ADDRESS.sub("at 0x", _shown(thing)))
+    return plain(_ADDRESS.sub("at 0x", _safe_repr(thing)))
 
 
 @_walk.register(type(None))
@@ -179,8 +179,8 @@ def _nothing(thing: None, place: str, depth: int, into: Atoms) -> None:
     """What has no atoms."""
 
 
-@_walk.register(Raised)
-def _raised(thing: Raised, place: str, depth: int, into: Atoms) -> None:
+@_walk.register(RaisedError)
+def _error(thing: RaisedError, place: str, depth: int, into: Atoms) -> None:
     """An error instead of an outcome is seen by its kind and text; one inside of an outcome is a text."""
     if place == VALUE:
         _numbers(thing.text, ERROR_TEXT, into)
@@ -221,10 +221,10 @@ def _numbers(text: str, place: str, into: Atoms) -> None:
     """The first numbers in a text, each with a place of its own."""
     for position, found in enumerate(islice(_NUMBER.finditer(text, 0, _LONGEST_SEARCHED), _MOST_NUMBERS)):
         if len(into) < MOST_ATOMS:
-            into[f"{place} number {position}"] = _parsed(found)
+            into[f"{place} number {position}"] = _parse(found)
 
 
-def _parsed(found: re.Match[str]) -> int | float:
+def _parse(found: re.Match[str]) -> int | float:
     digits = found.group()
     try:
         if found.lastgroup == "hexadecimal":
@@ -248,8 +248,8 @@ def _sequence(thing: Sequence[Any] | NDArray[Any], place: str, depth: int, into:
     return _each(((str(position), inner) for position, inner in enumerate(thing)), place, depth, into, thing)
 
 
-@_walk.register(Taken)
-def _taken(thing: Taken, place: str, depth: int, into: Atoms) -> None:
+@_walk.register(IteratorItems)
+def _iterator(thing: IteratorItems, place: str, depth: int, into: Atoms) -> None:
     into.shape.append(thing.kind)
     _sequence(thing.items, place, depth, into)
 
@@ -307,7 +307,7 @@ def _each(
 
 
 def _deep(whole: Any, place: str, depth: int, into: Atoms) -> None:
-    text = _shown(_in_full(whole))
+    text = _safe_repr(_in_full(whole))
     _text(text, place, depth, into)
     if _ADDRESS.search(text):
         into.leave_out(f"{place}[]", "objects inside of many containers")
@@ -343,19 +343,19 @@ def _table(thing: pa.Table, place: str, depth: int, into: Atoms) -> None:
     for name in numeric:
         _cells(rows, name, columns[name], place, depth, into, thing)
     if not numeric:
-        _each(((_named(row), 1) for row in rows), place, depth, into, thing, is_keyed=True)
+        _each(((_cell_name(row), 1) for row in rows), place, depth, into, thing, is_keyed=True)
 
 
 def _cells(
     rows: list[tuple[Any, ...]], name: str, column: Iterable[Any], place: str, depth: int, into: Atoms, whole: Any
 ) -> None:
-    named = ((_named(row, name), cell) for row, cell in zip(rows, column, strict=True))
+    named = ((_cell_name(row, name), cell) for row, cell in zip(rows, column, strict=True))
     _each(named, place, depth, into, whole, is_keyed=True)
 
 
 def _told_apart(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Rows with the same keys as an earlier one have their number among those beside them."""
-    names = [_named(row) for row in rows]
+    names = [_cell_name(row) for row in rows]
     if len(set(names)) == len(rows):
         return rows
     seen: Counter[str] = Counter()
@@ -370,5 +370,5 @@ def _is_numeric(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def _named(row: tuple[Any, ...], *names: str) -> str:
+def _cell_name(row: tuple[Any, ...], *names: str) -> str:
     return plain(", ".join(map(_key, (*row, *names))))

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-from discreet.auditing.exact.distributions import MOST_STATED, Stated
+from discreet.auditing.exact.distributions import MOST_STATED, MassFunction
 from discreet.auditing.finding import Finding, Verdict
 from discreet.exact import rational, whole
 
@@ -83,14 +83,14 @@ def check_fit(mechanism: Any, *, samples: int = 20_000, alarm: float = 1e-6, nam
     )
 
 
-class Part(NamedTuple):
+class BinCounts(NamedTuple):
     """How often each bin was hit, and how likely it is; bins were chosen without looking at these draws."""
 
     seen: Sequence[int]
     expected: Sequence[float]
 
 
-def check_parts(parts: Sequence[Part], *, alarm: float, name: str) -> Finding:
+def check_parts(parts: Sequence[BinCounts], *, alarm: float, name: str) -> Finding:
     """Draws of several laws, independent of each other, against what each law states."""
     statistic = math.fsum(divergence(*part) for part in parts)
     limit = critical(1 + sum(len(part.expected) - 1 for part in parts), alarm)
@@ -111,14 +111,14 @@ def check_parts(parts: Sequence[Part], *, alarm: float, name: str) -> Finding:
     )
 
 
-def part_of_noise(drawn: Any, noise: Any, width: float) -> Part:
+def part_of_noise(drawn: Any, noise: Any, width: float) -> BinCounts:
     """Steps of noise with a `cdf`, in bins around zero of a few shares of its width."""
     edges = sorted({0, 1, *(math.floor(side * share * width) for side in (-1, 1) for share in _EDGES)})
     expected: list[float] = np.diff([0.0, *(float(noise.cdf(edge - 1)) for edge in edges), 1.0]).tolist()
-    return Part(_counted(np.searchsorted(edges, np.asarray(drawn).ravel(), side="right"), len(edges) + 1), expected)
+    return BinCounts(_counts(np.searchsorted(edges, np.asarray(drawn).ravel(), side="right"), len(edges) + 1), expected)
 
 
-def part_of_outcomes(outcomes: Iterable[Hashable], law: Mapping[Any, float]) -> Part:
+def part_of_outcomes(outcomes: Iterable[Hashable], law: Mapping[Any, float]) -> BinCounts:
     """Outcomes by how likely they are: bins of about so much, the most likely first, and in the last all others."""
     place: dict[Hashable, int] = {}
     expected = [0.0]
@@ -129,10 +129,10 @@ def part_of_outcomes(outcomes: Iterable[Hashable], law: Mapping[Any, float]) -> 
         expected[-1] += share
     expected[-1] += max(0.0, 1 - math.fsum(expected))
     last = len(expected) - 1
-    return Part(_counted([place.get(outcome, last) for outcome in outcomes], len(expected)), expected)
+    return BinCounts(_counts([place.get(outcome, last) for outcome in outcomes], len(expected)), expected)
 
 
-def _counted(places: Any, bins: int) -> list[int]:
+def _counts(places: Any, bins: int) -> list[int]:
     counts: list[int] = np.bincount(places, minlength=bins).tolist()
     return counts
 
@@ -186,7 +186,7 @@ def cumulative(mechanism: Any, reach: int) -> Callable[[int], float] | None:
         return lambda y: float(mechanism.cdf(y - 1))
     if reach > MOST_STATED:
         return None
-    law = Stated(mechanism.pmf)
+    law = MassFunction(mechanism.pmf)
     if law.reach is None:
         return None
     first = -max(law.reach, reach)

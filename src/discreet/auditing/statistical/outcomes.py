@@ -28,15 +28,15 @@ _LONGEST_TEXT = 1_000_000
 _MOST_TAKEN = 10_001
 
 
-class Raised(NamedTuple):
+class RaisedError(NamedTuple):
     """An exception that came instead of a value."""
 
     kind: str
     text: str
 
 
-class Taken(NamedTuple):
-    """What came of an iterator: as many items as are ever looked at and one more, the last a Raised where it failed."""
+class IteratorItems(NamedTuple):
+    """The items of an iterator: one more than are ever looked at, and a RaisedError last where it failed."""
 
     kind: str
     items: list[Any]
@@ -122,17 +122,17 @@ class Runs:
                 because="with many=True it is called as mechanism(dataset, count) and returns a list or an array",
                 instead="return [mechanism(dataset) for _ in range(count)]",
             )
-        return kept if isinstance(kept, np.ndarray) else [_kept(outcome) for outcome in kept]
+        return kept if isinstance(kept, np.ndarray) else [_materialize(outcome) for outcome in kept]
 
 
 def _outcome(mechanism: Mechanism, data: Any) -> Any:
     try:
-        return _kept(mechanism(data))
+        return _materialize(mechanism(data))
     except Exception as error:  # noqa: BLE001 - every exception is an outcome
-        return _raised(error)
+        return _error(error)
 
 
-def _kept(outcome: Any) -> Any:
+def _materialize(outcome: Any) -> Any:
     """The outcome itself, or what an iterator gives."""
     if not hasattr(outcome, "__next__") or isinstance(outcome, type):
         return outcome
@@ -140,12 +140,12 @@ def _kept(outcome: Any) -> Any:
     try:
         items.extend(islice(outcome, _MOST_TAKEN))
     except Exception as error:  # noqa: BLE001 - what came before the exception was given away too
-        items.append(_raised(error))
-    return Taken(type(outcome).__name__, items)
+        items.append(_error(error))
+    return IteratorItems(type(outcome).__name__, items)
 
 
-def _raised(error: Exception) -> Raised:
-    return Raised(type(error).__name__, _text(error))
+def _error(error: Exception) -> RaisedError:
+    return RaisedError(type(error).__name__, _text(error))
 
 
 def _text(error: Exception) -> str:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.auditing.statistical.events import Sides
-from discreet.auditing.statistical.features import Vocabulary, joined
+from discreet.auditing.statistical.features import Vocabulary, concatenate
 from discreet.auditing.statistical.outcomes import Outcomes, Pair
 
 _LEARN_AGAIN = 4
 
 
 @dataclass
-class Gathered:
+class Samples:
     """The features of all runs so far."""
 
     times: bool = False
@@ -29,7 +29,7 @@ class Gathered:
     def read(self, pair: Pair) -> Sides:
         """The features of a block, by the vocabulary that earlier blocks taught, or itself if it is the first."""
         if self.vocabulary is None:
-            self.vocabulary = Vocabulary.learned(*pair)
+            self.vocabulary = Vocabulary.learn(*pair)
         words = self.vocabulary
         return Sides(words.read(pair.one, times=self.times), words.read(pair.other, times=self.times))
 
@@ -46,12 +46,14 @@ class Gathered:
 
     def sides(self, start: int = 0) -> Sides:
         """The features of all runs from a number on."""
-        self._read = [Sides(joined([side.one for side in self._read]), joined([side.other for side in self._read]))]
+        self._read = [
+            Sides(concatenate([side.one for side in self._read]), concatenate([side.other for side in self._read]))
+        ]
         return self._read[0].part(slice(max(0, start), None))
 
     def _learn(self) -> None:
         one, other = ([pair[side] for pair in self._outcomes] for side in (0, 1))
-        learned = Vocabulary.learned(_together(one), _together(other))
+        learned = Vocabulary.learn(_together(one), _together(other))
         self._learned_from = self.count
         if learned != self.vocabulary:
             self.vocabulary = learned

@@ -147,7 +147,7 @@ class DuckDB(SQLEngine):
         finally:
             cursor.close()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
+    def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """The columns of a source, by its schema; a source that DuckDB cannot read is refused here."""
         relation = _relation(table, source)
         try:

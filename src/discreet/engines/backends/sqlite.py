@@ -99,7 +99,7 @@ class SQLite(OneConnection):
     dialect = DIALECT
 
     @staticmethod
-    def opened(address: str) -> sqlite3.Connection:
+    def open_connection(address: str) -> sqlite3.Connection:
         """A connection that can read the file and keep tables of its own."""
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, uri=True)
         for name, function in _FUNCTIONS.items():
@@ -112,7 +112,7 @@ class SQLite(OneConnection):
         connection.close()
         raise unopened_database()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:  # noqa: ARG002 - named there
+    def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:  # noqa: ARG002 - named there
         return f"source.{DIALECT.identifier(source.table or '')}", dict.fromkeys(source.columns, StorageType.OTHER)
 
     def _create_keys(self, connected: sqlite3.Connection, name: str, keys: pa.Table) -> None:
@@ -155,7 +155,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
 
 
 def _columns(paths: tuple[str, ...], table: str | None) -> dict[str, str]:
-    with suppress(sqlite3.Error), closing(SQLite.opened("".join(paths))) as connection:
+    with suppress(sqlite3.Error), closing(SQLite.open_connection("".join(paths))) as connection:
         if columns := dict(connection.execute(_COLUMNS, (table,)).fetchall()):
             return columns
         raise unfit_table(table, connection.execute("SELECT name, type, rootpage FROM source.sqlite_master"))

@@ -214,7 +214,7 @@ def test_protect_refuses_a_view_across_people_records_a_statement_and_takes_a_ta
     with pytest.raises(SourceError, match="a window function"):
         dp.protect(facts.engine_url, **words, ledger=":memory:")
     with dp.protect(facts.engine_url, **words, row_local=True, ledger=":memory:") as session:
-        assert '"row_local":true' in session.ledger.registered("v").facts
+        assert '"row_local":true' in session.ledger.registration("v").facts
     facts.execute("DROP TABLE IF EXISTS fixed_rows; CREATE TABLE fixed_rows AS SELECT * FROM looked_at")
     dp.protect(facts.engine_url, **(words | {"table": "fixed_rows"}), ledger=":memory:").close()
 

@@ -308,7 +308,7 @@ class PostgreSQL(SQLEngine):
             self._forget()
             self._open_connection()
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
+    def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         with self._use_connection(table) as connection:
             relation = server.relation(connection, source.table or "", self._settings)
             columns = [each for each in columns_of(connection, relation) if each.unreadable is None]

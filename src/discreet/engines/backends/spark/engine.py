@@ -341,7 +341,7 @@ class Spark(SQLEngine):
             finally:
                 self._running.remove(mark)
 
-    def _described(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
+    def _describe(self, table: str, source: Source) -> tuple[str, dict[str, StorageType]]:
         """A view of the DataFrame in our session; one of its kind for all sessions exists only while it is made."""
         frame: Any = source.frame
         name = self._relation_name("source", table)
