@@ -237,7 +237,7 @@ def test_a_thousand_cancelled_questions_give_nothing_back_and_no_more_are_taken(
         now = visits.spent("visits").epsilon
         assert now == spent + 10**6, number
         spent = now
-    with pytest.raises(BudgetError, match="1000 of their questions failed"):
+    with pytest.raises(BudgetError, match="1000 of their queries failed"):
         charge(visits, epsilon=1e-6)
     assert visits.share("visits", "ann").failures == 1_000
     assert charge(visits, epsilon=1e-6, analyst="bob")
