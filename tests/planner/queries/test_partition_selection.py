@@ -196,7 +196,7 @@ class TestSession:
             rule = made(by_drug(dp.discover(delta=1e-9, at_least=5)), facts={"max_rows": 8, "max_groups": 3}).rule
         assert f"a key of {rule.needed()} units is kept half of the time, one of {rule.needed(0.95)} in 95%" in told
         assert "fewer than 5 never" in told
-        assert "50% of the price and delta 1e-09" in told
+        assert "50% of the privacy cost and delta 1e-09" in told
 
     def test_keys_of_one_column_are_found_among_those_of_another_that_are_listed(self):
         query = V.group_by("ward", "drug", keys={"drug": FOUND, "ward": ["A", "B"]}).agg(n=dp.count())

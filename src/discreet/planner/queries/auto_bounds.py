@@ -1,10 +1,10 @@
-"""Sums and means whose bounds nobody knows: bounds are found for a share of the price, and the rest pays the answers.
+"""Automatic clipping bounds: bounds are found for a share of the privacy cost, answers take the rest.
 
 Definition
     A value is counted in whole steps of a public grid, on a public scale of bins whose edges are 1, 1.5, 2, 3, 5 and 7
     times powers of ten, on both sides of zero (`log_scale`). In one pass an engine counts the rows and sums
     the steps of each bin, in each group. First, from the bins of all groups together, two candidates low < high of the
-    scale are found, by noisy counts or by above-threshold (`bound_search`). Then the question is asked as if these
+    scale are found, by noisy counts or by above-threshold (`bound_search`). Then the query is asked as if these
     had been given as bounds: sums of clamped steps, which follow exactly from the bins, and counts get noise for that
     sensitivity. Where no bounds are found there are no sums and means, which is a result of its own; counts are
     answered as ever.
@@ -12,14 +12,14 @@ Definition
 Guarantee
     Let a query spend epsilon (or rho), and a share s of it on the search. The bounds are s epsilon-DP (s rho-zCDP). For
     every pair of bounds, the second step is (1 - s) epsilon-DP (its rho-zCDP), so both together are epsilon-DP
-    (rho-zCDP) by adaptive composition, for units and caps as they are declared and for both neighbour relations. Bounds
-    that are asked for alone spend the whole. Proof: docs/proofs/planner/queries/auto_bounds.md.
+    (rho-zCDP) by adaptive composition, for units and contribution bounds as they are declared and for both neighbour
+    relations. Bounds that are asked for alone spend the whole. Proof: docs/proofs/planner/queries/auto_bounds.md.
 
 Exactness
-    Bins, counts, sums and clamped totals are integers. Both parts of a price are whole units of the ledger and add up
-    to what was asked for; the second step is charged as its whole part before its bounds are known, and its noise is
-    the least double at or above what that part asks for. Which candidates are taken is decided in floats from what is
-    noisy already.
+    Bins, counts, sums and clamped totals are integers. Both parts of a privacy cost are whole units of the ledger and
+    add up to what was asked for; the second step is charged as its whole part before its bounds are known, and its
+    noise is the least double at or above what that part asks for. Which candidates are taken is decided in floats from
+    what is noisy already.
 
 Not covered
     How far a value beyond the bounds was moved: clamping biases answers, and margins speak of noise alone. Values of
@@ -71,7 +71,7 @@ _MANY = 10**6
 
 
 class Scouting(NamedTuple):
-    """What was found first, and the noisy integers of the question that was asked with it."""
+    """What was found first, and the noisy integers of the query that was asked with it."""
 
     found: Found
     rest: Any
@@ -90,7 +90,7 @@ class ScoutPlan(TablePlan):
 
     @property
     def event(self) -> events.Event:
-        """The search, and the rest of the price whatever bounds it finds."""
+        """The search, and the rest of the privacy cost, for any bounds that it finds."""
         first = self.seeker.event()
         if not self.rest:
             return first
@@ -112,14 +112,12 @@ class ScoutPlan(TablePlan):
         if not self.rest:
             return (f"bounds: found by {self.seeker.told}",)
         names = ", ".join(output.name for output in self._scouted)
-        found = (
-            f"{names}: moved into bounds that were found first, for {self._share} of the price, by {self.seeker.told}"
-        )
+        found = f"{names}: clipped to bounds found first, for {self._share} of the privacy cost, by {self.seeker.told}"
         means = [o.name for o in self._scouted if isinstance(o.measure, logical.Scouted) and _is_mean(o.measure)]
         return found, *(f"{name}: clamped to its bounds" for name in means)
 
     def within(self, bounds: Bounds | None) -> AggregatePlan:
-        """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""
+        """The query as it is asked once the bounds are known; the counts alone, where nothing was found."""
         if bounds not in self._plans:
             price = _price(self.spending, self.rest)
             query = self.query if bounds else replace(self.query, outputs=self._counted)
@@ -139,7 +137,7 @@ class ScoutPlan(TablePlan):
         return bool(self.rest) and bool(found.bounds or self._counted)
 
     def randomize(self, exact: Steps) -> Scouting:
-        """Bounds from all groups together, then the noisy integers of the question within them."""
+        """Bounds from all groups together, then the noisy integers of the query within them."""
         found = self.seeker.find(*self._together(exact), self._error if self.rest else None)
         return Scouting(found, self._asked(found, exact, noisy=True))
 
@@ -176,10 +174,10 @@ class ScoutPlan(TablePlan):
         return *answers, *(self._bound(name, kind, bound) for name, kind, bound in shown_bounds)
 
     def explained(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
-        """Each output in words; how wide a margin is follows the bounds, and is told in their terms."""
+        """Each output in words; margins are in terms of the bounds that are found."""
         names = ", ".join(self._names)
         search = ExplainedOutput(
-            names, "bounds", self.seeker.told, None, f"0 once found, for {self._share} of the price"
+            names, "bounds", self.seeker.told, None, f"0 once found, for {self._share} of the privacy cost"
         )
         if not self.rest:
             return (search,)
@@ -258,7 +256,7 @@ class ScoutPlan(TablePlan):
 
 
 def asks_for_bounds(query: logical.Question) -> bool:
-    """Whether some bounds of a question are to be found first."""
+    """Whether some bounds of a query are to be found first."""
     return any(isinstance(output.measure, logical.Scouted | logical.Limits) for output in query.outputs)
 
 
@@ -271,7 +269,7 @@ def analyze_scouting(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> ScoutPlan:
-    """Resolve and price a question whose bounds are found first, or refuse it; nothing here depends on the data."""
+    """Plan a query whose bounds are found first, or refuse it; nothing here depends on the data."""
     operand, grid, search = _only(query)
     scope = bind(query.source, catalog)
     steps, unit = sought(operand, grid, scope), scope.table.unit
@@ -313,9 +311,9 @@ def _only(query: logical.Aggregate) -> tuple[logical.Expression, Fraction | None
     if isinstance(first, logical.Scouted) and all(_is_alike(first, other) for other in others):
         return first.measure.operand, first.measure.grid, first.search
     raise UnsupportedError(
-        "bounds that are found first, beside other questions",
-        because="they are found from the rows of one column, whose sum, mean and count then follow",
-        instead='agg(n=dp.count(), total=dp.sum("cost", bounds="auto")), and other questions in a query of their own',
+        "bounds that are found first, beside other outputs",
+        because="bounds are found for one column, and its sum, mean and count",
+        instead='agg(n=dp.count(), total=dp.sum("cost", bounds="auto")), and other outputs in a query of their own',
     )
 
 
@@ -348,7 +346,7 @@ def _refuse_ambiguous_names(query: logical.Aggregate) -> None:
 
 
 def _part(spent: Spending, share: Fraction) -> Fraction:
-    """A share of a price in whole units of the ledger, so that both parts add up to it."""
+    """A share of a privacy cost in whole units of the ledger, so that both parts add up to it."""
     return Fraction(units_down(spent.amount * share, spent.units), spent.units)
 
 
@@ -359,7 +357,7 @@ def _price(spent: Spending, amount: Fraction) -> dict[str, Any]:
 def _asked_within(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, grid: Fraction, bounds: Bounds, price: dict[str, Any]
 ) -> AggregatePlan:
-    """The same question with bounds that are known, for a price."""
+    """The same query with bounds that are known, for a privacy cost."""
     low, high = (bound * grid for bound in bounds)
     outputs = tuple(
         replace(output, measure=replace(output.measure.measure, bounds=(low, high), grid=grid))
@@ -373,7 +371,7 @@ def _asked_within(
 def _drawable(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, steps: SumSteps, price: dict[str, Any]
 ) -> Bounds:
-    """How far a scale goes: as far as is declared, but no farther than noise can be drawn for, whatever is found."""
+    """How far a scale goes: as far as is declared, and as noise can be drawn for any result."""
     low, high = steps.low, steps.high
     nearest = Scale.between(low, high).narrowest
     _asked_within(query, catalog, budget, steps.grid, nearest, price)

@@ -1,9 +1,10 @@
 """Quantiles of a value, several at once and for each group: what is pushed down, how they are found, what it costs.
 
 The engine counts the rows at each step of a public grid between the bounds, in every group; a step is a part of its
-group, so caps are for whole groups. From these counts a step is chosen for each quantile by its ranks, or all quantiles
-are read off a noisy tree (ranks.py): whichever has the smaller expected error in ranks for the sizes that are public,
-or, where none are, the smaller margin. Margins are in ranks, because what a rank is worth in the values is private.
+group, so contribution bounds are for whole groups. From these counts a step is chosen for each quantile by its ranks,
+or all quantiles are read off a noisy tree (ranks.py): whichever has the smaller expected error in ranks for the sizes
+that are public, or, where none are, the smaller margin. Margins are in ranks, because what a rank is worth in the
+values is private.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ _ALIKE = 1.25
 
 @dataclass(frozen=True)
 class Sought:
-    """A named quantile and its share of the price."""
+    """A named quantile and its share of the privacy cost."""
 
     name: str
     probability: Fraction
@@ -133,7 +134,7 @@ class RankPlan(TablePlan):
 
 
 def asks_for_quantiles(query: logical.Question) -> TypeGuard[logical.Aggregate]:
-    """Whether a question has a quantile or a median among its outputs."""
+    """Whether a query has a quantile or a median among its outputs."""
     outputs = query.outputs if type(query) is logical.Aggregate else ()
     return any(isinstance(output.measure, logical.Median | logical.Quantile) for output in outputs)
 
@@ -147,7 +148,7 @@ def analyze_quantiles(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> RankPlan:
-    """Resolve, bound and price quantiles, or refuse them; nothing here depends on the data."""
+    """Plan quantiles, or refuse them; nothing here depends on the data."""
     refuse_ambiguous_names(query)
     measure, sought = _one_value(query)
     bare = bind(query.source, catalog)

@@ -1,7 +1,7 @@
-"""Sample and aggregate: which rows a function sees, in how many chunks, and how its answers become one number.
+"""Sample and aggregate: which rows a function sees, in how many blocks, and how its answers become one number.
 
-No unit is in two chunks, so one unit changes the answer of one chunk (of two where it is replaced), however wild the
-function is. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
+No unit is in two blocks, so one unit changes the answer of one block (of two where it is replaced), for any
+function. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ class SampledPlan(AnswerPlan):
         return self.mechanism.event()
 
     def randomize(self, answers: Sequence[Fraction]) -> Drawn:
-        """One noisy number from the answers of all chunks."""
+        """One noisy number from the answers of all blocks."""
         if isinstance(self.mechanism, SelfBoundedMean):
             found = self.mechanism.release(answers)
             low, high = (shown(Fraction(bound)) for bound in found.bounds)
@@ -83,7 +83,7 @@ class SampledPlan(AnswerPlan):
         return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
 
     def margin(self, confidence: Fraction) -> Fraction | None:
-        """How far the noise goes, where that is public in advance: not how well chunks stand for the whole."""
+        """How far the noise goes, where that is public in advance: not how well blocks stand for the whole."""
         return self.mechanism.margin(confidence) if isinstance(self.mechanism, ClippedMean) else None
 
 
@@ -103,7 +103,7 @@ def analyze_sample(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> SampledPlan:
-    """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
+    """Plan such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
     seen = {name: scope.term(logical.Column(name)) for name in _named(columns)}
     unit, number = scope.table.unit, whole(chunks, "blocks", least=2)
@@ -149,7 +149,7 @@ def _mechanism(
 
 
 def _ranks(mechanism: Mechanism) -> str:
-    """How far off a choice by rank is, which is public, and may be as far as there are chunks."""
+    """How far off a choice by rank is, which is public, and may be as far as there are blocks."""
     if isinstance(mechanism, PrivateMedian):
         return f"; in 95% of releases at most {mechanism.margin(_LEVEL):,} ranks among them from the middle"
     if isinstance(mechanism, SelfBoundedMean):
