@@ -7,10 +7,10 @@
     │   ├── TypeMismatchError    an operation that its operands' declared types do not allow
     │   ├── UnboundedError       an aggregate that one unit could move without limit
     │   ├── KeysError            a grouping whose keys are not public
-    │   ├── UnitError            a privacy unit that is missing or cannot carry the promise
+    │   ├── UnitError            a privacy unit that is missing or cannot carry the guarantee
     │   ├── CatalogError         a catalog that contradicts itself
-    │   ├── BudgetError          a charge that does not fit, or a promise that may not be made
-    │   ├── PendingError         a question that somebody else is answering just now
+    │   ├── BudgetError          a charge that does not fit, or a privacy budget that may not be made
+    │   ├── PendingError         a query that somebody else is answering just now
     │   ├── AccountingError      a formula outside its range, an event that an accountant does not know
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
@@ -21,7 +21,7 @@
     ├── EntropyError             the operating system gives no randomness, so no noise can be drawn
     └── Failure                  after data was read: one constant sentence; the charge stands
 
-A refusal has three parts, kept as attributes for programs and printed for people:
+A `Refusal` has three parts, kept as attributes for programs and printed for people:
 
     UnboundedError: sum of 'cost'
       because  the catalog declares no bounds for 'cost'
@@ -48,7 +48,7 @@ class DiscreetError(Exception):
     """The root of every exception that discreet raises on purpose."""
 
 
-class Refusal(DiscreetError):  # noqa: N818 - it is a refusal, not an error of ours
+class Refusal(DiscreetError):  # noqa: N818 - the public name
     """A request turned down before any data was read: what, because, instead."""
 
     def __init__(self, what: str, *, because: str, instead: str) -> None:
@@ -89,7 +89,7 @@ class KeysError(Refusal):
 
 
 class UnitError(Refusal):
-    """A privacy unit that is missing or cannot carry the promise."""
+    """A privacy unit that is missing or cannot carry the guarantee."""
 
 
 class CatalogError(Refusal):
@@ -97,11 +97,11 @@ class CatalogError(Refusal):
 
 
 class BudgetError(Refusal):
-    """A charge that does not fit, or a promise that may not be made."""
+    """A charge that does not fit, or a privacy budget that may not be made."""
 
 
 class PendingError(Refusal):
-    """A question that somebody else is answering just now."""
+    """A query that somebody else is answering just now."""
 
 
 class AccountingError(Refusal):
@@ -136,7 +136,7 @@ class EntropyError(DiscreetError):
     """The operating system gives no randomness, so no noise can be drawn and nothing is released."""
 
 
-class Failure(DiscreetError):  # noqa: N818 - a failure after data, told apart from refusals
+class Failure(DiscreetError):  # noqa: N818 - the public name
     """After data was read: one constant sentence, whatever happened."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
-    """Public calls raise refusals and interrupts from one frame: a person sees their own line and the reason.
+    """Raise errors and interrupts of public calls from one frame: the caller's line and the reason.
 
     Arguments that do not fit the signature are refused with the corrected call.
     """
