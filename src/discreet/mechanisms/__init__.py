@@ -5,7 +5,7 @@
     count = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
     count.release(14237)        # an integer near 14237
     count.margin()              # 30: the noise stays within it 95% of the time
-    count.event()               # what an accountant prices
+    count.event()               # what an accountant composes
 
 `Laplace`, `Gaussian` and `Staircase` are additive noise. Such a mechanism is a frozen value with the interface
 `AdditiveNoise`: `event()` says what was done, precisely enough to account for it, and is true of the noise that
@@ -17,7 +17,7 @@ References) say what is proved; the proof is at the same path under docs/proofs/
 Other mechanisms have contracts of their own, stated by their families:
 `selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
 (AboveThreshold: which of many answers are above one), `smooth` (smooth sensitivity), `sampled` (any function,
-asked about chunks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
+asked about blocks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
 
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """

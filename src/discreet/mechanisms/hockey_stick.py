@@ -157,7 +157,7 @@ def _exp(value: Fraction, way: decimal.Context) -> Fraction:
 
 
 def _decimal_exp(value: Fraction, way: decimal.Context) -> Decimal:
-    """e^value on the named side: `exp` rounds to nearest whatever the context says, so one unit is added or taken."""
+    """e^value on the named side: `exp` rounds to nearest in any context, so one unit is added or taken."""
     nearest = way.exp(_decimal(value, way))
     return way.next_plus(nearest) if way is _UP else max(Decimal(0), way.next_minus(nearest))
 

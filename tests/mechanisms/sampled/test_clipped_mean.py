@@ -70,7 +70,7 @@ def test_the_margin_is_the_one_of_the_noise_over_the_number_of_chunks():
 
 
 def test_the_number_of_answers_is_the_number_of_chunks():
-    with pytest.raises(ParameterError, match="2 answers of 3 chunks"):
+    with pytest.raises(ParameterError, match="2 answers of 3 blocks"):
         ClippedMean(bounds=(0, 3), chunks=3, epsilon=1).release([1, 2])
 
 

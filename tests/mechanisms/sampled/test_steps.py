@@ -63,7 +63,7 @@ def test_what_is_no_finite_number_is_refused_without_being_shown(answer):
 
 
 def test_an_answer_too_many_is_refused():
-    with pytest.raises(ParameterError, match="4 answers of 3 chunks"):
+    with pytest.raises(ParameterError, match="4 answers of 3 blocks"):
         steps().read([1, 2, 3, 4])
 
 

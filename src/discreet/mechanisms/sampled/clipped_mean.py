@@ -1,7 +1,7 @@
-"""The mean of clamped answers of chunks, with discrete Laplace noise.
+"""The mean of clamped answers of blocks, with discrete Laplace noise.
 
 Definition
-    The answers of k chunks become steps s_1, ..., s_k within [low, high] (steps.py). Released is
+    The answers of k blocks become steps s_1, ..., s_k within [low, high] (steps.py). Released is
     grid (s_1 + ... + s_k + Y)/k, Y an integer with P[Y = y] proportional to e^(-|y|/scale).
 
 Guarantee
@@ -10,12 +10,12 @@ Guarantee
     the other. Proof: docs/proofs/mechanisms/sampled/clipped_mean.md.
 
 Exactness
-    As laplace.py: the scale is the least double at or above width/epsilon, and the price is that of the double. The
-    released number is a whole multiple of grid/k.
+    As laplace.py: the scale is the least double at or above width/epsilon, and the privacy cost is that of the double.
+    The released number is a whole multiple of grid/k.
 
 Not covered
-    What steps.py does not cover. The margin is that of the noise: how far the mean of chunks' answers is from the
-    function's value on all rows, by clamping and by the smallness of chunks, is not known and not in it.
+    What steps.py does not cover. The margin is that of the noise: how far the mean of blocks' answers is from the
+    function's value on all rows, by clamping and by the smallness of blocks, is not known and not in it.
 
 References
     Nissim, Raskhodnikova and Smith, Smooth Sensitivity and Sampling in Private Data Analysis, STOC 2007, Section 4;
@@ -77,6 +77,6 @@ class ClippedMean:
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Fraction:
-        """The noisy mean of one answer for each chunk."""
+        """The noisy mean of one answer for each block."""
         total = sum(self.steps.read(answers)) * self.steps.grid
         return Fraction(self.noise.release(total)) / self.steps.chunks

@@ -1,7 +1,7 @@
-"""A quantile of the answers of chunks, chosen from a public grid by how far each point is from it in ranks.
+"""A quantile of the answers of blocks, chosen from a public grid by how far each point is from it in ranks.
 
 Definition
-    The answers of k chunks become steps s_1, ..., s_k within [low, high] (steps.py). For a point r of the grid let
+    The answers of k blocks become steps s_1, ..., s_k within [low, high] (steps.py). For a point r of the grid let
     a(r) be how many steps are below it and b(r) how many are above. Its distance from the fraction p/m is
     d(r) = max(0, a(r) - k p/m, b(r) - k (m-p)/m) ranks. Released is r with probability proportional to
     exp(-epsilon d(r)/(2 c)), with c = 1 under add/remove and c = 2 under replace-one.
@@ -50,7 +50,7 @@ _MEDIAN = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class PrivateQuantile:
-    """A point of the grid that splits the answers of chunks about as a fraction says."""
+    """A point of the grid that splits the answers of blocks about as a fraction says."""
 
     steps: Steps
     fraction: Fraction
@@ -108,7 +108,7 @@ class PrivateQuantile:
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
-        """A point of the grid for one answer of each chunk."""
+        """A point of the grid for one answer of each block."""
         return lattice.value_of(self.steps.low + categorical.choose(self.gaps(answers), self.rate), self.steps.grid)
 
 

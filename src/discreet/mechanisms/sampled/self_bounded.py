@@ -1,8 +1,8 @@
-"""The mean of answers of chunks within bounds that it finds itself: private quartiles, widened, then a clamped mean.
+"""The mean of answers of blocks within bounds that it finds itself: private quartiles, widened, then a clamped mean.
 
 Definition
     Public buckets cut [lo, hi] into intervals whose width grows with their distance from zero, 32 to each doubling. For
-    each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of chunks fall into,
+    each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of blocks fall into,
     at epsilon_1 each. From the lower edge of the lower bucket to the upper edge of the upper one it is w; the bounds
     are widened by `widening` times w on both sides and cut off at lo and hi. Released are these bounds and a
     ClippedMean within them, at epsilon_2.
@@ -17,7 +17,7 @@ Exactness
     scale that depends on the bounds, so its event says only that it is epsilon_2-DP.
 
 Not covered
-    What steps.py does not cover. Bounds that are found badly, where chunks are few or epsilon is small: they are
+    What steps.py does not cover. Bounds that are found badly, where blocks are few or epsilon is small: they are
     private all the same, and the mean is of answers that were moved into them. The margin is that of the noise.
 
 References

@@ -1,12 +1,12 @@
-"""Answers of chunks on a public grid: rounded, clamped, and how many of them one unit can change.
+"""Answers of blocks on a public grid: rounded, clamped, and how many of them one unit can change.
 
 Definition
-    Rows are split into k chunks of whole units: the chunk of a unit depends on the unit and a public or secret key, and
-    on nothing else. A function f gives z_i = f(chunk i), with randomness of its own if any; k is public. The step of
+    Rows are split into k blocks of whole units: the block of a unit depends on the unit and a public or secret key, and
+    on nothing else. A function f gives z_i = f(block i), with randomness of its own if any; k is public. The step of
     z_i is clamp(floor(z_i/grid + 1/2), low, high), with low = ceil(lo/grid) and high = floor(hi/grid).
 
 Guarantee
-    If f(chunk i) depends on chunk i and its own randomness alone, then adding or removing one unit changes the
+    If f(block i) depends on block i and its own randomness alone, then adding or removing one unit changes the
     distribution of at most one step, and replacing one unit that of at most two; each stays within [low, high]. Proof:
     docs/proofs/mechanisms/sampled/steps.md.
 
@@ -14,8 +14,8 @@ Exactness
     Steps are whole numbers, made from rationals; a float is taken for the rational that it is.
 
 Not covered
-    Whether f looks at anything but its chunk: the clock, files, what an earlier chunk left. discreet.sandbox sees to
-    that, and says what it does not cover. How good f is on small chunks: the noise margin is not the error of f.
+    Whether f looks at anything but its block: the clock, files, what an earlier block left. discreet.sandbox sees to
+    that, and says what it does not cover. How good f is on small blocks: the noise margin is not the error of f.
 
 References
     Nissim, Raskhodnikova and Smith, Smooth Sensitivity and Sampling in Private Data Analysis, STOC 2007, Section 4.
@@ -44,7 +44,7 @@ _HALF = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class Steps:
-    """The public side of sample and aggregate: grid, bounds in steps, number of chunks, neighbour relation."""
+    """The public side of sample and aggregate: grid, bounds in steps, number of blocks, neighbour relation."""
 
     low: int
     high: int
@@ -89,12 +89,12 @@ class Steps:
         return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
 
     def read(self, answers: Sequence[Answer]) -> list[int]:
-        """The step of each chunk's answer; no message shows one."""
+        """The step of each block's answer; no message shows one."""
         if len(answers) != self.chunks:
             raise ParameterError(
-                f"{len(answers)} answers of {self.chunks} chunks",
-                because="every chunk gives one answer, its default where it has no other",
-                instead="a list with one number for each chunk",
+                f"{len(answers)} answers of {self.chunks} blocks",
+                because="every block gives one answer, its default where it has no other",
+                instead="a list with one number for each block",
             )
         return [max(self.low, min(self.high, _step(answer, self.grid))) for answer in answers]
 
@@ -108,7 +108,7 @@ def _step(answer: object, grid: Fraction) -> int:
         raise ParameterError(
             f"an answer of type {type(answer).__name__} that is no finite number",
             because="an aggregate is taken of numbers",
-            instead="an int, a Fraction or a finite float for each chunk",
+            instead="an int, a Fraction or a finite float for each block",
         )
     return math.floor(Fraction(int(index())) / grid + _HALF)
 
