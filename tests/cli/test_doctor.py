@@ -222,7 +222,7 @@ def test_a_machine_without_a_sandbox_has_a_warning_and_the_reason(script):
     )
     status, found, remedy = ran.stdout.strip().split(" | ")
     assert status == "warning", ran.stderr
-    assert found.startswith("table.apply cannot run functions: the kernel takes no filter")
+    assert found.startswith("table.apply cannot run functions: the kernel has no system call filter")
     assert 'Limits(isolation="process")' in remedy
 
 

@@ -76,9 +76,9 @@ class Sandbox:
     def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each block, the default where a block gave none in time.
 
-        Chunks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
-        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, whatever the
-        function did; where the blocks took longer than `limits.reading`, it raises TimeoutError.
+        Blocks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
+        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, for any
+        function; where the blocks took longer than `limits.reading`, it raises TimeoutError.
         """
         instead = rational(default, "default")
         answers = _Timetable(self.limits, self._workers, self._replace_worker).run(blocks, directory)
@@ -173,7 +173,7 @@ def outputs(
 def rehearse(
     function: Function, table: pa.Table, *, limits: Limits | None = None, modules: tuple[str, ...] = ()
 ) -> float:
-    """What a function says of rows that are yours to see, in the same sandbox; what goes wrong is told.
+    """Dry run: the result of a function on rows that you may see, in the same sandbox, with its errors.
 
     A release tells nothing: a function that cannot work in a sandbox gives the default for every block.
     """
@@ -198,7 +198,7 @@ def rehearse(
     if answer is None:
         raise UnsupportedError(
             f"a function that gave no number: {_failure_text(reply, bounds)}",
-            because="in a sandbox there are no files, no network, no other processes and threads, and limits",
+            because="a sandbox has no files, no network, no other processes, and limits",
             instead="a function of its table alone; modules=(...) for what a library imports late; wider limits",
         )
     return answer
@@ -257,7 +257,7 @@ def _require_ready(worker: Worker, packed: transport.PackedFunction, limits: Lim
     except WorkerError:
         raise UnsupportedError(
             "a function of your own on this machine",
-            because="a fresh Python with discreet and the allowed modules did not start, or ended at once",
+            because="a new Python with discreet and the allowed modules did not start",
             instead="python -m discreet doctor, which tries it, or another Python: python -m venv",
         ) from None
     if "missing" in found:
@@ -269,7 +269,7 @@ def _require_ready(worker: Worker, packed: transport.PackedFunction, limits: Lim
     if "shared" in found or (limits.isolation == "kernel" and not worker.cut_off):
         raise UnsupportedError(
             "a function of your own without isolation",
-            because="the kernel takes no filter of system calls here, or a library shares memory between processes",
+            because="the kernel has no system call filter, or a library shares memory",
             instead='Limits(isolation="process") if the owner trusts the function with files and network',
         )
     _require_sound(found.get("fault"), packed)

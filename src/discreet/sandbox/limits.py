@@ -1,4 +1,4 @@
-"""What a block may use, and when: public numbers that say how long a release takes, whatever the data is.
+"""What a block may use, and when: public numbers that say how long a release takes, for any data.
 
 Block i runs in worker i % workers, in round i // workers. Round r begins at `reading + r * (seconds + rest)` seconds
 after the start. A block that is done sooner leaves its time unused, and one that is not done then is stopped: no block
@@ -35,7 +35,7 @@ class Limits:
     """What each block may use, all of it public.
 
     seconds        how long a block may take; an answer that comes later is not used
-    cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
+    cpu            seconds of CPU that it may take; the same as `seconds` by default
     memory         bytes that it may take beside Python and the libraries
     workers        how many blocks run at once, each on a core of its own; as many as there are cores by default
     rest           seconds between two blocks of a worker, in which what the first one leaves is given back; by default
@@ -43,7 +43,7 @@ class Limits:
     reading        seconds that the engine has before the first block begins; one that takes longer fails the release
     constant_time  False lets a block begin as soon as a worker is free, and the release end early: how long it takes
                    then depends on the data, and a function that looks at the clock learns of other blocks
-    isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
+    isolation      "kernel": no files, no network, no other process, or an error where the kernel cannot do that;
                    "process": a process of its own with limits, for a function that the owner trusts
     """
 
@@ -120,7 +120,7 @@ class Limits:
         if installed is not None and self.memory * self.workers > installed:
             raise ParameterError(
                 f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
-                because="the machine or its container has less memory, and one block would take that of another",
+                because="the machine or its container has less memory",
                 instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
             )
 
@@ -150,7 +150,7 @@ def _workers(given: int | None) -> int:
     if whole(given, "workers") > most:
         raise ParameterError(
             f"workers={given}",
-            because=f"there are {most} cores, and a block that shares one could take the time of another block",
+            because=f"there are {most} cores, and blocks that share one affect each other's time",
             instead=f"workers={most}",
         )
     return int(given)
@@ -161,7 +161,7 @@ def _time(value: Number, name: str) -> Fraction:
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise ParameterError(
             f"{name} outside 0.01 to {MOST_SECONDS}",
-            because="starting a block takes a few hundredths of a second, and somebody waits for all of them",
+            because="starting a block takes 0.01 seconds, and the caller waits for all blocks",
             instead=f"{name}=1",
         )
     return number
