@@ -201,7 +201,7 @@ def test_whoever_waits_longer_is_told_so_once(visits, turn, caplog):
     turn(visits)
     with pytest.raises(PendingError):
         turn(visits, analyst="bob", patience=2.5)
-    assert [record.getMessage()[:31] for record in caplog.records] == ["the same query is being answere"]
+    assert [record.getMessage()[:32] for record in caplog.records] == ["the same query is being answered"]
 
 
 def test_a_retry_of_a_request_in_flight_waits_too(visits, turn):
