@@ -48,7 +48,7 @@ class DiscreetError(Exception):
     """The root of every exception that discreet raises on purpose."""
 
 
-class Refusal(DiscreetError):  # noqa: N818 - the public name
+class Refusal(DiscreetError):  # noqa: N818 - it is a refusal, not an error of ours
     """A request turned down before any data was read: what, because, instead."""
 
     def __init__(self, what: str, *, because: str, instead: str) -> None:
@@ -89,7 +89,7 @@ class KeysError(Refusal):
 
 
 class UnitError(Refusal):
-    """A privacy unit that is missing or cannot carry the guarantee."""
+    """A privacy unit that is missing or cannot carry the promise."""
 
 
 class CatalogError(Refusal):
@@ -97,11 +97,11 @@ class CatalogError(Refusal):
 
 
 class BudgetError(Refusal):
-    """A charge that does not fit, or a privacy budget that may not be made."""
+    """A charge that does not fit, or a promise that may not be made."""
 
 
 class PendingError(Refusal):
-    """A query that somebody else is answering just now."""
+    """A question that somebody else is answering just now."""
 
 
 class AccountingError(Refusal):
@@ -136,7 +136,7 @@ class EntropyError(DiscreetError):
     """The operating system gives no randomness, so no noise can be drawn and nothing is released."""
 
 
-class Failure(DiscreetError):  # noqa: N818 - the public name
+class Failure(DiscreetError):  # noqa: N818 - a failure after data, told apart from refusals
     """After data was read: one constant sentence, whatever happened."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def short_traceback(call: Callable[P, T]) -> Callable[P, T]:
-    """Raise errors and interrupts of public calls from one frame: the caller's line and the reason.
+    """Public calls raise refusals and interrupts from one frame: a person sees their own line and the reason.
 
     Arguments that do not fit the signature are refused with the corrected call.
     """

@@ -275,7 +275,7 @@ def _is_hidden(character: str) -> bool:
 
 @short_traceback
 def cost(event: events.Event) -> Cost:
-    """The privacy cost of an event under both filters, rounded up to whole units."""
+    """The price of an event under both filters, rounded up to whole units."""
     exact = total(event)
     return Cost(
         None if exact.epsilon is None else units_up(exact.epsilon, EPSILON_UNITS),

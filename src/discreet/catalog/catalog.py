@@ -407,7 +407,7 @@ def _data_not_catalog(given: object) -> CatalogError:
     source = repr(str(given)) if is_path else 'frame, name="visits"'
     return CatalogError(
         f"catalog {source}" if is_path else f"a catalog of type {type(given).__name__}",
-        because="it is a data file, and a catalog is a YAML file",
+        because="that is data, and a catalog is a YAML file that says what is public about data",
         instead=f'dp.protect({source}, privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
     )
 

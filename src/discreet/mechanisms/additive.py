@@ -128,7 +128,7 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def event(self) -> Event:
-        """What a release does, for accountants: its cost follows from the very double that is drawn."""
+        """What a release does, for accountants: priced from the very double that is drawn."""
 
     @abstractmethod
     def pmf(self, y: int) -> float:

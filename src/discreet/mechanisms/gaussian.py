@@ -171,7 +171,7 @@ class Gaussian(AdditiveNoise):
         return self.sigma**2
 
     def event(self) -> DiscreteGaussianEvent:
-        """What a release does: its cost follows from the very double that is drawn."""
+        """What a release does: priced from the very double that is drawn."""
         return DiscreteGaussianEvent(
             variance=Fraction(self.sigma) ** 2, squared_sensitivity=self._squared_steps, dimension=self.dimension
         )

@@ -133,7 +133,7 @@ class Laplace(AdditiveNoise):
         return 2 * self.scale**2
 
     def event(self) -> DiscreteLaplaceEvent:
-        """What a release does: its cost follows from the very double that is drawn."""
+        """What a release does: priced from the very double that is drawn."""
         return DiscreteLaplaceEvent(scale=Fraction(self.scale), sensitivity=self.sensitivity / self.grid)
 
     def pmf(self, y: int) -> float:

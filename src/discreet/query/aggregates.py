@@ -177,7 +177,7 @@ def quantile(
     if probability is None:
         raise ParameterError(
             "a quantile without its place",
-            because="it is a share of the rows, above 0 and below 1",
+            because="it is the value that such a part of the rows are below, above 0 and below 1",
             instead=f"dp.quantile({_column(_operand(column))}, 0.5, bounds=(0, 100))",
         )
     share = share_below(probability)

@@ -420,7 +420,7 @@ def _counted(cells: histograms.Cells, name: str) -> Query:
 
 def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, ...]:
     if not aggregations:
-        raise ParameterError("agg() of nothing", because="it has no aggregate", instead="agg(n=dp.count())")
+        raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
     aggregations = each(aggregations)
     for name, value in aggregations.items():
         if isinstance(value, OfUnit):

@@ -92,7 +92,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class BatchExplanation:
-    """Several queries that are charged at once, each explained, and what all of them cost together."""
+    """Several questions that are charged at once, each explained, and what all of them cost together."""
 
     parts: tuple[Explanation, ...]
     cost: str

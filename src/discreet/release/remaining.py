@@ -14,7 +14,7 @@ from discreet.exact import shown
 @public_class
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of a budget, in its own terms, and of the analyst's quota, where they have one.
+    """What is left of a budget, in its own terms, and of the quota of whoever asks, where they have one.
 
     `epsilon` is left of the budget, `quota_epsilon` of the quota. As a number it is the largest epsilon that one more
     query could ask for, which both have room for.

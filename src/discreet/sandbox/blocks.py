@@ -76,9 +76,9 @@ class Sandbox:
     def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each block, the default where a block gave none in time.
 
-        Blocks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
-        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, for any
-        function; where the blocks took longer than `limits.reading`, it raises TimeoutError.
+        Chunks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
+        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, whatever the
+        function did; where the blocks took longer than `limits.reading`, it raises TimeoutError.
         """
         instead = rational(default, "default")
         answers = _Timetable(self.limits, self._workers, self._replace_worker).run(blocks, directory)
@@ -173,7 +173,7 @@ def outputs(
 def rehearse(
     function: Function, table: pa.Table, *, limits: Limits | None = None, modules: tuple[str, ...] = ()
 ) -> float:
-    """Dry run: the result of a function on rows that you may see, in the same sandbox, with its errors.
+    """What a function says of rows that are yours to see, in the same sandbox; what goes wrong is told.
 
     A release tells nothing: a function that cannot work in a sandbox gives the default for every block.
     """

@@ -35,7 +35,7 @@ class Limits:
     """What each block may use, all of it public.
 
     seconds        how long a block may take; an answer that comes later is not used
-    cpu            seconds of CPU that it may take; the same as `seconds` by default
+    cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
     memory         bytes that it may take beside Python and the libraries
     workers        how many blocks run at once, each on a core of its own; as many as there are cores by default
     rest           seconds between two blocks of a worker, in which what the first one leaves is given back; by default
@@ -43,7 +43,7 @@ class Limits:
     reading        seconds that the engine has before the first block begins; one that takes longer fails the release
     constant_time  False lets a block begin as soon as a worker is free, and the release end early: how long it takes
                    then depends on the data, and a function that looks at the clock learns of other blocks
-    isolation      "kernel": no files, no network, no other process, or an error where the kernel cannot do that;
+    isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
                    "process": a process of its own with limits, for a function that the owner trusts
     """
 

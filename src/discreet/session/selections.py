@@ -71,7 +71,7 @@ class Selections(Kind[Selected]):
     def restore(
         self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
     ) -> Chosen:
-        """The stored selection among the candidates of the query, which are public, or of keys that were found."""
+        """The stored selection among the candidates of the question, which are public, or of keys that were found."""
         chosen = Chosen(
             dataset=plan.dataset,
             version=plan.pushdown.scan.version,

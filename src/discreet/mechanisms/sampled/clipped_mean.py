@@ -77,6 +77,6 @@ class ClippedMean:
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Fraction:
-        """The noisy mean of one answer for each block."""
+        """The noisy mean of one answer for each chunk."""
         total = sum(self.steps.read(answers)) * self.steps.grid
         return Fraction(self.noise.release(total)) / self.steps.chunks

@@ -50,7 +50,7 @@ _MEDIAN = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class PrivateQuantile:
-    """A point of the grid that splits the answers of blocks about as a fraction says."""
+    """A point of the grid that splits the answers of chunks about as a fraction says."""
 
     steps: Steps
     fraction: Fraction
@@ -108,7 +108,7 @@ class PrivateQuantile:
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
-        """A point of the grid for one answer of each block."""
+        """A point of the grid for one answer of each chunk."""
         return lattice.value_of(self.steps.low + categorical.choose(self.gaps(answers), self.rate), self.steps.grid)
 
 

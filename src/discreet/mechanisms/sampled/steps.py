@@ -44,7 +44,7 @@ _HALF = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class Steps:
-    """The public side of sample and aggregate: grid, bounds in steps, number of blocks, neighbour relation."""
+    """The public side of sample and aggregate: grid, bounds in steps, number of chunks, neighbour relation."""
 
     low: int
     high: int
@@ -89,7 +89,7 @@ class Steps:
         return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
 
     def read(self, answers: Sequence[Answer]) -> list[int]:
-        """The step of each block's answer; no message shows one."""
+        """The step of each chunk's answer; no message shows one."""
         if len(answers) != self.chunks:
             raise ParameterError(
                 f"{len(answers)} answers of {self.chunks} blocks",

@@ -48,7 +48,7 @@ _SHARES = {"pareto": Fraction(1, 4)}
 @public_class
 @dataclass(frozen=True, init=False)
 class Smooth:
-    """Noise on the scale of the smooth sensitivity: `share` of the privacy cost covers its changes, the rest f's."""
+    """Noise on the scale of the smooth sensitivity: `share` of the price pays for its changes, the rest for f's."""
 
     law: continuous.Noise
     beta: Fraction

@@ -98,7 +98,7 @@ class ProposeTestRelease:
 
     @short_traceback
     def release(self, local: Local) -> Scalar | None:
-        """The answer with fresh noise, on the grid, or None: both at the same privacy cost."""
+        """The answer with fresh noise, on the grid, or None: both at the same price."""
         far = distance(local, self.bound)
         passes = far is None or far + discrete.discrete_laplace(self.scale, 1)[0] > self.threshold
         scale = self.bound / self.epsilon

@@ -57,7 +57,7 @@ _EXAMPLE = "AboveThreshold(threshold=1000, epsilon=0.5, answers=1)"
 @public_class
 @dataclass(frozen=True, init=False)
 class AboveThreshold:
-    """Which queries have answers above a threshold: one privacy cost for a stream that ends after so many above."""
+    """Which questions have answers above a threshold: one price for a stream that ends after so many above."""
 
     threshold: Scalar
     sensitivity: Fraction
@@ -119,7 +119,7 @@ class AboveThreshold:
 
     @short_traceback
     def open(self) -> Stream:
-        """A stream of queries, whose noise on the threshold is drawn now; charge the event before."""
+        """A stream of questions, whose noise on the threshold is drawn now; charge the event before."""
         return Stream(
             threshold=lattice.steps(self.threshold, self.grid),
             scales=self.scales,
@@ -132,7 +132,7 @@ class AboveThreshold:
     def accuracy(self, queries: int, beta: Number = 0.05) -> Scalar:
         """A distance alpha, a multiple of the grid: with probability at least 1 - beta, none of so many is off by more.
 
-        All reported above are then at least threshold - alpha, all reported below are less than threshold + alpha, and
+        All told above are then at least threshold - alpha, all told below are less than threshold + alpha, and
         threshold + gap is within alpha of the exact answer wherever a gap is shown.
         """
         outside, count = _beta(beta), whole(queries, "queries")
@@ -154,7 +154,7 @@ class AboveThreshold:
 
     @short_traceback
     def probability_above(self, value: Scalar) -> float:
-        """The probability that a first query with this exact answer is reported above: a float, for display."""
+        """The probability that a first question with this exact answer is told to be above: a float, for display."""
         distance = lattice.steps(self.threshold, self.grid) - lattice.steps(value, self.grid)
         far = _tail(Fraction(self.scales.threshold), Fraction(self.scales.comparison), max(distance, 1 - distance))
         return float(far if distance > 0 else 1 - far)
