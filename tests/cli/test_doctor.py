@@ -230,7 +230,7 @@ def test_a_python_that_does_not_start_is_told_plainly(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     check = doctor.sandbox_works()
     assert check.status is Status.WARNING
-    assert "a fresh Python" in check.found
+    assert "a new Python" in check.found
 
 
 def test_a_broken_library_does_not_stop_the_doctor(monkeypatch):

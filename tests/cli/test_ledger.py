@@ -281,7 +281,7 @@ def test_a_quota_that_means_nothing_is_refused(run, options):
 
 
 def test_a_renamed_dataset_answers_to_both_names(run):
-    assert said(run("rename", "visits", "stays", "--reason", "as the register has it")).endswith("one promise")
+    assert said(run("rename", "visits", "stays", "--reason", "as the register has it")).endswith("one privacy budget")
     for name in ("visits", "stays"):
         assert "epsilon 0.25 spent" in said(run("show", name))
 

@@ -355,7 +355,7 @@ def test_a_wrong_unit_is_corrected_by_saying_it_right_while_nothing_was_charged(
         assert spent(right) == Cost(0, 0, 0)
         assert "one person" in right.release(COUNT, epsilon=0.5).guarantee
         assert right.ledger.verify().ok
-    with pytest.raises(UnitError, match="protects one person"):
+    with pytest.raises(UnitError, match="registered for one person"):
         dp.protect(path, privacy_unit=dp.ROW, budget=BUDGET)
 
 

@@ -28,6 +28,6 @@ def planned_otherwise(confidence: Fraction) -> UnsupportedError:
     level = shown(100 * CONFIDENCE)
     return UnsupportedError(
         f"confidence={shown(confidence)} for a stored answer with its margins at {level}%",
-        because="its noise is not the noise that is planned for this query now",
+        because="it has other noise than is planned for this query now",
         instead=f"confidence={shown(CONFIDENCE)}, or fresh=True for an answer and a charge of its own",
     )

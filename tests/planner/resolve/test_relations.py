@@ -141,7 +141,7 @@ def test_a_slice_stays_a_slice_in_a_join():
         (VISITS.join(WARDS, on={"ward": "wards"}), NameNotFoundError, "'ward' or 'beds' or 'kind'"),
         (VISITS.join(WARDS, on="ward", names={"bed": "b"}), NameNotFoundError, "'ward' or 'beds' or 'kind'"),
         (VISITS.join(WARDS, on="ward", names={"beds": "Cost"}), ParameterError, 'names={"beds": "wards_beds"}'),
-        (VISITS.join(WARDS, on="ward", names={"beds": "b" * 61}), ParameterError, "1 to 60 bytes"),
+        (VISITS.join(WARDS, on="ward", names={"beds": "b" * 61}), ParameterError, "1 to 60 visible bytes"),
         (VISITS.join(WARDS, on="ward", names={"beds": "discreet_x"}), ParameterError, "a plain name"),
         (VISITS.derive(kind=VISITS.cost).join(WARDS, on="ward"), ParameterError, 'names={"kind": "wards_kind"}'),
         (VISITS.per_unit(patient=dp.count()), ParameterError, "per_unit(patient_of_unit=...)"),

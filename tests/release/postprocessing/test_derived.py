@@ -77,7 +77,7 @@ def test_a_ratio_of_ratios_is_refused_and_a_difference_of_ratios_is_not():
 
 
 def test_rows_of_other_keys_do_not_meet():
-    with pytest.raises(ParameterError, match="row by row"):
+    with pytest.raises(ParameterError, match="not the same in the same order"):
         RELEASE.total("n", by="ward") - RELEASE.total("n", by="sex")
 
 

@@ -255,7 +255,7 @@ def refuse_another_time(declared: Dataset, others: Iterable[Mapping[str, object]
         if declared.facts is not None and _time(declared.facts) != (known := _time(str(other["facts"]))):
             raise BudgetError(
                 f"a slice {declared.name!r} by another time",
-                because=f"{name!r}, a slice of the same table, goes by {known!r}: slices could overlap",
+                because=f"{name!r}, a slice of the same table, goes by {known}, and a row could be in both",
                 instead=f"a slice by {known}",
             )
 
