@@ -131,7 +131,7 @@ def link(bench: Bench) -> None:
 def clinic(
     bits: reconstruction.Bits, epsilon: Fraction, generator: np.random.Generator
 ) -> reconstruction.Reconstruction:
-    """Random subsets asked of a session with a promise of epsilon 1, for so much a question."""
+    """Random subsets asked of a session with a privacy budget of epsilon 1, for so much a question."""
     rows = pa.table({"person": np.arange(len(bits)), "positive": bits})
     with dp.protect(
         rows, name="clinic", privacy_unit="person", max_rows=1, budget=dp.Budget(epsilon=1), ledger=":memory:"

@@ -333,7 +333,7 @@ CHEAP = events.PureEvent(Fraction(1, 10**12))
 
 
 def charge_ours(ledger: Ledger, i: int, names: list[str], spenders: int, *, with_answer: bool) -> None:
-    """T1 for a question that nobody asked before, and T2 if it is wanted; each spender is an analyst."""
+    """T1 for a query that nobody asked before, and T2 if it is wanted; each spender is an analyst."""
     asked = {"analyst": f"analyst {i % spenders}", "question": f"{i:064x}", "description": PLAN}
     turn = ledger.charge(names[i % len(names)], version=1, event=CHEAP, **asked)
     if with_answer:

@@ -1,4 +1,4 @@
-"""Neighbours as raw text or records, with the types that an owner declares and a question that an analyst asks.
+"""Neighbours as raw text or records, with the types that an owner declares and a query that an analyst asks.
 
 Everything follows from a seed and a form: "csv" text, "json" lines, or "records" in memory. One person's lines differ:
 they are there or not, or are replaced by other lines.

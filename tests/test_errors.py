@@ -77,7 +77,7 @@ def test_a_failure_says_one_sentence_and_takes_nothing():
 
 
 def test_the_tree_in_the_docstring_draws_every_class_where_it_hangs():
-    tree = errors.__doc__.partition("A refusal has three parts")[0]
+    tree = errors.__doc__.partition("A `Refusal` has three parts")[0]
     drawn = re.findall(r"^ {4}([│├└─ ]*)(\w+)  ?", tree, re.MULTILINE)
     drawn = [(branch, name) for branch, name in drawn if hasattr(errors, name)] + [("", "DiscreetError")]
     assert sorted(name for _, name in drawn) == sorted(kind.__name__ for kind in CLASSES)

@@ -179,7 +179,7 @@ def test_text_that_is_no_event_is_refused(text):
 
 
 def test_an_object_that_is_no_event_is_not_written():
-    with pytest.raises(AccountingError, match="unknown event has no price"):
+    with pytest.raises(AccountingError, match="its privacy cost is not known"):
         events.canonical("PureEvent")
 
 
@@ -208,6 +208,6 @@ def test_a_mechanism_stands_for_its_event_and_equal_events_are_counted():
 @pytest.mark.parametrize(("strange", "instead"), [(Coin().event, "coin.event()"), (Coin, "mechanism.event()")])
 def test_what_is_almost_an_event_is_refused_with_the_call_that_makes_it_one(strange, instead):
     for read in (events.event_of, events.compose, lambda value: events.compose([value])):
-        with pytest.raises(AccountingError, match="accountants price events") as refusal:
+        with pytest.raises(AccountingError, match="accountants compose events") as refusal:
             read(strange)
         assert refusal.value.instead == instead

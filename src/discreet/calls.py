@@ -122,7 +122,7 @@ _SEEDS = ("seed", "random_state", "rng")
 
 
 class Correction(NamedTuple):
-    """The three parts of a refusal."""
+    """The three parts of an error."""
 
     what: str
     because: str

@@ -7,10 +7,10 @@
     │   ├── TypeMismatchError    an operation that its operands' declared types do not allow
     │   ├── UnboundedError       an aggregate that one unit could move without limit
     │   ├── KeysError            a grouping whose keys are not public
-    │   ├── UnitError            a privacy unit that is missing or cannot carry the promise
+    │   ├── UnitError            a privacy unit that is missing or cannot carry the guarantee
     │   ├── CatalogError         a catalog that contradicts itself
-    │   ├── BudgetError          a charge that does not fit, or a promise that may not be made
-    │   ├── PendingError         a question that somebody else is answering just now
+    │   ├── BudgetError          a charge that does not fit, or a privacy budget that may not be made
+    │   ├── PendingError         a query that somebody else is answering just now
     │   ├── AccountingError      a formula outside its range, an event that an accountant does not know
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
@@ -21,7 +21,7 @@
     ├── EntropyError             the operating system gives no randomness, so no noise can be drawn
     └── Failure                  after data was read: one constant sentence; the charge stands
 
-A refusal has three parts, kept as attributes for programs and printed for people:
+A `Refusal` has three parts, kept as attributes for programs and printed for people:
 
     UnboundedError: sum of 'cost'
       because  the catalog declares no bounds for 'cost'

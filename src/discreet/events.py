@@ -1,8 +1,8 @@
 """What was done, precisely enough to account for it.
 
-Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes:
-an event written today means the same to every later version, and an accountant refuses an event it does not know.
-Every number is a rational, and no event can be written whose price would be negative. An event stands for the whole
+Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes: an
+event written today means the same to every later version, and an accountant refuses an event it does not know. Every
+number is a rational, and no event can be written whose privacy cost would be negative. An event stands for the whole
 answer, vector answers included.
 """
 
@@ -177,7 +177,7 @@ _KINDS: dict[str, type] = {
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
 }
-"""The names that ledgers and receipts know events by; they stay, whatever the classes are called."""
+"""The names that ledgers and receipts know events by; they stay when a class is renamed."""
 
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 
@@ -221,7 +221,7 @@ def event_of(what: Event | HasEvent) -> Event:
 
 @short_traceback
 def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
-    """One event for all that was done, with equal parts counted: a thousand equal answers are priced as one."""
+    """One event for all that was done, with equal parts counted: a thousand equal answers are one part."""
     counted: Counter[Event] = Counter()
     for part in what if isinstance(what, Iterable) else (what,):
         for leaf, count in leaves(event_of(part)):
@@ -277,33 +277,31 @@ def from_canonical(text: str) -> Event:
     except (AttributeError, RecursionError, TypeError, ValueError):
         raise AccountingError(
             "text in place of an event",
-            because="it is not what discreet writes for one, and a guess at its meaning would have no price",
+            because="it is not the canonical text of an event",
             instead="the text of events.canonical(event)",
         ) from None
 
 
 @short_traceback
 def unknown(kind: object) -> AccountingError:
-    """The refusal of an event that is not in the vocabulary."""
+    """Error for an event that is not in the vocabulary."""
     return AccountingError(
         f"event {kind!r}",
-        because="this version does not know it, and an unknown event has no price",
+        because="this version does not know it, so its privacy cost is not known",
         instead="a newer version of discreet, or events.PureEvent with a proven epsilon",
     )
 
 
 @short_traceback
 def no_event(value: object) -> AccountingError:
-    """The refusal of an object where an event belongs."""
+    """Error for an object where an event belongs."""
     is_method = callable(value) and getattr(value, "__name__", "") == "event"
     if not is_method and not (callable(getattr(value, "event", None)) or isinstance(value, type)):
         return unknown(type(value).__name__)
     what = "the method `event`, not called" if is_method else f"{_kind(value)} in place of an event"
     owner = getattr(value, "__self__", value) if is_method else value
     name = "mechanism" if isinstance(owner, type) else type(owner).__name__.lower()
-    return AccountingError(
-        what, because="accountants price events, which a mechanism makes when asked", instead=f"{name}.event()"
-    )
+    return AccountingError(what, because="accountants compose events, not mechanisms", instead=f"{name}.event()")
 
 
 def _kind(value: object) -> str:

@@ -39,7 +39,7 @@ def home() -> Path:
     if open_to_others(path):
         raise ParameterError(
             f"{VARIABLE} at {str(path)!r}",
-            because="other users of this machine may open it, and it will hold rows and the ledger",
+            because="other users can open it, and it will hold rows and the ledger",
             instead=f"chmod 700 '{path}', or {VARIABLE}=/a/directory/of/your/own",
         )
     return path

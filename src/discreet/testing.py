@@ -1,6 +1,6 @@
 """Tests need no noise: the same calls, exact answers, and a stamp that says so.
 
-A testing session answers exactly, marks every release NOT PRIVATE, and cannot write to a real ledger: whatever ledger
+A testing session answers exactly, marks every release NOT PRIVATE, and cannot write to a real ledger: any ledger
 is named, the budget is kept in memory and forgotten. Seeds exist only here, for data and never for noise.
 """
 
@@ -36,7 +36,7 @@ class ExactPipeline(Pipeline):
 
     @classmethod
     def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
-        """A ledger in memory, whatever ledger is named."""
+        """A ledger in memory, in place of the named one."""
         return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger()
 
     def randomize(self, plan: Any, exact: Any) -> Any:

@@ -5,7 +5,7 @@ For every order alpha > 1, a rho-zCDP mechanism is (epsilon, delta)-DP with
     delta = exp((alpha - 1)(alpha rho - epsilon)) / (alpha - 1) * (1 - 1/alpha)^alpha
 
 (Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 12). Floats only
-choose alpha; whatever they choose, the bound is evaluated at that alpha in rationals and holds.
+choose alpha; for any choice, the bound is evaluated at that alpha in rationals and holds.
 """
 
 import math
@@ -112,7 +112,7 @@ def _delta_needed_error(delta: Fraction) -> Fraction:
     if delta <= 0:
         raise AccountingError(
             "a conversion from rho at delta 0",
-            because="a rho or a Renyi divergence gives an epsilon only together with a delta above zero",
+            because="a conversion to epsilon needs a delta above zero",
             instead="delta=1e-9, or accounting.pure.epsilon(event) for Laplace noise",
         )
     return delta

@@ -102,7 +102,7 @@ def test_a_target_is_stated_once_and_by_a_known_accountant(options):
 
 
 def test_an_unknown_event_is_refused():
-    with pytest.raises(AccountingError, match="unknown event"):
+    with pytest.raises(AccountingError, match="privacy cost is not known"):
         calibrate.with_more_noise(object(), Fraction(2))
 
 

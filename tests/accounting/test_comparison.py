@@ -64,7 +64,7 @@ def test_figures_are_rounded_up():
 
 def test_an_unknown_event_is_refused_before_any_accountant_sees_it():
     for strange in (object(), [events.PureEvent(1), object()], events.ComposedEvent((object(),)), "laplace"):
-        with pytest.raises(AccountingError, match="unknown event has no price"):
+        with pytest.raises(AccountingError, match="its privacy cost is not known"):
             compare(strange, delta=1e-6)
 
 

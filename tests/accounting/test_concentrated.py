@@ -60,5 +60,5 @@ def test_what_cannot_be_converted_is_refused():
         concentrated.epsilon(events.GaussianEvent(1, 1), 0)
     with pytest.raises(ParameterError, match="two conversions"):
         concentrated.epsilon(events.GaussianEvent(1, 1), 1e-6, conversion="magic")
-    with pytest.raises(AccountingError, match="unknown event"):
+    with pytest.raises(AccountingError, match="privacy cost is not known"):
         concentrated.rho(object())

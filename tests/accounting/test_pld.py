@@ -275,7 +275,7 @@ def test_the_allowance_covers_the_rounding_of_the_fourier_transforms():
 
 
 def test_what_is_not_known_is_refused():
-    with pytest.raises(AccountingError, match="unknown event"):
+    with pytest.raises(AccountingError, match="privacy cost is not known"):
         pld.epsilon(object(), 1e-6)
     with pytest.raises(ParameterError):
         pld.delta(events.PureEvent(1), 0)

@@ -77,5 +77,5 @@ def test_nothing_costs_nothing():
 
 @pytest.mark.parametrize("thing", ["PureEvent", None, 0.1, object()])
 def test_what_is_no_event_has_no_price(thing):
-    with pytest.raises(AccountingError, match="unknown event has no price"):
+    with pytest.raises(AccountingError, match="its privacy cost is not known"):
         total(thing)

@@ -33,5 +33,5 @@ def test_events_without_a_pure_epsilon_are_refused(event):
 
 
 def test_an_unknown_event_is_refused():
-    with pytest.raises(AccountingError, match="unknown event"):
+    with pytest.raises(AccountingError, match="privacy cost is not known"):
         pure.epsilon(object())

@@ -149,5 +149,5 @@ def test_deltas_of_events_come_out_of_the_delta_asked_for():
 def test_orders_are_above_one_and_events_are_known():
     with pytest.raises(ParameterError, match="above 1"):
         renyi.epsilon(events.PureEvent(1), 1)
-    with pytest.raises(AccountingError, match="unknown event"):
+    with pytest.raises(AccountingError, match="privacy cost is not known"):
         renyi.conversion(object(), 1e-6)

@@ -59,7 +59,7 @@ def test_a_session_gives_repeats_the_stored_answer_and_the_ledger_stops_fresh_on
         outcome = averaging.against_session(opened, OLD, epsilon=0.1, repeats=20, truth=60)
         assert (outcome.repeats, outcome.different) == (20, 1)
         assert outcome.answers == 10
-        assert "is left of the promise of epsilon 1" in outcome.refusal
+        assert "is left of the privacy budget of epsilon 1" in outcome.refusal
         assert opened.remaining().epsilon == 0
         with pytest.raises(BudgetError):
             opened.release(OLD, epsilon=0.1, fresh=True)

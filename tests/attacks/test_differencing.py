@@ -134,8 +134,8 @@ def test_a_session_is_not_said_to_differ_by_one_person():
         outcome = differencing.against_session(
             session, table="t", value="age", person={"town": "x"}, bounds=(0, 120), epsilon=0.1
         )
-    assert "everyone but whoever has the values that are known" in outcome.has
-    assert "53: the sum over whoever has these values, exactly" in outcome.inference
+    assert "everyone but people with the known values" in outcome.has
+    assert "53: the sum over people with these values, exactly" in outcome.inference
 
 
 @pytest.mark.parametrize(("session", "person"), [(None, ADA), ("session", "P00017")])

@@ -101,7 +101,7 @@ def test_the_ledger_stops_the_questions_of_an_impatient_attacker(generator, samp
     assert outcome.refusal.startswith("a charge of epsilon 0.1 on 'clinic'")
     assert outcome.share <= 0.7
     assert outcome.total_epsilon == pytest.approx(1)
-    assert "question 11 of 256 was refused by the ledger" in outcome.inference
+    assert "query 11 of 256 was refused by the ledger" in outcome.inference
     assert "88% of cases, since another bit is a row removed and a row added" in outcome.with_epsilon
 
 

@@ -154,7 +154,7 @@ def test_a_promise_with_a_delta_bounds_odds_but_for_it():
             keys={"ward": ["A", "B"]},
             epsilon=0.5,
         )
-    assert outcome.with_epsilon.endswith("1.6 times, but for the delta of the promise")
+    assert outcome.with_epsilon.endswith("1.6 times, except for the delta of the budget")
 
 
 def test_what_is_no_session_is_refused():

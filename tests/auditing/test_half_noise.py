@@ -18,7 +18,7 @@ from halved import halve
 
 FAMILIES = list(families())
 WORKLOADS = workloads()
-SLOW = ("median,", "distance", "mean of chunks within", "stream")
+SLOW = ("median,", "distance", "mean of blocks within", "stream")
 ALIKE = [
     (alike[0].is_grouped, place) for grouped in (True, False) for place, alike in enumerate(cases(is_grouped=grouped))
 ]
@@ -53,7 +53,7 @@ def test_halved_chances_of_keys_are_those_of_twice_the_epsilon_and_stated_ones_s
 
 def test_a_family_with_half_of_its_noise_is_caught(half_noise):
     """One in the fast tier: 500 draws on each dataset, of which half as many are enough."""
-    assert caught(audited_family("mean of chunks", families()["mean of chunks"], 500, suite.ALARM))
+    assert caught(audited_family("mean of blocks", families()["mean of blocks"], 500, suite.ALARM))
 
 
 @pytest.mark.full

@@ -308,8 +308,8 @@ class TestTables:
     @pytest.mark.parametrize(
         ("fields", "kind", "reason"),
         [
-            ("max_rows: 1", UnitError, "nobody was named"),
-            ("privacy_unit: ~", UnitError, "nobody was named"),
+            ("max_rows: 1", UnitError, "none was named"),
+            ("privacy_unit: ~", UnitError, "none was named"),
             ("privacy_unit: []", UnitError, "several different columns"),
             ("privacy_unit: [id, id]", UnitError, "several different columns"),
             ("privacy_unit: 5", UnitError, "several different columns"),

@@ -19,7 +19,7 @@ def test_one_column_several_columns_and_the_row_are_units():
 
 
 def test_nobody_named_is_refused():
-    with pytest.raises(UnitError, match="nobody was named"):
+    with pytest.raises(UnitError, match="none was named"):
         unit_of(None)
 
 

@@ -83,7 +83,7 @@ def test_a_period_is_a_year_a_month_a_day_or_both_ends(start, end, period):
 def test_a_statement_says_which_rows_and_what_it_means_for_whoever_is_in_several_slices():
     assert OCTOBER.statement(PATIENT) == (
         "the rows of 'visits' from 2026-10-01 until before 2026-11-01 by 'visited'; "
-        "one patient_id in several slices is protected by each promise, and over all of them by their sum"
+        "one patient_id in several slices is protected by each budget, and over all of them by their sum"
     )
     assert OCTOBER.statement(unit_of(ROW)).endswith("by 'visited'; a row is in one slice only")
 

@@ -222,7 +222,7 @@ def test_a_machine_without_a_sandbox_has_a_warning_and_the_reason(script):
     )
     status, found, remedy = ran.stdout.strip().split(" | ")
     assert status == "warning", ran.stderr
-    assert found.startswith("table.apply cannot run functions: the kernel takes no filter")
+    assert found.startswith("table.apply cannot run functions: the kernel has no system call filter")
     assert 'Limits(isolation="process")' in remedy
 
 
@@ -230,7 +230,7 @@ def test_a_python_that_does_not_start_is_told_plainly(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/bin/false")
     check = doctor.sandbox_works()
     assert check.status is Status.WARNING
-    assert "a fresh Python" in check.found
+    assert "a new Python" in check.found
 
 
 def test_a_broken_library_does_not_stop_the_doctor(monkeypatch):

@@ -234,7 +234,7 @@ def test_the_key_and_the_anchors_can_be_elsewhere(path, tmp_path):
 
 def test_a_cap_is_a_new_promise_and_what_is_not_given_stays(run, path):
     told = said(run("cap", "visits", "--epsilon", "2", "--reason", "decided by the board"))
-    assert told == "the promise of 'visits' is epsilon 2 now; what was spent stays spent"
+    assert told == "the privacy budget of 'visits' is epsilon 2 now; what was spent stays spent"
     said(run("cap", "visits", "--delta", "1e-9", "--reason", "many small questions"))
     with SQLiteLedger(path) as ledger:
         assert (ledger.budget("visits").epsilon, ledger.budget("visits").delta) == (2, Fraction(1, 10**9))
@@ -281,7 +281,7 @@ def test_a_quota_that_means_nothing_is_refused(run, options):
 
 
 def test_a_renamed_dataset_answers_to_both_names(run):
-    assert said(run("rename", "visits", "stays", "--reason", "as the register has it")).endswith("one promise")
+    assert said(run("rename", "visits", "stays", "--reason", "as the register has it")).endswith("one privacy budget")
     for name in ("visits", "stays"):
         assert "epsilon 0.25 spent" in said(run("show", name))
 

@@ -288,7 +288,7 @@ def _apart(tables: np.ndarray) -> dict[str, list[int]]:
 
 
 def _drawn(private: AggregatePlan) -> tuple[dict[Drawn, Sensitivity], Pushdown]:
-    """Every measure and every combination that may get noise, with its rule, and a question that asks for all."""
+    """Every measure and every combination that may get noise, with its rule, and a query that asks for all."""
     measures = tuple(dict.fromkeys(part.measure for made in private.recipes for part in made.parts))
     ways = bases(measures, private.caps, len(private.pushdown.keys.rows), private.unit.neighbours)
     rules = {one: rule for way in ways for one, rule in zip(way.drawn, way.sensitivities, strict=True)}

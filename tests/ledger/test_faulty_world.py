@@ -238,7 +238,7 @@ def test_cancelled_questions_give_nothing_back_and_no_more_are_taken(visits, cha
         now = visits.spent("visits").epsilon
         assert now == spent + 10**6, number
         spent = now
-    with pytest.raises(BudgetError, match=f"{cancelled} of their questions failed"):
+    with pytest.raises(BudgetError, match=f"{cancelled} of their queries failed"):
         charge(visits, epsilon=1e-6)
     assert visits.share("visits", "ann").failures == cancelled
     assert charge(visits, epsilon=1e-6, analyst="bob")

@@ -93,7 +93,7 @@ def test_a_request_key_stands_for_its_question_in_every_format(visits, turn):
     visits.answer(turn(visits, question=OLD, request="r-1"), b"answer")
     assert turn(visits, **UPGRADED, request="r-1").payload == b"answer"
     assert turn(visits, **UPGRADED, request="r-1", fresh=True).payload == b"answer"
-    with pytest.raises(ParameterError, match="for another question"):
+    with pytest.raises(ParameterError, match="for another query"):
         turn(visits, question=NEW, request="r-1")
     assert visits.spent("visits").epsilon == 10**11
 

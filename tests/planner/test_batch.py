@@ -68,4 +68,4 @@ def test_a_part_of_a_batch_says_why_it_has_its_noise(price):
     budget = dp.Budget(epsilon=3, delta=1e-8, reserved_delta=1e-9)
     for part in batch_of([COUNT, TOTAL], budget, epsilon=1, **price).parts:
         assert "rho was asked for" not in part.spending.reason
-        assert part.spending.reason.endswith("its share of the batch's price")
+        assert part.spending.reason.endswith("its share of the batch's privacy cost")

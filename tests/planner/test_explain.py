@@ -48,7 +48,7 @@ def test_an_explanation_reads_like_this():
         "  n         count: ± 66; sigma 33.739 for an L2 sensitivity of 3\n"
         "  groups    2\n"
         "  reads     id, ward\n"
-        "  noise     discrete Gaussian, because the promise has delta 1e-09, so rhos add "
+        "  noise     discrete Gaussian, because the privacy budget has delta 1e-09, so rhos add "
         "and many answers cost less than their epsilons\n"
         "  costs     epsilon 0.5 at delta 1e-09 (rho 0.00395319)\n"
         "  left      epsilon 2 of epsilon 2, delta 1e-09 before this query\n"
@@ -60,7 +60,7 @@ def test_a_pure_promise_is_explained_in_its_own_terms():
     text = _text(t.agg(n=dp.count()), PURE)
     assert "count: ± 18; scale 6 for an L1 sensitivity of 3" in text
     assert "costs     epsilon 0.5\n" in text
-    assert "discrete Laplace, because the promise is pure, so epsilons add" in text
+    assert "discrete Laplace, because the privacy budget is pure, so epsilons add" in text
     assert "groups    none, one answer" in text
     assert "delta" not in text
 
@@ -85,7 +85,10 @@ def test_noise_that_outputs_share_is_said_as_the_deviation_of_all_together():
 
 def test_a_query_for_the_whole_promise_says_why_its_noise_is_laplace():
     text = _text(t.agg(n=dp.count()), epsilon=2)
-    assert "discrete Laplace, because the query asks for the whole promise, and this noise is no wider for any" in text
+    assert (
+        "discrete Laplace, because the query asks for the whole privacy budget, and this noise is no wider for any"
+        in text
+    )
     assert "costs     epsilon 2\n" in text
 
 

@@ -62,7 +62,7 @@ def test_features_of_nothing_or_of_other_things_are_refused():
 
 
 def test_a_feature_that_only_units_have_is_refused_in_a_release():
-    with pytest.raises(TypeMismatchError, match="feature of each unit") as caught:
+    with pytest.raises(TypeMismatchError, match="is per unit") as caught:
         VISITS.agg(oldest=dp.largest("age"))
     assert caught.value.instead.startswith('agg(oldest=dp.quantile("age", 0.99, bounds=(0, 100)))')
     with pytest.raises(TypeMismatchError) as caught:

@@ -16,7 +16,7 @@ def _explanation(**changes) -> Explanation:
         "outputs": (ExplainedOutput("n", "count", "scale 20 for an L1 sensitivity of 10", Fraction(60)),),
         "groups": 3,
         "columns_read": ("age", "patient_id"),
-        "mechanism": "discrete Laplace, because the promise is pure, so epsilons add",
+        "mechanism": "discrete Laplace, because the privacy budget is pure, so epsilons add",
         "cost": "epsilon 0.5",
         "left": "epsilon 2 of epsilon 2 before this query",
         "fits": True,

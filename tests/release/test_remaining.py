@@ -20,7 +20,7 @@ def test_what_is_left_is_said_with_its_promise_its_unit_and_its_span():
         == repr(Remaining(*LEFT))
         == (
             "epsilon 1.5 left of epsilon 2, for one patient_id, added or removed, "
-            "over every question ever asked of 'visits'"
+            "over every query ever asked of 'visits'"
         )
     )
     assert float(Remaining(*LEFT)) == pytest.approx(1.5)
@@ -30,7 +30,7 @@ def test_what_is_left_of_a_slice_says_which_rows_and_that_promises_add_up():
     part = Slice("visited", "2026-10-01", "2026-11-01", of="visits")
     assert str(Remaining(*LEFT, part)) == (
         f"{Remaining(*LEFT)}, the rows of 'visits' from 2026-10-01 until before 2026-11-01 by 'visited'; "
-        "one patient_id in several slices is protected by each promise, and over all of them by their sum"
+        "one patient_id in several slices is protected by each budget, and over all of them by their sum"
     )
 
 

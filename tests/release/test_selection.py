@@ -26,7 +26,7 @@ def test_the_first_line_says_what_was_chosen_of_how_many():
 
 
 def test_a_repeat_and_an_exact_answer_are_marked():
-    assert "repeat   this question was answered before" in str(selection("B", repeated=True))
+    assert "repeat   this query was answered before" in str(selection("B", repeated=True))
     assert str(selection("B", private=False)).startswith("NOT PRIVATE")
     assert "<strong>NOT PRIVATE" in selection("<b>", private=False)._repr_html_()
     assert "&lt;b&gt;" in selection("<b>")._repr_html_()

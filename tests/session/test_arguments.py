@@ -105,7 +105,7 @@ def test_a_batch_in_a_batch_is_refused():
 @pytest.mark.parametrize("words", [{"weights": [1]}, {"delta": 1e-9}, {"weights": []}, {"delta": 0}], ids=str)
 def test_what_only_a_batch_has_is_refused_beside_one_question(question, words):
     (name,) = words
-    with pytest.raises(ParameterError, match=f"{name}=... beside one question") as refusal:
+    with pytest.raises(ParameterError, match=f"{name}=... beside one query") as refusal:
         asked(question, **words)
     assert f"session.release([query, another], {name}=..., epsilon=1)" in refusal.value.instead
 

@@ -290,7 +290,7 @@ def test_a_stored_choice_takes_no_margin_of_other_noise(protect, monkeypatch):
         first = session.release([CHOICE, TWO], **words)
         monkeypatch.setattr(batch, "_ROUNDS", 0)
         assert session.release([CHOICE, TWO], **words)[0].within == first[0].within
-        with pytest.raises(UnsupportedError, match="made with other noise"):
+        with pytest.raises(UnsupportedError, match="other noise than is planned"):
             session.release([CHOICE, TWO], **words, confidence=0.99)
 
 

@@ -23,7 +23,7 @@ def test_it_is_opened_once_and_says_what_all_of_it_reveals(verb):
         assert made.receipt is None
         with made as opened:
             assert opened.receipt is not None
-            assert f"this {verb} of 't', version 1, however many questions it is asked" in opened.guarantee
+            assert f"this {verb} of 't', version 1, for any number of queries" in opened.guarantee
         with pytest.raises(BudgetError, match="opened before"), made:
             pass
         assert float(session.remaining()) == 1.5

@@ -279,7 +279,7 @@ def test_a_table_that_has_a_promise_cannot_become_public(tmp_path):
     with dp.Session(JOINED, sources=TABLES, ledger=ledger):
         pass
     public = "tables: {visits: {public: true, columns: {p: {type: integer}}}}"
-    with pytest.raises(dp.errors.CatalogError, match="keeps a promise"):
+    with pytest.raises(dp.errors.CatalogError, match="has a privacy budget"):
         dp.Session(dp.Catalog.parse(public), sources=TABLES, ledger=ledger)
 
 

@@ -326,11 +326,11 @@ def test_versions_are_numbered_upwards():
 @pytest.mark.parametrize(
     ("words", "error", "text"),
     [
-        ({"budget": dp.Budget(epsilon=2)}, BudgetError, "a changed cap is a new promise"),
-        ({"budget": dp.Budget(epsilon=1, delta=1e-9)}, BudgetError, "a changed cap is a new promise"),
-        ({"privacy_unit": "ward"}, UnitError, "counted for that unit"),
-        ({"privacy_unit": dp.ROW, "max_rows": None}, UnitError, "counted for that unit"),
-        ({"neighbours": "replace_one"}, UnitError, "counted for that unit"),
+        ({"budget": dp.Budget(epsilon=2)}, BudgetError, "only set_cap changes a budget"),
+        ({"budget": dp.Budget(epsilon=1, delta=1e-9)}, BudgetError, "only set_cap changes a budget"),
+        ({"privacy_unit": "ward"}, UnitError, "it is registered for"),
+        ({"privacy_unit": dp.ROW, "max_rows": None}, UnitError, "it is registered for"),
+        ({"neighbours": "replace_one"}, UnitError, "it is registered for"),
         ({"missing_units": "one_unit"}, CatalogError, "missing_units is registered as 'drop', not 'one_unit'"),
         ({"types": {"cost": "text"}}, CatalogError, "column 'cost' is registered as 'integer', not 'text'"),
     ],
@@ -355,7 +355,7 @@ def test_a_wrong_unit_is_corrected_by_saying_it_right_while_nothing_was_charged(
         assert spent(right) == Cost(0, 0, 0)
         assert "one person" in right.release(COUNT, epsilon=0.5).guarantee
         assert right.ledger.verify().ok
-    with pytest.raises(UnitError, match="protects one person"):
+    with pytest.raises(UnitError, match="registered for one person"):
         dp.protect(path, privacy_unit=dp.ROW, budget=BUDGET)
 
 
@@ -383,7 +383,7 @@ def test_another_promise_over_the_same_source_is_said_to_add_up(tmp_path, caplog
     path = tmp_path / "visits.csv"
     path.write_text("person,ward,cost\na,A,1\n")
     with opened(source=path), opened(source=path, name="copy"):
-        assert "'copy' and 'visits' are promises over the same source, and add up" in caplog.text
+        assert "'copy' and 'visits' have the same source: their privacy budgets add up" in caplog.text
 
 
 # The whole catalog
@@ -545,7 +545,7 @@ def test_only_queries_are_answered(session, thing):
 # Slices: a new budget for new data only
 
 MONTHS = ("2026-10-01", "2026-11-01", "2026-12-01")
-SUM = "in several slices is protected by each promise, and over all of them by their sum"
+SUM = "in several slices is protected by each budget, and over all of them by their sum"
 
 
 def month(number):
@@ -640,10 +640,10 @@ def test_slices_of_one_table_are_no_surprise_and_other_promises_over_their_sourc
         assert "add up" not in caplog.text
     words = {"privacy_unit": "person", "max_rows": 4, "budget": BUDGET}
     dp.protect(tmp_path / "visits.csv", name="mine", **words).close()
-    assert "'mine' and 'visits-2026-10' are promises over the same source, and add up" in caplog.text
+    assert "'mine' and 'visits-2026-10' have the same source: their privacy budgets add up" in caplog.text
     caplog.clear()
     dp.protect(tmp_path / "visits.csv", name="stays", slice=month(0), types={"seen": "timestamp"}, **words).close()
-    assert "'stays-2026-10' and 'visits-2026-10' are promises over the same source, and add up" in caplog.text
+    assert "'stays-2026-10' and 'visits-2026-10' have the same source: their privacy budgets add up" in caplog.text
 
 
 def test_the_same_rows_get_no_second_budget(tmp_path):
@@ -654,13 +654,13 @@ def test_the_same_rows_get_no_second_budget(tmp_path):
     for refused, match in (
         ({"slice": dp.Slice("seen", "2026-10-15", "2026-10-20")}, "it overlaps 'visits-2026-10'"),
         ({"slice": dp.Slice("seen", "2026-09-01", "2027-01-01")}, "it overlaps 'visits-2026-10'"),
-        ({}, "it has slices with promises of their own"),
+        ({}, "has a privacy budget of its own"),
     ):
         with pytest.raises(BudgetError, match=match):
             dp.protect(path, **words, **refused)
     with pytest.raises(BudgetError, match="goes by 'seen' as timestamp, and a row could be in both"):
         dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words | {"types": {"seen": "date"}})
-    with pytest.raises(UnitError, match="the promises of slices add up for one unit"):
+    with pytest.raises(UnitError, match="a slice of the same table, protects"):
         dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words | {"privacy_unit": dp.ROW})
     with dp.protect(path, slice=dp.Slice("seen", "2027-01-01", "2027-02-01"), **words) as session:
         assert session.remaining().epsilon == 1

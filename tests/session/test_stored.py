@@ -50,7 +50,7 @@ def test_margins_at_another_confidence_follow_the_noise_that_was_drawn_or_are_re
     wider = session.release(MEANS, epsilon=1, confidence=0.99)
     assert wider.outputs[0].margins[0] > first.outputs[0].margins[0]
     other_planner()
-    with pytest.raises(UnsupportedError, match="made with other noise") as refused:
+    with pytest.raises(UnsupportedError, match="other noise than is planned") as refused:
         session.release(MEANS, epsilon=1, confidence=0.99)
     assert refused.value.instead.startswith("confidence=0.95")
     assert float(session.remaining()) == 19

@@ -126,7 +126,7 @@ MISTAKES = {
         lambda s: s.explain(VISITS.agg(m=dp.mean("ward", bounds=(0, 1))), epsilon=1),
         "dp.count(), or a column of type integer or real; text that holds numbers: ",
     ),
-    "rho under a pure promise": (lambda s: s.explain(COUNT, rho=0.1), "epsilon=0.5"),
+    "rho under a pure privacy budget": (lambda s: s.explain(COUNT, rho=0.1), "epsilon=0.5"),
     "a new promise without a reason": (
         lambda s: s.ledger.set_cap("visits", dp.Budget(epsilon=9), reason=""),
         'reason="decided by the board in May"',

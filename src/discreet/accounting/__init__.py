@@ -4,7 +4,7 @@ The contract: an accountant reads events and nothing else; it is a function name
 `epsilon(event)`; what it returns is at least the true value; and it refuses, with a reason, an event that it does not
 know or a range where its theorem does not hold. The ledger charges by `filters` alone.
 
-    filters        the promise over all questions, for analysts who choose as they go
+    filters        the privacy budget over all queries, for analysts who choose as they go
     pure           sums of epsilons
     approximate    basic, advanced and optimal composition of (epsilon, delta)
     concentrated   sums of rho, and the tight conversion

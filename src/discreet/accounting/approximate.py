@@ -162,9 +162,7 @@ def _advanced_composition(parts: Iterable[tuple[Parameters, int]], slack: Fracti
 def _check_slack(slack: Number) -> Fraction:
     value = probability(slack, "slack")
     if value == 0:
-        raise ParameterError(
-            "slack=0", because="advanced composition buys its smaller epsilon with a delta", instead="slack=1e-9"
-        )
+        raise ParameterError("slack=0", because="advanced composition needs a delta above zero", instead="slack=1e-9")
     return value
 
 

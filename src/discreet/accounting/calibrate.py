@@ -92,7 +92,7 @@ def _target(
 ) -> Callable[[events.Event], bool]:
     if (epsilon is None) == (rho is None):
         raise ParameterError(
-            "epsilon and rho", because="a target is stated once", instead="epsilon=1, delta=1e-9; or rho=0.01"
+            "epsilon and rho", because="exactly one target is needed", instead="epsilon=1, delta=1e-9; or rho=0.01"
         )
     if rho is not None:
         return _rho_target(positive(rho, "rho"))

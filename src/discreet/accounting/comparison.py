@@ -8,7 +8,7 @@ Guarantee
 Exactness
     Each accountant rounds up; the table shows six digits, rounded up.
 Not covered
-    Charging: a ledger holds its promise by accounting.filters alone, whatever a row here says.
+    Charging: a ledger enforces its privacy budget by accounting.filters alone, not by these rows.
 References
     Those of each accountant, in its own module.
 """
@@ -27,7 +27,7 @@ from discreet.errors import AccountingError, Refusal, public_class, short_traceb
 from discreet.exact import Number, probability, shown
 from discreet.rounding import double_up
 
-_AS_ONE_GOES = "also for questions chosen after earlier answers"
+_AS_ONE_GOES = "also for queries chosen after earlier answers"
 _IN_ADVANCE = "for a batch fixed in advance"
 
 
@@ -146,7 +146,7 @@ class Comparison:
 def compare(
     what: events.Event | events.HasEvent | Iterable[events.Event | events.HasEvent], delta: Number
 ) -> Comparison:
-    """Events, or mechanisms that make them, priced by every accountant at one delta; nothing is spent."""
+    """Events, or mechanisms that make them, composed by every accountant at one delta; nothing is spent."""
     event = events.compose(what)
     allowed = probability(delta, "delta")
     return Comparison(allowed, tuple(_row(name, event, allowed) for name in ACCOUNTANTS))

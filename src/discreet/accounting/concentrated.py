@@ -65,7 +65,7 @@ def delta_left(own: Fraction, delta: Fraction) -> Fraction:
     if own and own >= delta:
         raise AccountingError(
             f"delta={shown(delta)}",
-            because=f"the events have deltas of their own that sum to {shown(own)}, and the conversion needs some too",
+            because=f"the deltas of the events sum to {shown(own)}, and the conversion needs a part too",
             instead=f"delta={shown(2 * own)}",
         )
     return delta - own

@@ -1,18 +1,18 @@
-"""The promise over all questions ever asked, kept by two filters.
+"""Privacy filters: the privacy budget over all queries ever asked, enforced by two filters.
 
 Definition
-    A promise of (epsilon, delta) divides its delta once and for all, before the first answer: `reserved_delta` (a tenth
-    of delta, unless the owner says otherwise) is for events that have a delta of their own, such as thresholds; the
-    rest converts rho. It admits a sequence of events while their own deltas sum to at most the reserve, and *either*
-    their epsilons sum to at most epsilon, *or* their rhos sum to at most the rho that converts to (epsilon, the rest of
-    delta).
+    A privacy budget of (epsilon, delta) divides its delta once and for all, before the first answer: `reserved_delta`
+    (a tenth of delta, unless the owner says otherwise) is for events that have a delta of their own, such as
+    thresholds; the rest converts rho. It admits a sequence of events while their own deltas sum to at most the reserve,
+    and *either* their epsilons sum to at most epsilon, *or* their rhos sum to at most the rho that converts to
+    (epsilon, the rest of delta).
 Guarantee
-    All answers together are (epsilon, delta)-differentially private for analysts who choose each question after seeing
+    All answers together are (epsilon, delta)-differentially private for analysts who choose each query after seeing
     the answers to earlier ones. The two filters share one delta: answers that the first admits need no conversion.
 Exactness
     The ledger stores whole units; costs are rounded up, caps down. The conversion is the tight one, rounded down.
 Not covered
-    A division of delta that follows what was spent: an analyst who asks for more rho where earlier answers told much,
+    A division of delta that depends on what was spent: an analyst who asks for more rho after informative answers,
     and for thresholds elsewhere, reaches 1.2 delta (tests/accounting/test_filters.py shows it). Accounting by
     privacy-loss distributions, which is not valid for analysts who choose as they go.
 References
@@ -204,7 +204,7 @@ class Budget:
             )
             raise BudgetError(
                 f"delta={shown(self.delta)}",
-                because=f"{said}, and a delta of 1/{size} or more allows one person's row to be published outright",
+                because=f"{said}, and delta must be far below 1/{size}",
                 instead=f"delta={1 / (1000 * size):.0e}"
                 + (", or population=... with its true size" if population is None else ""),
             )
@@ -243,7 +243,7 @@ class Budget:
         if too_fine or self.epsilon > LARGEST_EPSILON:
             raise BudgetError(
                 f"a budget of {self}",
-                because="the ledger counts in units of 1e-12 for epsilon and 1e-18 for delta, in 64-bit integers",
+                because="epsilon is counted in units of 1e-12 and delta in 1e-18, as 64-bit integers",
                 instead=f"epsilon from 1e-12 to {LARGEST_EPSILON}, and delta=0 or at least 1e-18",
             )
 
@@ -251,7 +251,7 @@ class Budget:
         if self.reserve > self.delta:
             raise BudgetError(
                 f"reserved_delta={shown(self.reserve)}",
-                because=f"it is a part of the promise's delta, which is {shown(self.delta)}",
+                because=f"it is a part of the budget's delta, which is {shown(self.delta)}",
                 instead=f"reserved_delta={shown(self.delta / 10)}",
             )
 

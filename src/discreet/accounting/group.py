@@ -1,4 +1,4 @@
-"""Group privacy: what a promise for one unit says about several.
+"""Group privacy: the guarantee for several units that follows from the one for one unit.
 
 Definition
     Two datasets that differ in k units are joined by k steps between neighbours.
@@ -9,8 +9,8 @@ Guarantee
 Exactness
     Exact, except d, which is rounded up to 12 digits.
 Not covered
-    A unit with k rows where rows were capped and the sensitivity computed for the unit: that is one unit already, and
-    its price needs no group. Approximate zCDP with a delta of its own: convert it to (epsilon, delta) first.
+    A unit with k rows where rows were bounded and the sensitivity computed for the unit: that is one unit already, and
+    its privacy cost needs no group. Approximate zCDP with a delta of its own: convert it to (epsilon, delta) first.
 References
     Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2.
     Vadhan, The Complexity of Differential Privacy, 2017, Lemma 2.2 (the sum of powers).
@@ -63,6 +63,6 @@ def concentrated(*, rho: Number, size: int) -> Fraction:
 def _says_nothing(units: int) -> AccountingError:
     return AccountingError(
         f"a group of {shown(Fraction(units))} units",
-        because="delta grows by a factor of e^epsilon with each unit and has reached one, which promises nothing",
+        because="delta grows by e^epsilon with each unit and has reached one",
         instead="a smaller group, a smaller delta, or accounting.group.concentrated(rho=..., size=...)",
     )

@@ -1,8 +1,9 @@
 """Privacy-loss distributions: the tightest account of a batch that is fixed in advance, and of reports.
 
 Definition
-    The privacy loss of an answer is ln(P/Q) under P, for a pair of laws that dominates every pair of neighbours. Losses
-    of events add, so their distributions convolve; delta at epsilon is E[(1 - e^(epsilon - loss))+]. The pairs:
+    The privacy loss of an answer is ln(P/Q) under P, for a pair of distributions that dominates every pair of
+    neighbours. Losses of events add, so their distributions convolve; delta at epsilon is E[(1 - e^(epsilon - loss))+].
+    The pairs:
         Gaussian            N(0, 1) and N(m, 1), m^2 the sum of s^2/sigma^2 over all of them
         Laplace, discrete   noise at 0 and at the whole L1 sensitivity, which dominates every way to spread it over a
                             vector (docs/proofs/accounting/pld.md)
@@ -18,7 +19,7 @@ Guarantee
     The composed events are (epsilon, delta)-DP if they were fixed before any answer was seen. Within 0.5% of the exact
     epsilon for Gaussian noise, from 1 to 10,000 releases.
 Exactness
-    Doubles. Losses lie on a grid; a loss between two points is split so that both laws keep their mass, which
+    Doubles. Losses lie on a grid; a loss between two points is split so that both distributions keep their mass, which
     dominates the original. The step of the grid is a whole part, at most a 64th, of the smallest spread of a loss
     (sensitivity/sigma, epsilon, sqrt(2 rho)); it is at most 1/5,000 and at least 1/2^18 of the range of the composed
     loss. From delta, 2^-50 for each composed event is taken away for the rounding of the Fourier transforms, and a
@@ -238,7 +239,7 @@ def _discrete_gaussian(variance: float, shift: int) -> tuple[Floats, Floats]:
 
 
 def _split(losses: Floats, probabilities: Floats, *, step: float, lost: float) -> Any:
-    """The losses on a grid, each between two points so that both laws keep their mass; `lost` has infinite loss."""
+    """The losses on a grid, split so that both distributions keep their mass; `lost` has infinite loss."""
     below = np.floor(losses / step).astype(np.int64)
     above = np.clip(np.expm1(below * step - losses) / math.expm1(-step), 0.0, 1.0)
     first = int(below.min())
@@ -322,6 +323,6 @@ def _too_small(asked: Fraction, allowance: float) -> AccountingError:
 def _no_epsilon(asked: Fraction) -> AccountingError:
     return AccountingError(
         f"an epsilon at delta={shown(asked)}",
-        because="the deltas of the events, or losses beyond what doubles hold, sum to as much or more",
+        because="the deltas of the events, or losses beyond doubles, sum to at least delta",
         instead="a larger delta",
     )

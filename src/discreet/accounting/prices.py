@@ -1,12 +1,12 @@
-"""What one event costs in exact rationals, under each notion that adds up; every sum in this family starts here.
+"""The privacy cost of one event in exact rationals, under each notion that composes by sums.
 
 Definition
-    The price of a simple event is (epsilon, rho, delta): its answer splits, under each of two neighbours, into a part
-    of probability 1 - delta and a part of probability delta, and the first parts are within a factor e^epsilon of each
-    other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None. An event
-    of bounded range epsilon has rho = epsilon^2/8, a quarter of what epsilon alone would say.
+    The privacy cost of a simple event is (epsilon, rho, delta): its answer splits, under each of two neighbours, into a
+    part of probability 1 - delta and a part of probability delta, and the first parts are within a factor e^epsilon of
+    each other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None. An
+    event of bounded range epsilon has rho = epsilon^2/8, a quarter of what epsilon alone would say.
 Guarantee
-    Prices of events add up, also where each event is chosen after seeing the answers to earlier ones.
+    Privacy costs of events add up, also where each event is chosen after seeing the answers to earlier ones.
 Exactness
     Rational in, rational out; nothing is rounded here.
 Not covered
@@ -34,7 +34,7 @@ class EventCost(NamedTuple):
 
 
 def total(event: events.Event) -> EventCost:
-    """The price of an event with everything inside it."""
+    """The privacy cost of an event with everything inside it."""
     epsilon: Fraction | None = Fraction(0)
     rho, delta = Fraction(0), Fraction(0)
     for leaf, count in events.leaves(event):
@@ -46,7 +46,7 @@ def total(event: events.Event) -> EventCost:
 
 
 def price(event: events.Event) -> EventCost:
-    """The price of a simple event; one that is not in the vocabulary is refused."""
+    """The privacy cost of a simple event; one that is not in the vocabulary is refused."""
     match event:
         case events.PureEvent(epsilon):
             return EventCost(epsilon, pure_rho(epsilon), Fraction(0))

@@ -1,8 +1,8 @@
 """Renyi privacy: one divergence for each order; divergences of one order add.
 
 Definition
-    The divergence of order alpha > 1 between two laws of an answer, (1/(alpha-1)) ln E_Q[(P/Q)^alpha], at its largest
-    over neighbours. With e = sensitivity/scale or the epsilon of the event, and q = e^(-1/scale):
+    The divergence of order alpha > 1 between two distributions of an answer, (1/(alpha-1)) ln E_Q[(P/Q)^alpha], at its
+    largest over neighbours. With e = sensitivity/scale or the epsilon of the event, and q = e^(-1/scale):
         Gaussian, discrete Gaussian   alpha s^2/(2 sigma^2), a bound for the discrete one
         Laplace                       e + ln(alpha/(2 alpha-1) + (alpha-1)/(2 alpha-1) e^(-(2 alpha-1) e))/(alpha-1)
         discrete Laplace              the same sum over integers, in closed form

@@ -12,7 +12,7 @@ analyst could ask, and is charged what such an analyst would be. Other targets h
 an `Outcome`: a frozen value that says what the attacker has, does and learned, and what epsilon does about it, with
 `to_json()` and `plot()`.
 
-An attack is scored against the truth, so whoever runs one holds the data. An outcome may name people and their values:
+An attack is scored against the truth, so it needs the data. An outcome may name people and their values:
 treat it as data. Attacks draw their choices from numpy; noise comes from the mechanisms alone. What an attack fails to
 learn proves nothing: the guarantee does, and the attacks show what it is worth.
 """

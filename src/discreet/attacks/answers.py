@@ -31,18 +31,18 @@ def checked_session(session: object) -> None:
     if not isinstance(session, Session):
         raise ParameterError(
             f"a session of type {type(session).__name__}",
-            because="the questions of an analyst are put to a session",
+            because="an analyst's queries need a session",
             instead='dp.protect("people.csv", privacy_unit="person_id", max_rows=1, budget=dp.Budget(epsilon=1))',
         )
 
 
 def neighbours_of(session: Session, table: str) -> Neighbours:
-    """The neighbour relation that the promise on a table of a session is about."""
+    """The neighbour relation of a session's table."""
     return session.catalog.tables[table].neighbours
 
 
 def ask_number(session: Session, query: Query, *, epsilon: Number, fresh: bool = False) -> Answer:
-    """Ask a question whose answer is one number: a count or a sum."""
+    """Release a query whose answer is one number: a count or a sum."""
     release = session.release(query, epsilon=epsilon, fresh=fresh)
     return Answer(release.value() or 0, deviation(release), release.private)
 
@@ -60,7 +60,7 @@ def noise_of(release: Release) -> AdditiveNoise:
 
 
 def is_anybody_else(table: str, person: Mapping[str, Any]) -> Expr:
-    """The condition that leaves out whoever has all these values; None stands for a missing one."""
+    """The condition that leaves out people with all these values; None stands for a missing one."""
     columns = frame.table(table)
     parts = [
         columns[name].is_present() if known is None else (columns[name] != known) | columns[name].is_missing()

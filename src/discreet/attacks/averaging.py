@@ -1,7 +1,7 @@
-"""Averaging: the same question many times, until the noise averages out.
+"""Averaging: the same query many times, until the noise averages out.
 
-Fresh noise for every answer hides nothing from whoever may ask without limit: after m answers the mean of them has a
-deviation smaller by the root of m. A session answers a repeated question from the ledger, at no cost and without fresh
+Fresh noise for every answer hides nothing from an analyst without a limit: after m answers the mean of them has a
+deviation smaller by the root of m. A session answers a repeated query from the ledger, at no cost and without fresh
 noise; `fresh=True` is charged each time, and the budget ends it.
 """
 
@@ -80,7 +80,7 @@ class Averaging(Outcome):
         total = self.epsilon * self.needed
         return (
             f"{self.needed:,} answers at epsilon {plots.plain(self.epsilon)} cost epsilon {plots.plain(total)}; a "
-            f"promise of epsilon 1 ends after {int(1 / self.epsilon):,}, where no guess is right in more than "
+            f"budget of epsilon 1 ends after {int(1 / self.epsilon):,}, where no guess is right in more than "
             f"{percent(best_guess(1, apart=self.apart))}"
         )
 
@@ -93,7 +93,7 @@ class Averaging(Outcome):
                 ),
                 _formula(self.deviation, self.gap, self.curve[-1][0]),
             ],
-            title=f"Averaging: one question, asked again at epsilon {plots.plain(self.epsilon)}",
+            title=f"Averaging: one query, asked again at epsilon {plots.plain(self.epsilon)}",
             stop=None,
         )
 
@@ -101,11 +101,11 @@ class Averaging(Outcome):
 @public_class
 @dataclass(frozen=True, repr=False)
 class StoppedAveraging(Outcome):
-    """The same question asked of a session: how many different answers repeats gave, and when the ledger refused.
+    """The same query asked of a session: how many different answers repeats gave, and when the ledger refused.
 
     `repeats` askings gave `different` answers and cost nothing after the first. Then `answers` answers in all were
     bought with `fresh=True`, until `refusal`. `estimate` is their mean, `guess` how often the best guess from so many
-    is right (by the formula), and `bound` the most that any guess can be under the promise, where one count is the
+    is right (by the formula), and `bound` the most that any guess can be under the budget, where one count is the
     other with `gap` people added (or, under "replace_one", with the rows of so many replaced).
     """
 
@@ -142,7 +142,7 @@ class StoppedAveraging(Outcome):
     @property
     def has(self) -> str:
         """What the attacker starts from."""
-        return f"a session with a promise of {self.budget}, and one question at epsilon {plots.plain(self.epsilon)}"
+        return f"a session with a privacy budget of {self.budget}, and one query at epsilon {plots.plain(self.epsilon)}"
 
     @property
     def does(self) -> str:
@@ -167,8 +167,8 @@ class StoppedAveraging(Outcome):
             return NOT_PRIVATE
         return (
             f"telling a count from the next at {percent(_CONFIDENCE)} would take {pluralize(self.needed, 'answer')}; "
-            f"under {self.budget} no guess of {self._secret} is right in more than {percent(self.bound)}, whatever is "
-            "asked"
+            f"under {self.budget} no guess of {self._secret} is right in more than {percent(self.bound)}, for any "
+            "queries"
         )
 
     def plot(self) -> "Figure":
@@ -250,12 +250,12 @@ def against_session(
     most: int = 1_000,
     truth: float | None = None,
 ) -> StoppedAveraging:
-    """Ask a session the same question again and again, then pay for fresh answers until it refuses, or `most`."""
+    """Repeat one query to a session, then release fresh answers until it refuses, or `most`."""
     checked_session(session)
     if not isinstance(query, Query):
         raise ParameterError(
             f"a query of type {type(query).__name__}",
-            because="one question is asked again and again",
+            because="one query is repeated",
             instead='dp.table("people").agg(n=dp.count())',
         )
     table, step = table_name(query), whole(gap, "gap")
@@ -283,7 +283,7 @@ def against_session(
 def _buy_answers(
     session: Session, query: Query, first: Answer, *, epsilon: Number, most: int
 ) -> tuple[list[Answer], str | None]:
-    """Fresh answers until the ledger refuses, and what it said."""
+    """Fresh answers until the ledger refuses, and its message."""
     paid = [first]
     while len(paid) < most:
         try:

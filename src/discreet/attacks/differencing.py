@@ -37,7 +37,7 @@ class Differencing(Outcome):
     """The difference of two sums, and how far it is from the truth where that is known.
 
     `people` is how many the sums differ by: one, or None where only a session knows. `deviation` is that of the noise
-    on the difference. `epsilon` is the price of each sum: the one paid, or the one that `with_epsilon` speaks of.
+    on the difference. `epsilon` is the privacy cost of each sum: the one spent, or the one in `with_epsilon`.
     """
 
     attack = "differencing"
@@ -69,7 +69,7 @@ class Differencing(Outcome):
     @property
     def has(self) -> str:
         """What the attacker starts from."""
-        but = "one" if self.people == 1 else "whoever has the values that are known"
+        but = "one" if self.people == 1 else "people with the known values"
         sums = f"{self._number_text(self.everyone)} and {self._number_text(self.without)}"
         return f"the sum of {self.value!r} over everyone and over everyone but {but}: {sums}"
 
@@ -81,7 +81,7 @@ class Differencing(Outcome):
     @property
     def inference(self) -> str:
         """What came out, and from how much."""
-        whose = "the one person's value" if self.people == 1 else "the sum over whoever has these values"
+        whose = "the one person's value" if self.people == 1 else "the sum over people with these values"
         if not self.deviation:
             return f"{self._number_text(self.difference)}: {whose}, exactly, from two answers"
         text = f"{_figure(self.difference)}, with noise of deviation {_figure(self.deviation)} on it"
@@ -129,7 +129,7 @@ class Differencing(Outcome):
 def against_table(
     rows: object, *, value: str, person: Mapping[str, Any], bounds: tuple[Number, Number], epsilon: Number = 1
 ) -> Differencing:
-    """Two exact sums, with and without whoever has the values of `person`, and what epsilon would have done."""
+    """Two exact sums, with and without people with the values of `person`, and the effect of epsilon."""
     _literal(person)
     table = as_arrow(rows, value, *(name for name in person if name != value))
     cells = numbers(table, value)
@@ -160,7 +160,7 @@ def against_session(
     epsilon: Number,
     truth: float | None = None,
 ) -> Differencing:
-    """The same two questions asked of a session, each for epsilon; `truth` is only compared with."""
+    """The same two queries to a session, each for epsilon; `truth` is only compared with."""
     checked_session(session)
     _literal(person)
     everyone = frame.table(table)
@@ -203,7 +203,7 @@ def _literal(person: object) -> None:
     if not person:
         raise ParameterError(
             "a person of whom nothing is known",
-            because="the two sums differ by whoever has certain values",
+            because="the two sums differ by people with certain values",
             instead='person={"name": "Ada"}',
         )
 

@@ -78,7 +78,7 @@ class Linkage(Outcome):
     @property
     def does(self) -> str:
         """What the attacker does with it."""
-        return f"joins the two on {pluralize(len(self.on), 'column')}, and looks for whoever has one candidate"
+        return f"joins the two on {pluralize(len(self.on), 'column')}, and looks for people with one candidate"
 
     @property
     def inference(self) -> str:
@@ -95,7 +95,7 @@ class Linkage(Outcome):
         return (
             f"no row leaves a session; from counts of who fits, at epsilon {plots.plain(self.epsilon)}, the best guess "
             f"between two values of somebody who is alone is right in {percent(best_guess(self.epsilon))}; from no "
-            f"answer at that price in more than {percent(best_guess(self.epsilon, apart=2))}"
+            f"answer at that privacy cost in more than {percent(best_guess(self.epsilon, apart=2))}"
         )
 
     def plot(self) -> "Figure":
@@ -119,7 +119,7 @@ class LinkageByCounts(Outcome):
 
     `right` of `people` values were guessed, and `baseline` by always saying the value most common in the answers.
     Between two values of even odds of somebody who is alone, `from_counts` is how often the best guess from such counts
-    is right, and `bound` the most that one from any answer at that price can be.
+    is right, and `bound` the most that one from any answer at that privacy cost can be.
     """
 
     attack = "linkage, through a session"
@@ -147,7 +147,7 @@ class LinkageByCounts(Outcome):
         """What the attacker does with it."""
         return (
             f"asks how many fit each description and have each of {self.values:,} values of {self.learn!r}, in one "
-            "question, and takes the value that the counts make likeliest"
+            "query, and takes the value that the counts make likeliest"
         )
 
     @property
@@ -167,7 +167,7 @@ class LinkageByCounts(Outcome):
         since = "a row replaced" if is_replaced else "a row removed and a row added"
         return (
             f"from counts at epsilon {plots.plain(self.epsilon)} the best guess between two values of somebody who is "
-            f"alone is right in {percent(self.from_counts)}; from no answer at that price in more than "
+            f"alone is right in {percent(self.from_counts)}; from no answer at that privacy cost in more than "
             f"{percent(self.bound)}, since another value is {since}"
         )
 
@@ -233,7 +233,7 @@ def against_session(
     truth: str,
     epsilon: Number,
 ) -> LinkageByCounts:
-    """Ask a session how many fit each description and have each value, in one question, and guess values from that."""
+    """Ask a session how many fit each description and have each value, in one query, and guess values from it."""
     checked_session(session)
     columns, choices = column_names(on, "on", example=_COLUMNS), list(values)
     people = as_arrow(known, *columns, *([truth] if truth not in columns else []))
@@ -296,7 +296,7 @@ def _likelier(release: Release) -> NDArray[np.float64]:
 
 
 def _bound(session: Session, table: str, price: float) -> float:
-    """The most that a guess between two values can be right, from any answer at a price."""
+    """The most that a guess between two values can be right, from any answer at a privacy cost."""
     delta, steps = float(session.ledger.budget(table).delta), steps_to_another_value(neighbours_of(session, table))
     return best_guess(price, delta, apart=steps)
 

@@ -49,12 +49,12 @@ _FEWEST_RUNS = 100
 @public_class
 @dataclass(frozen=True, repr=False)
 class Membership(Outcome):
-    """How well members are told from others by a score.
+    """How well members are distinguished from others by a score.
 
     `rates` are pairs of a false positive rate and the true positive rate at no more than that, for 0.1%, 1% and 10%
     where that is at least 20 of the members and of the others; `curve` are pairs of both rates. `found` is the epsilon
     that the scores show at `confidence`, or None where they are not independent; `epsilon` and `delta` are those
-    promised, or None.
+    claimed, or None.
     """
 
     attack = "membership inference"
@@ -73,7 +73,7 @@ class Membership(Outcome):
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether the scores show more than was promised."""
+        """Whether the scores contradict the claimed guarantee."""
         return self.found is not None and self.epsilon is not None and self.found > self.epsilon
 
     @property
@@ -84,7 +84,7 @@ class Membership(Outcome):
     @property
     def does(self) -> str:
         """What the attacker does with it."""
-        return "calls whoever scores high a member: the figures are likelier with them in"
+        return "calls people with high scores members: the figures are likelier with them in"
 
     @property
     def inference(self) -> str:
@@ -292,7 +292,7 @@ def _session_ratios(release: pa.Table, name: str, inside: pa.Table, outside: pa.
 def _cells(table: pa.Table, columns: Sequence[str]) -> tuple[Integers, Scores]:
     """For every row the places of its values in one long list of counts, and how often each value is."""
     if not table.num_rows:
-        raise ParameterError("a table without rows", because="nobody is there to count", instead="a table of people")
+        raise ParameterError("a table without rows", because="there is no row to count", instead="a table of people")
     codes, start = [], 0
     for name in columns:
         column = encode([table[name]], name)

@@ -115,7 +115,7 @@ def pluralize(number: int, one: str, several: str | None = None) -> str:
 
 
 def best_guess(epsilon: float, delta: float = 0.0, *, apart: int = 1) -> float:
-    """The most that any guess between two datasets of even odds can be right, whatever is done with the answers.
+    """The most that any guess between two datasets of even odds can be right, for any use of the answers.
 
     They are neighbours, or so many steps between neighbours apart.
     """

@@ -76,7 +76,7 @@ def bars(
 def curves(
     drawn: Sequence[Curve], *, title: str, x: Axis, y: Axis, caption: str | None = None, stop: float | None = None
 ) -> "Figure":
-    """Curves over one another, told apart by line and mark; `stop` is where a ledger refuses."""
+    """Curves over one another, distinguished by line and mark; `stop` is where a ledger refuses."""
     with plots.canvas(7.0, 5.0, title) as (figure, (axes,)):
         for place, curve in enumerate(drawn):
             _draw(axes, curve, place)

@@ -2,9 +2,9 @@
 
 Each of many random subsets of people is asked for, and linear programming finds the bits whose counts are nearest to
 the answers. It works whenever errors are small beside the root of the number of people, however the answers were
-blurred: by rounding, or by noise that is fresh for every answer and never adds up to a price (Dinur and Nissim,
-Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and the
-Limits of LP Decoding, STOC 2007). A ledger adds the prices up and ends it.
+blurred: by rounding, or by noise that is fresh for every answer and never charged (Dinur and Nissim,
+Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and
+the Limits of LP Decoding, STOC 2007). A ledger adds privacy costs up and ends it.
 
 A publisher is a callable from a subset, an array of one boolean a person, to an answer; it raises `BudgetError` when it
 has had enough.
@@ -52,9 +52,9 @@ _CALLED = "it is called with a subset of people, one boolean each, and returns o
 class Reconstruction(Outcome):
     """How many of the bits came back from the answers that were given.
 
-    `asked` questions were put and `answered` answered, before `refusal` if there was one. `total_epsilon` is what the
+    `asked` queries were put and `answered` answered, before `refusal` if there was one. `total_epsilon` is what the
     answers cost together (with `total_delta`), or None where nobody counts. `neighbours` says what one person's bit is
-    under the promise: one row removed and one added ("add_remove"), or one replaced ("replace_one").
+    under the guarantee: one row removed and one added ("add_remove"), or one replaced ("replace_one").
     """
 
     attack = "reconstruction"
@@ -99,7 +99,7 @@ class Reconstruction(Outcome):
         text = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
         if self.refusal is None:
             return text
-        return f"{text}; question {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
+        return f"{text}; query {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
 
     @property
     def with_epsilon(self) -> str:
@@ -301,7 +301,7 @@ def against_session(
     questions: int = QUESTIONS,
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Ask a session how many of a list of people have a secret value, for epsilon a question, until the ledger refuses.
+    """Ask a session how many of a list of people have a secret value, for epsilon a query, until the ledger refuses.
 
     `rows` holds the same people with their values (ones and zeros, or booleans), to say whom to ask about and to
     compare with. What was spent before is not counted in the outcome.
@@ -341,7 +341,7 @@ def curve(
     runs: int = 5,
     generator: np.random.Generator | None = None,
 ) -> ReconstructionCurve:
-    """What comes back at each total epsilon, spread evenly over the questions: means over several secrets."""
+    """The share of bits recovered at each total epsilon, divided evenly over the queries; means over secrets."""
     chosen = _generator(generator)
     points = [_point(positive(e, "epsilon"), people, questions, whole(runs, "runs"), chosen) for e in epsilons]
     return ReconstructionCurve(people=people, questions=questions, runs=runs, points=tuple(points))
@@ -360,7 +360,7 @@ def _point(
 
 
 def _collect_answers(publisher: Publisher, subsets: Subset) -> tuple[list[float], str | None]:
-    """The answers until one is refused, and what the refusal said."""
+    """The answers until one is refused, and the error."""
     if not callable(publisher):
         raise ParameterError(
             f"a publisher of type {type(publisher).__name__}", because=_CALLED, instead="reconstruction.rounding(bits)"
@@ -389,7 +389,7 @@ def _another_bit(neighbours: str) -> str:
 
 
 def _with_cost(found: Reconstruction, price: Fraction, budget: Budget) -> Reconstruction:
-    """The same outcome with what its answers cost: their sum, or the promise where epsilons do not add."""
+    """The same outcome with what its answers cost: their sum, or the budget where epsilons do not add."""
     total = price * found.answered if budget.is_pure else budget.epsilon
     return replace(found, total_epsilon=float(total), total_delta=float(budget.delta))
 
@@ -402,7 +402,7 @@ def _secret(given: ArrayLike) -> Bits:
     if found.ndim != 1 or not len(found) or found.dtype.kind not in "biuf" or not np.isin(found, (0, 1)).all():
         raise ParameterError(
             f"a secret of type {type(given).__name__}",
-            because="it is a list of ones and zeros, one for each person, and has nothing else in it",
+            because="it is a list of ones and zeros, one for each person",
             instead="reconstruction.secret_bits(128)",
         )
     return found.astype(bool)
@@ -412,7 +412,7 @@ def _bits(cells: list[Any], value: str) -> Bits:
     if not cells or any(cell not in (0, 1) for cell in cells):
         raise ParameterError(
             f"a secret in column {value!r}",
-            because="there is nobody, or somebody's secret is something else than one or zero",
+            because="the list is empty, or a secret is neither one nor zero",
             instead="a column of ones and zeros, or of booleans",
         )
     return np.array([bool(cell) for cell in cells])

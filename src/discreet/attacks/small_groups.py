@@ -1,9 +1,9 @@
-"""Small groups: a table of exact counts and means by group gives away whoever is alone in one.
+"""Small groups: a table of exact counts and means by group reveals people who are alone in one.
 
 The mean of a group of one is a person's value; in a group of two, each learns the other's. Leaving small groups out
 says where they are, and what was left out follows from the totals. A session answers for every public key, with noise
-that is as large for a group of one as for a group of a million, so that small groups are told from empty ones only up
-to the odds that epsilon allows.
+that is as large for a group of one as for a group of a million, so that small groups are distinguished from empty ones
+only up to the odds that epsilon allows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ class SmallGroups(Outcome):
 @public_class
 @dataclass(frozen=True, repr=False)
 class ToldGroups(Outcome):
-    """How well small groups are told from a release: those that look small against those that are.
+    """How well small groups are found from a release: those that look small against those that are.
 
     A group is called small where the released count is at least 1 and below `fewer_than`. `by_size` are triples of a
     true size, how many groups have it, and how many of them were called small; the last is `fewer_than` or more.
@@ -169,7 +169,7 @@ class ToldGroups(Outcome):
         return (
             f"at epsilon {plots.plain(self.epsilon)} every key is answered, whether or not anybody is there, and no "
             f"count moves the odds that somebody is there by more than {few_digits(exp(self.epsilon))} times"
-            + ("" if self.is_pure else ", but for the delta of the promise")
+            + ("" if self.is_pure else ", except for the delta of the budget")
         )
 
     def plot(self) -> "Figure":
@@ -241,7 +241,7 @@ def against_release(
     value: str | None = None,
     fewer_than: int = 5,
 ) -> ToldGroups:
-    """How well small groups are told from a release that cost epsilon; `truth` is a table of `exact_table`."""
+    """How well small groups are found from a release that cost epsilon; `truth` is a table of `exact_table`."""
     exact = as_arrow(truth)
     columns = [key.name for key in release.keys]
     shown, sizes, places = _beside(release, exact, columns)
@@ -292,7 +292,7 @@ def _beside(release: Release, exact: pa.Table, columns: list[str]) -> tuple[int,
     if not columns:
         raise ParameterError(
             "a release without groups",
-            because="small groups are told by their keys",
+            because="small groups are identified by their keys",
             instead='table.group_by("ward").agg(n=dp.count())',
         )
     *_, (here, there) = classes([release.to_arrow(), as_arrow(exact, *columns)], columns)

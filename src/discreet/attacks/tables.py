@@ -1,6 +1,6 @@
 """Tables as attackers get them: Arrow, pandas, Polars, releases and files, and the classes that their rows fall into.
 
-A class is what a person with certain values cannot be told apart within. Missing cells are alike (a missing value is
+A class is what a person with certain values cannot be distinguished within. Missing cells are alike (a missing value is
 something to be known by, and dropping it would hide people); NaN is missing, and -0.0 is 0.
 """
 
@@ -133,7 +133,7 @@ def _open_table(table: Any) -> pa.Table:
     except (AttributeError, pa.ArrowException):
         raise SourceError(
             f"a table of type {type(table).__name__}",
-            because="rows come from an Arrow, pandas or Polars table, or from the path of a CSV or Parquet file",
+            because="it is not an Arrow, pandas or Polars table, nor a CSV or Parquet path",
             instead="pyarrow.table({...}), or a frame whose columns hold one type each",
         ) from None
 
@@ -146,6 +146,6 @@ def _read_file(path: Path) -> pa.Table:
     except (OSError, pa.ArrowException):
         raise SourceError(
             f"a table at {str(path)!r}",
-            because="no CSV or Parquet file that can be read is there",
+            because="there is no readable CSV or Parquet file at that path",
             instead='"people.csv", "people.parquet", or a table in memory',
         ) from None

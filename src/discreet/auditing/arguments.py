@@ -28,7 +28,7 @@ def checked_queries(queries: object) -> tuple[Query, ...]:
     if isinstance(queries, Query):
         raise ParameterError(
             "a query in the place of a list of them",
-            because="calls are compared for several questions",
+            because="calls are compared for several queries",
             instead="compare_calls(make_session, one, other, [query])",
         )
     asked = tuple(queries) if isinstance(queries, Iterable) else (queries,)
@@ -43,11 +43,11 @@ def checked_queries(queries: object) -> tuple[Query, ...]:
 
 
 def refuse_no_way_to_make_sessions(make_session: object) -> None:
-    """Refuse a session itself, or whatever else cannot be called: each run has a session of its own."""
+    """Refuse a session itself, or anything else that cannot be called: each run has a session of its own."""
     if not callable(make_session):
         raise ParameterError(
             f"make_session of type {type(make_session).__name__}",
-            because="each dataset gets sessions of its own, so it is a callable that opens one on a dataset",
+            because="it is a callable that opens a new session on a dataset",
             instead='lambda rows: dp.testing.protect(rows, name="visits", privacy_unit="patient", ...)',
         )
 

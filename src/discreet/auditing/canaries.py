@@ -15,9 +15,9 @@ docs/proofs/auditing/one-run.md.
 Assumed, and for you to see to:
 
 - The coins decide nothing but which canaries come in, and `score` sees the output and nothing else of the run.
-- Adding or removing one canary, whatever the others do, is a step between neighbours of the claim. A canary of two
-  units, or canaries under a cap that they share, tests another claim. Under replace-one a pipeline puts a stand-in in
-  the place of each canary that is left out.
+- Adding or removing one canary, for any others, is a step between neighbours of the claim. A canary of two
+  units, or canaries under a contribution bound that they share, tests another claim. Under replace-one a pipeline puts
+  a stand-in in the place of each canary that is left out.
 - `guesses` and `middle` are chosen before the run; `guesses="best"` pays for choosing among a fixed list.
 
 Canaries that disturb each other make the bound weaker, never wrong. One run says little of the noise that all
@@ -106,7 +106,7 @@ def one_run(
     told: dict[str, Any] = {"subject": subject, "layer": LAYER, "claim": str(claim), "stated": claim.value}
     try:
         output = pipeline([canary for canary, chosen in zip(canaries, is_in, strict=True) if chosen])
-    except Exception as error:  # noqa: BLE001 - whatever a pipeline raises is an outcome
+    except Exception as error:  # noqa: BLE001 - any exception of a pipeline is an outcome
         why = f"the pipeline raised {type(error).__name__}, so there was nothing to score"
         return Finding(**told, verdict=Verdict.VOID, evidence=why, seconds=time.perf_counter() - start)
     scores = _scores(score, output, canaries)

@@ -1,15 +1,15 @@
-"""What a mechanism says of itself, as one question to an event: how likely may it be here, if it is so likely there?
+"""Claims of mechanisms: bounds on the probability of an event on one dataset by that on a neighbour.
 
-Every promise of privacy bounds the probability p of an event on one dataset by its probability q on a neighbour:
+Every privacy guarantee bounds the probability p of an event on one dataset by its probability q on a neighbour:
 
     ApproximateDP(epsilon, delta) p <= e^epsilon q + delta
     ConcentratedDP(rho)           the Renyi divergence of every order alpha > 1 is at most alpha rho
     GaussianDP(mu)                p <= Phi(Phi^-1(q) + mu), the trade-off curve of Gaussian noise
 
-An audit bounds p from below and q from above. `found` is the least parameter that such a pair allows: a promise is
-made in both directions and for the complement too, so the pair (1 - q, 1 - p) speaks as well. `line` is a straight
+An audit bounds p from below and q from above. `found` is the least parameter that such a pair allows: a guarantee holds
+in both directions and for the complement too, so the pair (1 - q, 1 - p) speaks as well. `line` is a straight
 bound p <= slope q + intercept that the claim implies, for tests that bet on samples one by one, and `lines` are those
-of the same promise with other parameters. Events are asked in both directions and with their complements, so slopes of
+of the same claim with other parameters. Events are asked in both directions and with their complements, so slopes of
 at least one are enough.
 
 These are floats: they judge samples, and nothing that is released rests on them.
@@ -52,7 +52,7 @@ class Lines(NamedTuple):
 
 
 class Claim(Protocol):
-    """A promise that events can contradict."""
+    """A guarantee that events can contradict."""
 
     @property
     def parameter(self) -> str:
@@ -60,13 +60,13 @@ class Claim(Protocol):
 
     @property
     def value(self) -> float:
-        """The number promised."""
+        """The claimed parameter."""
 
     def line(self, other: float) -> Line:
         """The tightest straight bound near events of probability `other` on the neighbour."""
 
     def lines(self, parameters: Floats, other: float) -> Lines:
-        """The same for the promise with each of these parameters in the place of the one stated."""
+        """The same for the claim with each of these parameters in the place of the one stated."""
 
     def lower_bound(self, least: float, most: float) -> float:
         """The least parameter that allows an event of probability at least `least` here and at most `most` there."""
@@ -77,7 +77,7 @@ class Claim(Protocol):
 
 @dataclass(frozen=True)
 class ApproximateDP:
-    """(epsilon, delta)-differential privacy; delta is 0 for a pure promise."""
+    """(epsilon, delta)-differential privacy; delta is 0 for a pure guarantee."""
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
@@ -88,7 +88,7 @@ class ApproximateDP:
 
     @property
     def value(self) -> float:
-        """The epsilon promised."""
+        """The claimed epsilon."""
         return float(self.epsilon)
 
     def line(self, other: float) -> Line:
@@ -125,7 +125,7 @@ class ConcentratedDP:
 
     @property
     def value(self) -> float:
-        """The rho promised."""
+        """The claimed rho."""
         return float(self.rho)
 
     def line(self, other: float) -> Line:
@@ -160,7 +160,7 @@ class GaussianDP:
 
     @property
     def value(self) -> float:
-        """The mu promised."""
+        """The claimed mu."""
         return float(self.mu)
 
     def line(self, other: float) -> Line:

@@ -28,7 +28,7 @@ def figure(finding: Finding) -> "Figure | None":
 
 
 def _draw_outcomes(axes: "Axes", histogram: dict[str, Any], event: dict[str, Any]) -> None:
-    """Both histograms over the feature, told apart by line and hatch as well as by colour."""
+    """Both histograms over the feature, distinguished by line and hatch as well as by colour."""
     axes.set_ylabel("runs")
     axes.set_xlabel(str(event["feature"]))
     if "levels" in histogram:

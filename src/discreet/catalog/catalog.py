@@ -1,4 +1,4 @@
-"""Public facts about tables: columns, types, bounds, keys, the policy for missing values, the unit and its caps.
+"""Public facts about tables: columns, types, bounds, keys, missing values, privacy unit, contribution bounds.
 
 A catalog is written by the owner, in YAML or in Python; nothing in it is read from the data. Numbers are exact: `0.1`
 in a catalog is 1/10. A key that appears twice, an unknown field or a wrong type is refused.
@@ -221,7 +221,7 @@ class Table(Fact):
 
     @property
     def caps(self) -> Caps:
-        """The caps that the owner declared."""
+        """The contribution bounds that the owner declared."""
         return Caps(self.max_rows, self.max_groups, self.max_rows_per_group)
 
     @property
@@ -230,7 +230,7 @@ class Table(Fact):
         return None if self.slice is None else Slice(**vars(self.slice))
 
     def column(self, name: str) -> Column:
-        """A column by name, or the refusal that names the nearest one."""
+        """A column by name, or the error that names the nearest one."""
         try:
             return self.columns[name]
         except KeyError:
@@ -275,7 +275,7 @@ class Table(Fact):
         if self.privacy_unit == ROW_IN_TEXT and unstructured:
             raise UnitError(
                 f"privacy_unit=dp.ROW with the {self.columns[unstructured[0]].type} column {unstructured[0]!r}",
-                because="one document or image may speak of many people, and one person may appear in many rows",
+                because="one document may be about many people, and one person in many rows",
                 instead='privacy_unit="person_id", a column that names whom the rows are about',
             )
 

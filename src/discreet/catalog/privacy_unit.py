@@ -1,4 +1,4 @@
-"""Whom a promise protects: the privacy unit, the neighbour relation, and the caps on what one unit contributes."""
+"""The privacy unit, the neighbour relation, and the contribution bounds of a unit."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -41,7 +41,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """The unit in words, with the warning that a row-level promise must carry."""
+        """The unit in words, with the warning that a row-level guarantee must carry."""
         if self.is_row:
             return "one row (protects rows, not people)"
         return "one " + " and ".join(_distinct_label(column) for column in self.columns)
@@ -53,7 +53,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Caps:
-    """What one unit may contribute: rows in all, groups, rows in each group. None means no cap of that kind."""
+    """Contribution bounds of one unit: rows in all, groups, rows in each group. None means no such bound."""
 
     max_rows: int | None = None
     max_groups: int | None = None
@@ -72,7 +72,7 @@ def _cap(value: object, name: str) -> int:
         raise ParameterError(
             f"{name} beyond 10^15",
             because="no unit has that many rows, and engines count them in 64-bit integers",
-            instead=f"{name}=10, or another cap that means something",
+            instead=f"{name}=10, or another whole number from 1 on",
         )
     return number
 
@@ -90,7 +90,7 @@ def unit_of(
     if privacy_unit is None:
         raise UnitError(
             "no privacy_unit",
-            because="a promise protects somebody, and nobody was named",
+            because="a privacy guarantee protects a unit, and none was named",
             instead='privacy_unit="patient_id", or dp.ROW where each row is a different person',
         )
     if neighbours not in tuple(Neighbours):

@@ -52,7 +52,7 @@ class ExactLoader(yaml.SafeLoader):
             if key in seen:
                 raise CatalogError(
                     f"the key {key!r} twice in one place of the catalog",
-                    because="one of the two would silently win",
+                    because="duplicate key",
                     instead="each key once",
                 )
             seen.add(key)

@@ -1,8 +1,8 @@
-"""Time slices: the rows of a table from one moment until before another, under a promise of their own.
+"""Time slices: the rows of a table from one moment until before another, under a privacy budget of their own.
 
 A new budget is for new data only. So slices of one table never share a row: a row belongs to the slice that its time
 lies in, and one whose time is missing or cannot be read belongs to none. Somebody with rows in several slices is
-protected by each slice's promise, and over all of them by the sum.
+protected by each slice's privacy budget, and over all of them by the sum.
 """
 
 import datetime as dt
@@ -36,7 +36,9 @@ class Slice:
         names: tuple[object, ...] = (column, "" if of is None else of)
         if not all(isinstance(name, str) for name in names):
             raise ParameterError(
-                "a slice without the name of a column", because="it is by the times of one column", instead=EXAMPLE
+                "a slice without the name of a column",
+                because="its first argument is the name of a time column",
+                instead=EXAMPLE,
             )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "start", moment(start, "start"))
@@ -64,7 +66,7 @@ class Slice:
 
     def statement(self, unit: Unit) -> str:
         """Which rows a promise is for, and what it means for whoever is in several slices."""
-        several = f"{unit.label} in several slices is protected by each promise, and over all of them by their sum"
+        several = f"{unit.label} in several slices is protected by each budget, and over all of them by their sum"
         return f"{self}; {'a row is in one slice only' if unit.is_row else several}"
 
     def require_times(self, types: Mapping[str, str]) -> None:
@@ -126,7 +128,7 @@ def refuse_shared_rows(tables: Mapping[str, Slice | None]) -> None:
         if part.of in tables:
             raise CatalogError(
                 f"table {part.of!r} and a slice of it",
-                because="a table has one promise as a whole, or one for each slice, which has a name of its own",
+                because="a table has one budget as a whole, or one for each slice",
                 instead=f"{part.of}-{part.period} as the name of the slice, and no table {part.of!r} beside it",
             )
     by_time = sorted(slices, key=lambda name: (slices[name].of or "", slices[name].start))

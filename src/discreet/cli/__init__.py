@@ -72,7 +72,7 @@ def root(
 
 
 def main() -> None:
-    """Run the command line; a refusal is printed as its three parts, without a traceback."""
+    """Run the command line; a `Refusal` is printed as its three parts, without a traceback."""
     try:
         app()
     except DiscreetError as error:

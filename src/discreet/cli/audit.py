@@ -82,7 +82,7 @@ def _refuse_beside(target: str, **claimed: float | None) -> None:
 
 
 def dataset(text: str) -> Any:
-    """A dataset said on the command line: JSON, or the name of a value in a module."""
+    """A dataset given on the command line: JSON, or the name of a value in a module."""
     try:
         return json.loads(text)
     except ValueError:

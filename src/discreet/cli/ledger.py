@@ -168,14 +168,14 @@ def cap(
     key: KeyFile = None,
     anchors: Anchors = None,
 ) -> None:
-    """Make a new promise for a dataset.
+    """Set a new privacy budget for a dataset.
 
     What is not given stays as it is, and what was spent stays spent.
     """
     with open_ledger_at(where, key, anchors) as ledger:
         budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
         ledger.set_cap(dataset, budget, reason=reason)
-        print(f"the promise of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
+        print(f"the privacy budget of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
 
 
 @app.command()
@@ -186,7 +186,7 @@ def quota(
     epsilon: Amount = None,
     delta: Amount = None,
     failures: Annotated[
-        int | None, typer.Option(help="How many questions may fail after data was read.", show_default=False)
+        int | None, typer.Option(help="How many queries may fail after data was read.", show_default=False)
     ] = None,
     lift: Annotated[bool, typer.Option("--lift", help="No quota any more; the cap stays.")] = False,
     where: Where = None,
@@ -220,10 +220,10 @@ def rename(
     key: KeyFile = None,
     anchors: Anchors = None,
 ) -> None:
-    """Give a dataset another name; both lead to one promise."""
+    """Give a dataset another name; both lead to one privacy budget."""
     with open_ledger_at(where, key, anchors) as ledger:
         ledger.rename(dataset, to, reason=reason)
-    print(f"{to!r} and {dataset!r} are one dataset, with one promise")
+    print(f"{to!r} and {dataset!r} are one dataset, with one privacy budget")
 
 
 @app.command()
@@ -235,7 +235,7 @@ def expire(
 ) -> None:
     """Forfeit charges that were left behind.
 
-    Their holder went silent, and nobody asked the question again.
+    Their holder went silent, and nobody asked the query again.
     """
     with open_ledger_at(where, key, anchors) as ledger:
         number_of = ledger.forfeit_expired(grace=grace)

@@ -1,14 +1,14 @@
-"""Engines run pushed-down questions where the rows are, and give back small tables of integers.
+"""Engines run pushed-down queries where the rows are, and return small tables of integers.
 
 The contract, which one test suite holds every engine to:
 
-- `prepare` binds a question against declared types and known columns; it reads no protected row and may refuse. Rows
+- `prepare` binds a query against declared types and known columns; it reads no protected row and may refuse. Rows
   that it makes of public tables are named after what those hold, and none are used that were made of other contents.
 - `run` answers with whole numbers, one list per measure, in the order of the public keys; absent keys are zeros. Where
   keys are open it names those that enough units have, in the order of their own values, and no others.
-- The same question on the same rows with the same key gives the same integers, whatever the order of the rows.
+- The same query on the same rows with the same key gives the same integers, in any order of the rows.
 - NULL, NaN, infinities and cells that do not fit their declared type are missing; no cell can raise an error.
-- `chunks` gives rows in chunks of whole units; what is in a chunk, and its order, depends on those units alone.
+- `chunks` gives rows in blocks of whole units; what is in a block, and its order, depends on those units alone.
 - `close` leaves nothing behind.
 """
 
@@ -63,16 +63,16 @@ class Engine(Protocol):
         """Take the key that orders a table's rows."""
 
     def prepare(self, question: Pushdown) -> PreparedQuery:
-        """Bind a question without reading a protected row."""
+        """Bind a query without reading a protected row."""
 
     def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
-        """Answer a bound question in whole numbers, and in keys where those are open."""
+        """Answer a bound query in whole numbers, and in keys where those are open."""
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
-        """Bind a split of a question's rows into chunks of whole units, without reading a row."""
+        """Bind a split of a query's rows into blocks of whole units, without reading a row."""
 
     def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
-        """Every chunk with its number, 0 first, from one pass over the rows; None for one of more bytes."""
+        """Every block with its number, 0 first, from one pass over the rows; None for one of more bytes."""
 
     def progress(self) -> Stage | None:
         """How far it is with what it runs now; only an owner may see it."""

@@ -125,7 +125,7 @@ def _address(data: object) -> object:
     if _SECRETIVE.search(text):
         raise SourceError(
             "an address that is not postgresql://",
-            because="discreet takes addresses in that form, as text, and not jdbc: ones or lists of host=...",
+            because="addresses are text in that form, not jdbc: or host=...",
             instead='dp.protect("postgresql://reader@host:5432/database", table="schema.visits", ...)',
         )
     return data

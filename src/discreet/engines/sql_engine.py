@@ -1,4 +1,4 @@
-"""What all engines that speak SQL share: binding questions to tables, tables made once, answers checked.
+"""What all engines that speak SQL share: binding queries to tables, tables made once, answers checked.
 
 An engine of this kind says how its columns are stored, how it makes and drops a table, and how it fetches rows; what
 is asked of it is text from `lower` in its own dialect.
@@ -42,9 +42,9 @@ class RegisteredSource:
 
 @dataclass(frozen=True)
 class PreparedQuery:
-    """A question bound to this engine: SQL for the capped rows and the steps they store, and where the keys stand.
+    """A query bound to this engine: SQL for the bounded rows and the steps they store, and where the keys stand.
 
-    `states` are those of the public tables that it reads; the name of the rows and the name of the question hold them.
+    `states` are those of the public tables that it reads; the name of the rows and the name of the query hold them.
     """
 
     question: Pushdown
@@ -57,7 +57,7 @@ class PreparedQuery:
 
 @dataclass(frozen=True)
 class PreparedChunks:
-    """A bound query for chunks: their rows, and how these are split."""
+    """A bound query for blocks: their rows, and how these are split."""
 
     rows: PreparedQuery
     split: Split
@@ -104,12 +104,12 @@ class SQLEngine(ABC):
                 raise _unfit(table, column, place, declared)
 
     def adopt(self, table: str, hash_key: int) -> None:
-        """Take the key that orders a table's rows; it comes from the ledger, before the first question runs."""
+        """Take the key that orders a table's rows; it comes from the ledger, before the first query runs."""
         self._sources[table] = replace(self._sources[table], hash_key=hash_key)
         self._places[table] = replace(self._place(table), key=hash_key)
 
     def prepare(self, question: Pushdown) -> PreparedQuery:
-        """Bind a question without reading a protected row; what its SQL cannot say is refused here."""
+        """Bind a query without reading a protected row; what its SQL cannot say is refused here."""
         scan = question.scan
         self._require_all(scan)
         if self._has_inferred(scan):
@@ -136,7 +136,7 @@ class SQLEngine(ABC):
         return prepared
 
     def answer_sql(self, prepared: PreparedQuery, stored: Mapping[SumSteps, str]) -> str:
-        """The SQL of an answer, over capped rows that hold the given steps."""
+        """The SQL of an answer, over bounded rows that hold the given steps."""
         question = prepared.question
         rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
         hash_key = self._sources[question.scan.table].hash_key
@@ -145,7 +145,7 @@ class SQLEngine(ABC):
         return aggregates.aggregate_sql(question, rows, prepared.keys_name, hash_key, self.dialect, stored)
 
     def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
-        """Answer a bound question in whole numbers, and in keys where those are open."""
+        """Answer a bound query in whole numbers, and in keys where those are open."""
         with (
             self._use_connection(*_tables_of(prepared)) as connected,
             self._tables(prepared, connected) as stored,
@@ -159,7 +159,7 @@ class SQLEngine(ABC):
         return [[int(value) for value in column] for column in zip(*rows, strict=True)]
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
-        """Bind a split of a question's rows without reading one; its keys and measures play no part."""
+        """Bind a split of a query's rows without reading one; its keys and measures play no part."""
         if self._has_inferred(question.scan):
             columns = {name: inferred.canonical(term) for name, term in columns.items()}
         split = split_of(columns, number)
@@ -170,9 +170,9 @@ class SQLEngine(ABC):
         return prepared
 
     def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
-        """Every chunk with its number, 0 first; the engine makes one pass, at the first of them.
+        """Every block with its number, 0 first; the engine makes one pass, at the first of them.
 
-        A chunk of more than `largest` bytes is None.
+        A block of more than `largest` bytes is None.
         """
         with Spool(prepared.split, self._workspace.path, largest) as spool:
             self._fill(spool, prepared)
@@ -190,7 +190,7 @@ class SQLEngine(ABC):
         key = self._sources[question.scan.table].hash_key
         return split_sql(prepared.split, question.scan, question.predicate, rows, key, self.dialect)
 
-    def _takes(self, table: str, sql: str) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
+    def _takes(self, table: str, sql: str) -> bool:  # noqa: ARG002 - most engines compile all SQL that is emitted
         """Whether the engine takes SQL, found out without a row."""
         return True
 
@@ -203,7 +203,7 @@ class SQLEngine(ABC):
         return ()
 
     def is_prepared(self, prepared: PreparedQuery) -> bool:
-        """Whether the capped rows of a question stand ready."""
+        """Whether the bounded rows of a query are materialised."""
         return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
 
     @contextmanager
@@ -263,12 +263,12 @@ class SQLEngine(ABC):
     def _places_of(self, scan: Scan) -> joins.Places:
         known = {leaf.table: self._place(leaf.table) for leaf in scan.leaves}
         reads = {name: place.reads for name, place in known.items()}
-        if self._has_inferred(scan):  # all text of such a question is read in one form, or its joins would find nothing
+        if self._has_inferred(scan):  # all text of such a query is read in one form, or its joins would find nothing
             reads = {name: {**each, inferred.TEXT: inferred.READS[inferred.TEXT]} for name, each in reads.items()}
         return {name: (place.relation, place.stored, reads[name]) for name, place in known.items()}
 
     def _has_inferred(self, scan: Scan) -> bool:
-        """Whether a question reads an in-memory table whose column types were inferred."""
+        """Whether a query reads an in-memory table whose column types were inferred."""
         return any(leaf.table in self._sources and self._sources[leaf.table].source.is_inferred for leaf in scan.leaves)
 
     def _states(self, scan: Scan) -> contents.States:
@@ -279,7 +279,7 @@ class SQLEngine(ABC):
             with self._use_connection(*tables) as connected:
                 return self._read_states(connected, scan)
 
-        with suppress(Exception):  # whatever the driver raises
+        with suppress(Exception):  # any exception of the driver
             return self._cancellable(read) if tables else ()
         raise contents.unreadable(tables)
 
@@ -298,22 +298,22 @@ class SQLEngine(ABC):
             raise RuntimeError("a public table changed while it was read")
 
     def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:
-        """Run what reads outside of a question; an engine whose drivers need more for that says so."""
+        """Run what reads outside of a query; an engine whose drivers need more for that says so."""
         return run()
 
     def _relation_name(self, kind: str, thing: object) -> str:
         return f"{kind}_{digest(thing)[:_LONGEST_NAME]}"
 
     def _storable(self, question: Pushdown) -> dict[SumSteps, str]:
-        """The steps that kept rows may hold; refuses what could not be kept whatever the cells are."""
+        """The steps that kept rows may hold; refuses steps that cannot be stored for any cells."""
         return expressions.storable(question)
 
     def _is_slow_to_read(self, source: Source) -> bool:  # noqa: ARG002 - engines differ
-        """Whether rows are worth keeping in the engine's own form even where no cap asks for it."""
+        """Whether rows are worth keeping in the engine's own form even where no contribution bound asks for it."""
         return False
 
-    def _can_compile(self, prepared: PreparedQuery) -> bool:  # noqa: ARG002 - most engines compile whatever is emitted
-        """Whether the engine takes the SQL of a question, found out before anything is charged and without a row."""
+    def _can_compile(self, prepared: PreparedQuery) -> bool:  # noqa: ARG002 - most engines compile all SQL that is emitted
+        """Whether the engine takes the SQL of a query, found out before anything is charged and without a row."""
         return True
 
     @abstractmethod
@@ -358,7 +358,7 @@ class SQLEngine(ABC):
 
 
 class OneConnection(SQLEngine):
-    """An engine over one connection that has `execute`; its questions take turns."""
+    """An engine over one connection that has `execute`; its queries take turns."""
 
     def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:  # noqa: ARG002
         self._turn = threading.Lock()
@@ -391,7 +391,7 @@ class OneConnection(SQLEngine):
         try:
             with self._use_connection(table) as connected:
                 connected.execute(f"EXPLAIN {sql}").fetchall()
-        except Exception:  # noqa: BLE001 - whatever the driver raises
+        except Exception:  # noqa: BLE001 - any exception of the driver
             return False
         return True
 
@@ -412,7 +412,7 @@ class OneConnection(SQLEngine):
 
 
 def _tables_of(prepared: PreparedQuery) -> tuple[str, ...]:
-    """The tables that a question reads, each once."""
+    """The tables that a query reads, each once."""
     return tuple(dict.fromkeys(leaf.table for leaf in prepared.question.scan.leaves))
 
 
@@ -421,14 +421,14 @@ def _unfit(table: str, column: str, place: contribution_bounding.TableRelation, 
     fitting = [str(kind) for kind in ColumnType if (stored, kind) in place.reads]
     return SourceError(
         f"column {column!r} of {table!r} as {declared}",
-        because=f"the source holds it as {stored}, which has no reading as {declared} that all engines share",
+        because=f"the source holds {stored}, which has no portable cast to {declared}",
         instead=" or ".join(f'types={{{column!r}: "{kind}"}}' for kind in fitting[:2]),
     )
 
 
 def _compile_error(engine: str) -> UnsupportedError:
     return UnsupportedError(
-        f"a question that {engine} cannot compile",
+        f"a query that {engine} cannot compile",
         because="it nests expressions too deeply, or holds a character that its SQL cannot",
         instead="a shorter expression, or a column prepared by the owner",
     )
@@ -467,7 +467,7 @@ class Shelf:
     def table(
         self, name: str, create: Callable[[], Mapping[SumSteps, str]], drop: Callable[[str], None]
     ) -> Iterator[Mapping[SumSteps, str]]:
-        """Hold a table while a query runs on it, and tell which steps it stores; whoever comes first makes it."""
+        """Hold a table while a query runs on it, and tell which steps it stores; the first caller makes it."""
         with self._guard:
             making = self._making.setdefault(name, threading.Lock())
             self._users[name] = self._users.get(name, 0) + 1

@@ -1,4 +1,4 @@
-"""The ledger: the promise over every question ever asked of a dataset, kept through crashes, crowds and restarts.
+"""The ledger: one durable privacy budget for each dataset, over all queries, analysts and restarts.
 
 A charge moves through one state machine, and nothing leads back:
 

@@ -43,7 +43,7 @@ from discreet.ledger.transactions.store import Store, UnknownOutcomeError
 T = TypeVar("T")
 log = logging.getLogger("discreet")
 
-WAITING = "the same question is being answered by somebody else; waiting, at most %d seconds after they fall silent"
+WAITING = "the same query is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LONGEST_REASON = 2_000
 LEASE = 30.0
 PATIENCE = 600.0
@@ -54,7 +54,7 @@ _SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, sour
 
 @public_class
 class Ledger:
-    """A promise over every question ever asked, kept in a store.
+    """Durable privacy budgets of datasets, over every query ever asked.
 
     `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
     """
@@ -91,12 +91,12 @@ class Ledger:
         return self._look(work)
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
-        """Give a dataset another name; the old one goes on leading to the same promise."""
+        """Give a dataset another name; both names lead to the same privacy budget."""
         label(reason, "reason", most=LONGEST_REASON)
         self._run(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
-        """Make a new promise for a dataset: recorded with its reason; what was spent stays spent."""
+        """Set a new privacy budget for a dataset, with a recorded reason; what was spent stays spent."""
         label(reason, "reason", most=LONGEST_REASON)
         self._run(lambda writer: limits.set_cap(writer, name, budget, reason))
 
@@ -145,7 +145,7 @@ class Ledger:
         """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit.
 
         `question` is the fingerprint of what is asked, and `former` are those that it had in earlier formats: it is
-        looked up under all of them, and charged under the first. A question that was answered returns its stored answer
+        looked up under all of them, and charged under the first. A query that was answered returns its stored answer
         and is not charged, unless `fresh`; one that somebody else is answering is waited for, at most `patience`
         seconds. A repeated `request` of the same analyst is always the same charge.
         """
@@ -165,7 +165,7 @@ class Ledger:
         former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Reservation:
-        """T1 for a question over several datasets: all are charged, or none is."""
+        """T1 for a query over several datasets: all are charged, or none is."""
         charge_request = ChargeRequest(
             parts=tuple(parts),
             analyst=analyst,
@@ -212,7 +212,7 @@ class Ledger:
         return self._look(lambda writer: statements.find_charge(writer, reservation).state)
 
     def stored_answer(self, name: str, question: str) -> bytes | None:
-        """The latest stored answer to a question, or None; an empty answer is an answer."""
+        """The latest stored answer to a query, or None; an empty answer is a result."""
 
         def work(writer: LedgerWriter) -> bytes | None:
             statements.account(writer, name, lock=False)
@@ -226,7 +226,7 @@ class Ledger:
         return self._look(lambda writer: statements.account(writer, name, lock=False).spent)
 
     def budget(self, name: str) -> Budget:
-        """The promise of a dataset."""
+        """The privacy budget of a dataset."""
         return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
 
     def share(self, name: str, analyst: str) -> Share:
@@ -447,7 +447,7 @@ class Ledger:
 
 def _pending() -> PendingError:
     return PendingError(
-        "a question that is being answered already",
-        because="somebody else asked the same question and holds its charge",
+        "a query that is being answered already",
+        because="another process holds the charge of the same query",
         instead="ask again in a while: its answer will be free; or fresh=True for a charge of its own",
     )

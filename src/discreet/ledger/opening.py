@@ -23,8 +23,7 @@ def open_ledger(where: str | os.PathLike[str]) -> Ledger:
     if isinstance(where, str) and _SETTINGS.search(where):
         raise ParameterError(
             "this address of a ledger",
-            because="it is no path, and no address that begins with postgresql://; it is not shown, as it may hold a "
-            "password",
+            because="it is neither a path nor an address that begins with postgresql://",
             instead='ledger="postgresql://discreet_service@db.example.org/records", or a path',
         )
     return SQLiteLedger(where)

@@ -63,5 +63,5 @@ def _refuse_unknown(connection: "psycopg.Connection[Any]", role: str) -> None:
         raise ParameterError(
             f"role={role!r} for the service of the ledger",
             because="the database server has no such role",
-            instead=f"CREATE ROLE {role} LOGIN PASSWORD '...', run by whoever may create roles, then again",
+            instead=f"CREATE ROLE {role} LOGIN PASSWORD '...', run by a role with CREATEROLE, then again",
         )

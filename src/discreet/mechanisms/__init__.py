@@ -5,7 +5,7 @@
     count = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
     count.release(14237)        # an integer near 14237
     count.margin()              # 30: the noise stays within it 95% of the time
-    count.event()               # what an accountant prices
+    count.event()               # what an accountant composes
 
 `Laplace`, `Gaussian` and `Staircase` are additive noise. Such a mechanism is a frozen value with the interface
 `AdditiveNoise`: `event()` says what was done, precisely enough to account for it, and is true of the noise that

@@ -2,7 +2,7 @@
 
 A class of additive noise says by which norms of the sensitivity it is calibrated, in which terms its privacy cost
 composes (epsilon or rho), and how its variance follows from both. An instance is calibrated: it draws noise, knows the
-distribution that it draws from, and the event that a release is. Whoever needs one of these asks the object; nothing
+distribution that it draws from, and the event that a release is. Callers take these from the object; nothing
 outside the mechanisms tells Laplace from Gaussian noise. The classes are listed once, in `discreet.mechanisms.NOISES`.
 """
 
@@ -49,7 +49,7 @@ class AdditiveNoise(ABC):
     tag: ClassVar[Tag]
     """The value of `mechanism=` that asks for it."""
     name: ClassVar[str]
-    """Its name in releases, explanations and stored answers; it stays, whatever the class is called."""
+    """Its name in releases, explanations and stored answers; it stays when the class is renamed."""
     norms: ClassVar[tuple[Norm, ...]]
     """The norms of the sensitivity that its guarantee rests on."""
     cost: ClassVar[Cost]

@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise: less noise than Laplace where one unit moves many answers, at the price of a delta.
+"""Discrete Gaussian noise: less noise than Laplace where one unit moves many answers; it needs a delta.
 
 Definition
     The answer x, a whole multiple of the grid g, is released as x + g Y. Y is an integer with
@@ -18,8 +18,8 @@ Exactness
     one step off where the coverage is that close to the confidence, which touches usefulness and not privacy.
 
 Not covered
-    Whether `sensitivity` is true of the query. How often `release` is called. The time a draw takes. A ledger prices
-    the event by its rho, which converts to a larger epsilon than one reached by the exact sum.
+    Whether `sensitivity` is true of the query. How often `release` is called. The time a draw takes. A ledger
+    charges the event by its rho, which converts to a larger epsilon than one reached by the exact sum.
 
 References
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Theorems 4, 7 and 14.
@@ -265,15 +265,15 @@ def classic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float:
 def analytic_sigma(sensitivity: Number, epsilon: Number, delta: Number) -> float:
     """The least sigma that makes continuous Gaussian noise (epsilon, delta)-DP (Balle and Wang); for study.
 
-    It is in floats, and nothing in discreet draws such noise. Used for discrete noise it promises too much: at
-    (8, 1e-6) and sensitivity 1 the true delta is 3 times the promised one.
+    It is in floats, and nothing in discreet draws such noise. Used for discrete noise it claims too much: at
+    (8, 1e-6) and sensitivity 1 the true delta is 3 times the stated one.
     """
     size, order, outside = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), _above_zero(delta)
     discrete.check_scale(size, "sigma", "analytic_sigma(1, 1, 1e-6)")
     if order > 500 or _continuous_delta(_LARGEST_ANALYTIC, float(order)) > outside:
         raise AccountingError(
             "the analytic Gaussian formula at an extreme epsilon or delta",
-            because="it is evaluated in floats, which lose it where epsilon > 500 or sigma is over 10^6 sensitivities",
+            because="it is evaluated in floats: epsilon <= 500, sigma <= 10^6 sensitivities",
             instead="analytic_sigma(1, 1, 1e-6), or Gaussian(...), which is exact",
         )
     short, enough = 0.0, _LARGEST_ANALYTIC
@@ -316,14 +316,14 @@ def _squared_sensitivity(sensitivity: Number | None, squared_sensitivity: Number
         return positive(squared_sensitivity, "squared_sensitivity")
     raise ParameterError(
         "Gaussian noise with both or neither of sensitivity and squared_sensitivity",
-        because="the L2 sensitivity is given once: itself, or its square where that is the rational one",
+        because="the L2 sensitivity or its square is given, not both",
         instead="dp.mechanisms.Gaussian(sensitivity=1, rho=0.1), or Gaussian(squared_sensitivity=2, rho=0.1)",
     )
 
 
 def _one_price() -> ParameterError:
     return ParameterError(
-        "Gaussian noise without one clear price",
+        "Gaussian noise without exactly one of its parameters",
         because="it is calibrated to rho, or to epsilon together with delta",
         instead="dp.mechanisms.Gaussian(sensitivity=1, rho=0.1), or Gaussian(sensitivity=1, epsilon=1, delta=1e-9)",
     )

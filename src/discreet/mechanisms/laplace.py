@@ -10,13 +10,13 @@ Guarantee
     docs/proofs/mechanisms/laplace.md.
 
 Exactness
-    The scale is the least double at or above (sensitivity/g)/epsilon, and the event is priced from that very double,
-    so the price is at most the epsilon asked for. Noise is drawn exactly for that double (see noise.py). Margins are
-    decided in rationals and are the least; `pmf`, `cdf`, `tail` and `variance` are floats, for display.
+    The scale is the least double at or above (sensitivity/g)/epsilon, and the event has the cost of that very double,
+    at most the epsilon asked for. Noise is drawn exactly for that double (see noise.py). Margins
+    are decided in rationals and are the least; `pmf`, `cdf`, `tail` and `variance` are floats, for display.
 
 Not covered
     Whether `sensitivity` is true of the query. How often `release` is called: every call is a new release, with its own
-    price. The time a draw takes. Answers that come as floats: they are refused.
+    privacy cost. The time a draw takes. Answers that come as floats: they are refused.
 
 References
     Dwork, McSherry, Nissim and Smith, Calibrating Noise to Sensitivity in Private Data Analysis, TCC 2006,

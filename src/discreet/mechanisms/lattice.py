@@ -54,7 +54,7 @@ def confidence_of(value: object) -> Fraction:
     if not 0 < number < 1 - _LEAST_OUTSIDE:
         raise ParameterError(
             f"confidence={shown(number)}",
-            because="it is the probability that the noise stays within the margin, and no margin gives 1",
+            because="confidence is a probability above 0 and below 1",
             instead=f"confidence={shown(number / 100) if 1 < number < 100 else '0.95'}",
         )
     return number
@@ -118,6 +118,6 @@ def _number(value: object) -> Scalar:
 def _not_exact(kind: str) -> ParameterError:
     return ParameterError(
         f"an answer of type {kind}",
-        because="answers are exact: floats betray by their last bits which answer they came from",
+        because="the low bits of a float can reveal the exact answer",
         instead="release(int), release(Fraction), a list of them, or a one-dimensional array of integers; so too ask",
     )

@@ -13,7 +13,7 @@ Guarantee
     Laplace mechanism. Proof: docs/proofs/mechanisms/staircase.md.
 
 Exactness
-    The scale is the least double at or above coordinates/epsilon, and the event is priced from that very double. Noise
+    The scale is the least double at or above coordinates/epsilon, and the event has the cost of that very double. Noise
     is drawn exactly: discrete Laplace draws, uniform integers and rejection. Margins are decided in rationals and are
     the least; `pmf`, `cdf`, `tail`, `variance` and the choice of r are floats, for display and for accuracy.
 

@@ -1,11 +1,11 @@
-"""What makes two questions the same: the fingerprint under which the ledger finds an earlier answer.
+"""Identity of queries: the fingerprint under which the ledger finds an earlier answer.
 
-A fingerprint covers what was asked: the question with its names resolved against the catalog, the privacy parameters
+A fingerprint covers what was asked: the query with its names resolved against the catalog, the privacy parameters
 and overrides as they were asked for, and the context in which it was asked. It does not cover the noise or the strategy
 that the planner chose, the version of the library, or how classes are called. So an upgrade charges nobody again.
 
 Two things here are frozen. `FORMS` gives each class the tag that fingerprints know it by, and the names of its fields
-there. `FORMAT` is the number of the format; whatever changes a fingerprint needs the next number, and look-ups that
+there. `FORMAT` is the number of the format; a change of fingerprints needs the next number, and look-ups that
 go on trying the earlier formats. Golden tests hold both (tests/plan/test_fingerprint.py).
 
 Format 0, of release 0.1.0, took the names of classes, the version and the planned mechanism into the fingerprint.
@@ -35,7 +35,7 @@ States = tuple[tuple[str, str], ...]
 class Form:
     """How a class is written: its tag, its name in 0.1.0, and its fields, each as `name` or `attribute=name`.
 
-    A field that came later is left out where it has the value that its absence stands for: questions that do not use it
+    A field that came later is left out where it has the value that its absence stands for: queries that do not use it
     keep the fingerprint that they had.
     """
 
@@ -128,7 +128,7 @@ FORMS: Forms = {
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked: a kind of question, its parts with every name resolved, and the privacy parameters asked for."""
+    """What was asked: a kind of query, its parts with every name resolved, and the privacy parameters asked for."""
 
     kind: str
     parts: Mapping[str, object]
@@ -136,7 +136,7 @@ class Question:
 
 
 class Context(NamedTuple):
-    """What two askings must share, beside the question, for the answer of one to be that of the other.
+    """What two requests must share, beside the query, to have the same answer.
 
     `registered` are the datasets that are charged, each with the place of its registration in the chain, which holds
     its unit, types and source; `public` are the states of the public tables that are read.
@@ -148,14 +148,14 @@ class Context(NamedTuple):
 
 
 class Fingerprints(NamedTuple):
-    """The fingerprint of a question, and those that it had in earlier formats."""
+    """The fingerprint of a query, and those that it had in earlier formats."""
 
     current: str
     former: tuple[str, ...] = ()
 
 
 def fingerprint(question: Question, context: Context) -> str:
-    """The fingerprint of a question in the present format."""
+    """The fingerprint of a query in the present format."""
     asked = {
         "format": FORMAT,
         "kind": question.kind,

@@ -198,7 +198,7 @@ class InterquartileRangeMeasure:
 
 @dataclass(frozen=True)
 class Search:
-    """How bounds are found that nobody knows: for which share of the price, and by which method."""
+    """Automatic clipping bounds: the share of the privacy cost, and the method."""
 
     share: Fraction
     method: Choice["histogram", "growth"] = "histogram"
@@ -214,7 +214,7 @@ class AutoBoundsAggregate:
 
 @dataclass(frozen=True)
 class ClippingBounds:
-    """The bounds of a value, found for the whole of a price."""
+    """Automatic clipping bounds of a value, for the whole privacy cost."""
 
     operand: Expression
     grid: Fraction | None
@@ -344,7 +344,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class Grouping:
-    """Columns to group by; their public keys, or None to take them from the catalog; caps for this grouping.
+    """Columns to group by; their public keys, or None for those of the catalog; contribution bounds.
 
     A column with `labels` holds numbers from zero on, and each is shown as its label.
     """
@@ -360,7 +360,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The question: outputs, for each key of a grouping."""
+    """Aggregates for each key of a grouping."""
 
     source: Relation
     outputs: tuple[Output, ...]
@@ -389,4 +389,4 @@ class SelectionQuery:
 
 
 Question = Aggregate
-"""Questions whose answers are tables."""
+"""Queries whose answers are tables."""

@@ -1,4 +1,4 @@
-"""What an engine is asked: a typed, bounded question whose answer is a small table of integers.
+"""What an engine is asked: a typed, bounded query whose answer is a small table of integers.
 
 Analysis builds it from public facts; every engine answers it with the same integers. Terms carry their types; derived
 columns have been substituted, so a term reads only columns of the source. The vocabulary of operators is closed:
@@ -64,9 +64,10 @@ class MissingUnits(StrEnum):
 class Scan:
     """The rows that are read: which columns of which version, whose they are, and how many rows a unit keeps.
 
-    Where they are to be `portable`, every engine keeps the same rows of a unit, at the price of a slower hash. Where a
-    condition `within` stands, rows that do not meet it are not there: they are gone before any cap chooses. Where there
-    is a `base`, its rows are scanned in the place of the table's own, which then gives the key and the version.
+    Where they are to be `portable`, every engine keeps the same rows of a unit, by a slower hash.
+    Where a condition `within` stands, rows that do not meet it are not there: they are gone before any contribution
+    bound chooses. Where there is a `base`, its rows are scanned in the place of the table's own, which then gives the
+    key and the version.
     """
 
     table: str
@@ -224,8 +225,9 @@ def leaves(base: Base) -> tuple[Rows, ...]:
 class Keys:
     """The public keys of a grouping, in the order of the answer; no columns means one row for everything.
 
-    The last `inner` columns divide a group into parts, such as the bins of a distribution: caps are for whole groups.
-    Keys are open where `at_least` is given: the answer holds those that at least so many units have, and their rows.
+    The last `inner` columns divide a group into parts, such as the bins of a distribution: contribution bounds are for
+    whole groups. Keys are open where `at_least` is given: the answer holds those that at least so many units have, and
+    their rows.
     """
 
     columns: tuple[Term, ...] = ()
@@ -242,7 +244,7 @@ class Keys:
 
     @cached_property
     def canonical_rows(self) -> object:
-        """The rows as they stand in the fingerprint of a question; many of them as their own digest, made once."""
+        """The rows as they stand in the fingerprint of a query; many of them as their own digest, made once."""
         rows = plain(self.rows)
         return rows if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": sha256(rows)}
 
@@ -263,7 +265,7 @@ class KeyedTable(NamedTuple):
 
 @dataclass(frozen=True)
 class Pushdown:
-    """The whole question. `caps.max_rows` has been applied by the scan; the other two hold for the final grouping."""
+    """The whole query. `caps.max_rows` has been applied by the scan; the other two hold for the final grouping."""
 
     scan: Scan
     predicate: Term | None

@@ -1,9 +1,9 @@
-"""Several questions fixed in advance, charged at once: how a price is divided over them, and what all cost together.
+"""Batches of queries that are fixed in advance: the division of the privacy cost, and the joint charge.
 
-Without a delta of its own a batch costs what its questions cost one after another: epsilons add, or rhos do. With a
-delta, which the promise must have reserved, it is charged as one event of (epsilon, delta): the questions are known
-before the first is answered, so an accountant of privacy-loss distributions may be asked how little noise meets that,
-which is less than sums of rho ask for where the questions are single numbers. The charge itself is a pair that any
+Without a delta of its own a batch costs what its queries cost one after another: epsilons add, or rhos do. With a
+delta, which the privacy budget must have reserved, it is charged as one event of (epsilon, delta): the queries are
+known before the first is answered, so an accountant of privacy-loss distributions may be asked how little noise meets
+that, which is less than sums of rho ask for where the queries are single numbers. The charge itself is a pair that any
 other charges may follow: pairs add.
 """
 
@@ -28,13 +28,13 @@ from discreet.zcdp import rho_of
 
 MOST_QUESTIONS = 1_000
 _ROUNDS = 12
-_ITS_SHARE = "; this is its share of the batch's price"
-_BY_RHO = "questions were fixed in advance, and rhos add"
+_ITS_SHARE = "; this is its share of the batch's privacy cost"
+_BY_RHO = "queries were fixed in advance, and rhos add"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPlan(PrivatePlan):
-    """Everything about a batch that is public: the plan of each question, and the one event that is charged."""
+    """Everything about a batch that is public: the plan of each query, and the one event that is charged."""
 
     parts: tuple[AnswerPlan, ...]
     charged: events.Event
@@ -75,14 +75,14 @@ def analyze_batch(
     *,
     weights: Sequence[Number] | None = None,
 ) -> BatchPlan:
-    """Divide a price over the questions of a batch by their weights, or refuse them; all are of one dataset.
+    """Divide a privacy cost over the queries of a batch by their weights, or refuse them; all are of one dataset.
 
     Args:
-        questions: The questions, of any kind that is answered once.
-        plan_of: The plan of one question within a budget, for its share of the price.
+        questions: The queries, of any kind that is answered once.
+        plan_of: The plan of one query within a budget, for its share of the privacy cost.
         budget: The budget of the dataset.
-        price: What the batch may spend; with a delta it is charged as one event of (epsilon, delta).
-        weights: How the price is divided. Default: evenly.
+        price: The privacy cost of the batch; with a delta it is charged as one event of (epsilon, delta).
+        weights: How the privacy cost is divided. Default: evenly.
     """
     shares = _shares(questions, weights)
     if price.delta is not None:
@@ -98,7 +98,7 @@ def analyze_batch(
 def _parts(
     questions: Sequence[Part], plan_of: PlanOf[Part], budget: Budget, spent: Spending, shares: Sequence[Fraction]
 ) -> tuple[AnswerPlan, ...]:
-    """Each question at its share of the amount."""
+    """Each query at its share of the amount."""
     reason = f"{spent.reason}{_ITS_SHARE}"
 
     def part(question: Part, share: Fraction) -> AnswerPlan:
@@ -129,7 +129,7 @@ def _by_distributions(
         raise ParameterError(
             "a batch with a delta of its own",
             because="it is charged as one event of (epsilon, delta), with Gaussian noise",
-            instead="session.release([q1, q2], epsilon=1, delta=1e-10), under a promise with reserved_delta",
+            instead="session.release([q1, q2], epsilon=1, delta=1e-10), under a privacy budget with reserved_delta",
         )
     asked = positive(price.epsilon, "epsilon")
     own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
@@ -137,7 +137,7 @@ def _by_distributions(
     def at(amount: Fraction) -> tuple[AnswerPlan, ...]:
         return _parts(questions, plan_of, own, Spending(Gaussian, amount, asked, delta, _BY_RHO), shares)
 
-    why = f"questions were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
+    why = f"queries were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
     parts = _largest(at, asked, delta)
     amount = sum((part.spending.amount for part in parts), Fraction(0))
     spent = Spending(Gaussian, amount, asked, Fraction(0), why)  # the event has the delta
@@ -164,18 +164,18 @@ def _largest(
 
 
 def _shares(queries: Sequence[Any], weights: Sequence[Number] | None) -> list[Fraction]:
-    """What part of the price each question gets."""
+    """The share of the privacy cost of each query."""
     if not 0 < len(queries) <= MOST_QUESTIONS:
         raise ParameterError(
-            f"a batch of {len(queries):,} questions",
+            f"a batch of {len(queries):,} queries",
             because=f"a batch has 1 to {MOST_QUESTIONS:,} of them",
             instead="session.release([query, another], epsilon=1)",
         )
     asked = [positive(weight, "weights") for weight in weights] if weights is not None else [Fraction(1)] * len(queries)
     if len(asked) != len(queries):
         raise ParameterError(
-            f"{len(asked):,} weights for {len(queries):,} questions",
-            because="each question has a weight of its own",
+            f"{len(asked):,} weights for {len(queries):,} queries",
+            because="each query has a weight of its own",
             instead=f"weights={[1] * min(len(queries), 4)}",
         )
     return [weight / sum(asked) for weight in asked]
@@ -186,6 +186,6 @@ def _refuse_several_datasets(parts: Sequence[AnswerPlan]) -> None:
     if len(names) > 1:
         raise UnsupportedError(
             f"a batch over {names[0]!r} and {names[1]!r}",
-            because="a batch is one charge to one promise",
+            because="a batch is one charge to one privacy budget",
             instead="a batch for each table",
         )

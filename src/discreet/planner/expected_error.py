@@ -71,7 +71,7 @@ def _with_public_keys(private: AnswerPlan) -> AggregatePlan:
     if isinstance(private, AggregatePlan):
         return private
     raise UnsupportedError(
-        "expected errors by group of this kind of question",
+        "expected errors by group of this kind of query",
         because="they are known in advance for counts, sums and means by public keys",
         instead="session.explain(query, epsilon=0.5) without sizes",
     )
@@ -102,7 +102,7 @@ def _sizes_from_mapping(sizes: Mapping[Any, Number], keys: tuple[Key, ...], grou
         if asked not in sizes:
             raise ParameterError(
                 f"sizes without {asked!r}",
-                because="every group needs one: a guess will do, as sizes are used to predict errors only",
+                because="every group needs a size; an estimate is enough",
                 instead=f"sizes={{{asked!r}: 100, ...}}",
             )
         found.append(max(Fraction(0), rational(sizes[asked], "a size")))

@@ -20,7 +20,7 @@ _STEPS = 40
 def explanation(
     private: AnswerPlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
 ) -> Explanation:
-    """The explanation of a plan against what is left of the promise; with public sizes, also group by group."""
+    """The explanation of a plan against what is left of the privacy budget; with public sizes, also group by group."""
     fits = budget.admits(spent + private.cost)
     return Explanation(
         dataset=private.dataset,
@@ -43,13 +43,13 @@ def explanation(
 
 
 def _of_each(private: AnswerPlan) -> str:
-    """Whom the price is charged to, where there are several."""
+    """The datasets that are charged, where there are several."""
     names = [repr(name) for name, _ in private.pushdown.scan.datasets]
     return f", of {', '.join(names[:-1])} and {names[-1]} each" if len(names) > 1 else ""
 
 
 def batch_explanation(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
-    """Each question of a batch, and the price of all against what is left of the promise."""
+    """Each query of a batch, and the privacy cost of all against what is left of the privacy budget."""
     return BatchExplanation(
         parts=tuple(explanation(part, budget, spent, confidence) for part in batch.parts),
         cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),

@@ -98,7 +98,7 @@ def _context(context: Context) -> str:
 
 
 def _own(plan: object) -> tuple[object, ...]:
-    """What a kind of plan adds to the dataset, the unit, the engine's question and the event."""
+    """What a kind of plan adds to the dataset, the unit, the engine's query and the event."""
     match plan:
         case AggregatePlan():
             drawn = tuple(noised.measure for noised in plan.noisy_measures)

@@ -1,6 +1,6 @@
-"""What was asked, with every name resolved against the catalog: what the fingerprint of a question is made of.
+"""What was asked, with every name resolved against the catalog: what the fingerprint of a query is made of.
 
-Two calls that ask the same thing in other words are the same question: derived columns are substituted, conditions are
+Two calls that ask the same thing in other words are the same query: derived columns are substituted, conditions are
 one predicate, keys and bounds that the catalog declares stand where the call left them open. Nothing that the planner
 chooses is in it: no noise, no strategy, no default grid, no way to combine measures.
 """
@@ -44,12 +44,12 @@ Parts = dict[str, object]
 def table(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, known: Keys | None = None
 ) -> Question:
-    """A question whose answer is a table; `known` are its keys, where the planner resolved them already."""
+    """A query whose answer is a table; `known` are its keys, where the planner resolved them already."""
     return Question("table", _aggregate(query, catalog, known), price.canonical_parts(budget))
 
 
 def batch(questions: Sequence[Question], budget: Budget, price: Price, weights: Sequence[Number] | None) -> Question:
-    """Several questions in their order, at one price that is divided by weights."""
+    """Several queries in their order, at one privacy cost that is divided by weights."""
     given = [Fraction(1)] * len(questions) if weights is None else [positive(each, "weights") for each in weights]
     shares = [weight / sum(given) for weight, _ in zip(given, questions, strict=True)]
     if all(each.kind == "table" for each in questions):
@@ -125,7 +125,7 @@ def sample(
 
 
 def sparse_vector(name: str, catalog: Catalog, budget: Budget, price: Price, options: Threshold) -> Question:
-    """A threshold that any number of questions are held against."""
+    """A threshold that any number of queries are compared with."""
     facts = catalog.table(name)
     asked = {each: value if isinstance(value, bool) else rational(value, each) for each, value in vars(options).items()}
     parts: Parts = {"table": name, "version": facts.version, "unit": facts.unit}

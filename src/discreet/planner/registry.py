@@ -1,4 +1,4 @@
-"""Which analysis a question belongs to: the one list of kinds of questions."""
+"""Which analysis a query belongs to: the one list of kinds of queries."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -35,7 +35,7 @@ class Analysis(Protocol):
         rho: Number | None,
         mechanism: MechanismName | None,
     ) -> TablePlan:
-        """The private plan, or a refusal."""
+        """The private plan, or an error."""
 
 
 TABLES: tuple[tuple[Callable[[logical.Aggregate], bool], Analysis], ...] = (
@@ -58,7 +58,7 @@ def plan_query(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> TablePlan:
-    """The private plan of a question, or its refusal; nothing here depends on the data."""
+    """The private plan of a query, or an error; nothing here depends on the data."""
     if query.grouping.labels:
         _require_order(query, catalog)
     analysis = next(analysis for asks_for_it, analysis in TABLES if asks_for_it(query))
@@ -82,7 +82,7 @@ def _require_order(query: logical.Question, catalog: Catalog) -> None:
             cast = f'table["{name}"].cast("real")'
             raise TypeMismatchError(
                 f"a histogram of {name!r}, which is of type {kind}",
-                because="its values have no order that all engines share, so there is nothing to cut into bins",
+                because="its values have no order that all engines share",
                 instead=f'group_by("{name}").agg(n=dp.count())'
                 + (f", or derive({keyword_text(name, cast)}) first" if kind is ColumnType.TEXT else ""),
             )

@@ -104,7 +104,7 @@ def auto_bounds(
     part = positive(share, "share")
     if part >= 1:
         raise ParameterError(
-            f"share={share!r}", because="the rest of the price is for the answer itself", instead="share=0.25"
+            f"share={share!r}", because="it is above 0 and below 1; the answer takes the rest", instead="share=0.25"
         )
     if method not in ("histogram", "growth"):
         raise ParameterError(
@@ -120,7 +120,7 @@ def limits(column: str | Expr, grid: Number | None, method: Literal["histogram",
         raise TypeMismatchError(
             f"bounds of type {type(column).__name__}",
             because="bounds are found for one column, by name or as an expression",
-            instead=f'bounds("{named}"), and a question for each other column',
+            instead=f'bounds("{named}"), and a query for each other column',
         )
     return Aggregation(logical.ClippingBounds(_operand(column), _grid(grid), auto_bounds(method=method)))
 
@@ -253,7 +253,7 @@ def checked_bounds(bounds: object) -> tuple[Fraction, Fraction] | None:
     if isinstance(bounds, str):
         raise ParameterError(
             f"bounds={bounds!r}"[:80],
-            because="bounds are two numbers; only those of a sum or a mean are found in the same query",
+            because="automatic bounds exist only for a sum or a mean",
             instead=_BOUNDS_FIRST,
         )
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:

@@ -1,4 +1,4 @@
-"""Sample and aggregate: a function of blocks of rows, said without data. A session runs it in a sandbox.
+"""Sample and aggregate: a function of blocks of rows, declared without data. A session runs it in a sandbox.
 
 visits = dp.table("visits")
 session.release(visits.apply(slope, columns=["age", "cost"], blocks=200, bounds=(-10, 10)), epsilon=1)

@@ -169,7 +169,7 @@ class Expr:
     def __bool__(self) -> NoReturn:
         raise TypeMismatchError(
             "an expression used as true or false",
-            because="it has no value here; 'and', 'or', 'not', 'in', 'if' and chained comparisons ask for one",
+            because="an expression has no truth value in Python",
             instead="(table.age > 40) & (table.age < 60), or | for or, ~ for not, .is_in([1, 2]), .between(40, 60)",
         )
 

@@ -66,7 +66,7 @@ MODULE: Mapping[str, Hint] = {
     **_same("col column", "columns belong to a table", 'dp.table("visits").age, or dp.table("visits")["age"]'),
     **_same(
         "read_csv read_parquet read open load connect from_pandas DataFrame",
-        "data is opened together with its promise",
+        "data is opened together with its privacy budget",
         'dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
     ),
     **_same("sql execute explain", "SQL is not read yet, and a session is who releases", _RELEASE),
@@ -128,7 +128,7 @@ SESSION: Mapping[str, Hint] = {
     **_same("tables columns schema", "public facts stand in the catalog", "session.catalog.tables"),
     **_same(
         "set_cap verify receipts",
-        "the ledger keeps the promise",
+        "the ledger keeps the privacy budget",
         "session.ledger.set_cap(...), session.ledger.verify()",
     ),
 }
@@ -233,7 +233,7 @@ def verb(name: str) -> str:
 
 
 def unknown_call(owner: str, name: str, words: Mapping[str, Hint], known: Iterable[str], form: str) -> UnknownCallError:
-    """The refusal of a name: what to type for a word from elsewhere, or the nearest name that exists.
+    """Error for an unknown name: the call for a word from elsewhere, or the nearest name that exists.
 
     `form` writes a name as it is called here, such as "dp.{}".
     """

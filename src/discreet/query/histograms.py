@@ -108,7 +108,7 @@ def within(grouping: logical.Grouping, inner: Cells) -> Cells:
         listed = ", ".join(f'"{name}": ["A", "B"]' for name in grouping.columns)
         raise UnsupportedError(
             "a histogram for keys that are discovered",
-            because="bins are public and always answered, and a search for keys would leave out those of few people",
+            because="bins are public, so partition selection does not apply",
             instead=f"group_by({_quote_names(grouping.columns)}, keys={{{listed}}}).histogram(...), "
             "with keys that are public or that an earlier release found",
         )
@@ -134,7 +134,7 @@ def within(grouping: logical.Grouping, inner: Cells) -> Cells:
 
 
 def _one_cap(name: str, outer: int | None, inner: int | None) -> int | None:
-    """A cap that was said once, or twice alike."""
+    """A contribution bound that is given once, or twice with the same value."""
     if outer is not None and inner is not None and outer != inner:
         raise ParameterError(
             f"{name}={outer} in group_by and {name}={inner} in histogram",
@@ -171,11 +171,11 @@ def _require_column_names(columns: tuple[str, ...]) -> None:
 
 
 def _refuse_unfit(columns: tuple[str, ...], edges: object, keys: object) -> None:
-    """Refuse bins and keys that are not told by column."""
+    """Refuse bins and keys that are not given by column."""
     if not isinstance(edges, Mapping):
         raise ParameterError(
             f"bins of type {type(edges).__name__} for {len(columns)} column{'s' * (len(columns) > 1)}",
-            because="which column they cut is said by its name",
+            because="bins and keys belong to named columns",
             instead=f'bins={{"{columns[-1]}": {_edges_text(edges)}}}',
         )
     stray = [name for name in edges if name not in columns]
@@ -204,7 +204,7 @@ def _cut(name: str, edges: Edges) -> logical.Bin:
     if isinstance(edges, int | float):
         raise ParameterError(
             f"bins={edges!r} of {name!r}",
-            because="where bins begin and end would have to come from the data, and it has to be public",
+            because="a number of bins would take their edges from the data",
             instead="bins=range(0, 100, 10), or bins=dp.bins(0, 1, 0.1)",
         )
     if isinstance(edges, str | bytes | set | frozenset | Mapping | Expr) or not isinstance(edges, Iterable):

@@ -42,7 +42,7 @@ def only_of_a_unit(name: str, feature: OfUnit) -> TypeMismatchError:
     column = f'"{operand.name}"' if isinstance(operand, logical.ColumnRef) else expression_text(operand)
     return TypeMismatchError(
         f"agg({name}=dp.{verb}(...))",
-        because=f"the {verb} value of a table is that of one person; dp.{verb} is a feature of each unit",
+        because=f"the {verb} value of a table is one person's; dp.{verb} is per unit",
         instead=f"agg({name}=dp.quantile({column}, {share}, bounds=(0, 100))), "
         f'or per_unit({name}=dp.{verb}({column})).agg(average=dp.mean("{name}", bounds=(0, 100)))',
     )
@@ -61,7 +61,7 @@ def join(
     if how not in ("inner", "left"):
         raise ParameterError(
             f"how={how!r}",
-            because="rows belong to units of this table, so none can come from the other one alone",
+            because="every row must come from a unit of this table",
             instead='how="inner" or how="left"',
         )
     given: Any = names or {}
@@ -78,9 +78,7 @@ def join(
 def per_unit(source: logical.Relation, features: Mapping[str, object]) -> logical.GroupByUnit:
     """The plan of features, one row for each unit."""
     if not features:
-        raise ParameterError(
-            "per_unit() of nothing", because="a unit is told by features of it", instead="per_unit(n=dp.count())"
-        )
+        raise ParameterError("per_unit() of nothing", because="it has no features", instead="per_unit(n=dp.count())")
     for name, value in features.items():
         if not isinstance(value, Aggregation | OfUnit):
             raise TypeMismatchError(
@@ -99,7 +97,7 @@ def table_of(other: object, kind: type[Any]) -> Any:
     name = other if isinstance(other, str) else "wards"
     raise ParameterError(
         f"a join with a thing of type {type(other).__name__}",
-        because="what is joined is a table of the catalog: a public one, or one of the same unit",
+        because="only public tables, or tables of the same unit, are joined",
         instead=f'.join(dp.table("{name}"), on=...)',
     )
 

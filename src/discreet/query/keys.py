@@ -50,7 +50,7 @@ def _small(delta: object) -> Fraction:
     if delta is None:
         raise ParameterError(
             "discover() without a delta",
-            because="a key that is found shows with that probability that one unit is there",
+            because="partition selection needs a delta",
             instead="dp.discover(delta=1e-10)",
         )
     try:
@@ -79,7 +79,7 @@ def _require_call(columns: tuple[str, ...], keys: object) -> None:
         named = ", ".join(f'"{name}"' for name in columns)
         raise ParameterError(
             "keys that are not a list" if isinstance(keys, Mapping) else f"keys of type {type(keys).__name__}",
-            because="keys are listed, or found by dp.discover, which is called with the delta that finding them costs",
+            because="keys are a list, or dp.discover with a delta",
             instead=f"group_by({named}, keys=dp.discover(delta=1e-10))",
         )
 

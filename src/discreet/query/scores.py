@@ -1,4 +1,4 @@
-"""Private selection: scores of candidates, and the question which candidate has a high score.
+"""Private selection: scores of candidates, and queries for a candidate with a high score.
 
 people = dp.table("people")
 session.release(people.choose(["A", "B", "C"], score=dp.score(by="ward")), epsilon=0.1)           # the fullest ward

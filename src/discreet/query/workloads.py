@@ -44,14 +44,14 @@ def hierarchy(
         named = ", ".join(f'"{each}"' for each in columns)
         raise ParameterError(
             "a hierarchy without keys",
-            because="which areas there are, and which is in which, is told by the rows of a public table",
+            because="areas and their parents come from the rows of a public table",
             instead=f"hierarchy({named}, keys=public_table), with a row for each finest area and these columns",
         )
     values, rows = key_lists.read(columns, keys)
     if rows is None:
         raise ParameterError(
             "a hierarchy whose keys are not a table",
-            because="which county is in which state is told by the rows of a public table",
+            because="areas and their parents come from the rows of a public table",
             instead='keys=pa.table({"state": ["A", "A"], "county": ["A1", "A2"]})',
         )
     cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")

@@ -41,7 +41,7 @@ class ExpectedError:
 
 @dataclass(frozen=True)
 class ExpectedErrors:
-    """ExpectedError relative errors by group, at one price."""
+    """Expected relative errors by group, at one privacy cost."""
 
     keys: tuple[Key, ...]
     sizes: tuple[float, ...]
@@ -50,7 +50,7 @@ class ExpectedErrors:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is said beside each group: that it is the smallest, and that an error is above a tenth."""
+        """The notes beside each group: that it is the smallest, and that an error is above a tenth."""
         rough = [any((o.relative[row] or 0) > ROUGH for o in self.outputs) for row in range(len(self.sizes))]
         return tuple(_mark(*pair) for pair in zip(_smallest(self.sizes), rough, strict=True))
 

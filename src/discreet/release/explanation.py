@@ -47,7 +47,7 @@ class Explanation:
     units: Mapping[str, int | None] = field(default_factory=dict)
     """What the ledger will charge, to the last unit: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta."""
     slice: str = ""
-    """Which rows of which table the promise is for, where it is for some of them only."""
+    """Which rows of which table the privacy budget is for, where it is for some of them only."""
     found: str = ""
     """How keys are found that are not known."""
     expected: ExpectedErrors | None = None

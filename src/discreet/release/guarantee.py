@@ -45,8 +45,7 @@ class Guarantee:
         if self.delta != other.delta:
             raise ComparisonError(
                 "two guarantees with different deltas",
-                because=f"delta is {shown(self.delta)} in one and {shown(other.delta)} in the other, "
-                "so their epsilons are not on one scale",
+                because=f"their deltas differ: {shown(self.delta)} and {shown(other.delta)}",
                 instead="both at the same delta: dp.accounting.compare(events, delta=...)",
             )
         return self

@@ -34,7 +34,7 @@ class Remaining:
         rows = "" if self.slice is None else f", {self.slice.statement(self.unit)}"
         return (
             f"epsilon {shown(self.epsilon)} left of {self.budget}, for {self.unit}, "
-            f"over every question ever asked of {self.dataset!r}{rows}{self._quota()}"
+            f"over every query ever asked of {self.dataset!r}{rows}{self._quota()}"
         )
 
     __repr__ = __str__

@@ -18,14 +18,14 @@ network, shared memory and mounts of the machine, and the user nobody in place o
 are bounded, its standard files lead nowhere, its environment and working directory say nothing.
 
 What runs before a process is locked: our own code, and the import of the modules that the owner allows (`modules=`, or
-`modules=` of `dp.protect` for a session). A function imports nothing outside the lock, whatever it names. As text, a
+`modules=` of `dp.protect` for a session). A function imports nothing outside the lock. As text, a
 string with one `def`, it is compiled and executed in locked processes alone.
 
 What passes between blocks: nothing that a process can write. Each is forked from a template that never held a row and
 has no memory that children share, gets its rows in a file of its own and ends before the next one of its worker begins.
-Chunks start on a public timetable (`Limits`), so that the clock tells them nothing of each other; the answers are there
+Blocks start on a public timetable (`Limits`), so that the clock tells them nothing of each other; the answers are there
 at a public moment. A block that fails, hangs, takes too much or returns no finite number gives the declared default,
-and nothing is said of it.
+and no error shows it.
 
 What is not covered: caches, memory bandwidth and the heat of the processor, through which processes of one machine feel
 each other; the load that others put on the machine, which can make a slow block too slow (CPU time is the measure, and

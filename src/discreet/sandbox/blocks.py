@@ -198,7 +198,7 @@ def rehearse(
     if answer is None:
         raise UnsupportedError(
             f"a function that gave no number: {_failure_text(reply, bounds)}",
-            because="in a sandbox there are no files, no network, no other processes and threads, and limits",
+            because="a sandbox has no files, no network, no other processes, and limits",
             instead="a function of its table alone; modules=(...) for what a library imports late; wider limits",
         )
     return answer
@@ -257,7 +257,7 @@ def _require_ready(worker: Worker, packed: transport.PackedFunction, limits: Lim
     except WorkerError:
         raise UnsupportedError(
             "a function of your own on this machine",
-            because="a fresh Python with discreet and the allowed modules did not start, or ended at once",
+            because="a new Python with discreet and the allowed modules did not start",
             instead="python -m discreet doctor, which tries it, or another Python: python -m venv",
         ) from None
     if "missing" in found:
@@ -269,7 +269,7 @@ def _require_ready(worker: Worker, packed: transport.PackedFunction, limits: Lim
     if "shared" in found or (limits.isolation == "kernel" and not worker.cut_off):
         raise UnsupportedError(
             "a function of your own without isolation",
-            because="the kernel takes no filter of system calls here, or a library shares memory between processes",
+            because="the kernel has no system call filter, or a library shares memory",
             instead='Limits(isolation="process") if the owner trusts the function with files and network',
         )
     _require_sound(found.get("fault"), packed)

@@ -1,4 +1,4 @@
-"""What a block may use, and when: public numbers that say how long a release takes, whatever the data is.
+"""What a block may use, and when: public numbers that say how long a release takes, for any data.
 
 Block i runs in worker i % workers, in round i // workers. Round r begins at `reading + r * (seconds + rest)` seconds
 after the start. A block that is done sooner leaves its time unused, and one that is not done then is stopped: no block
@@ -120,7 +120,7 @@ class Limits:
         if installed is not None and self.memory * self.workers > installed:
             raise ParameterError(
                 f"{self.workers} workers with {self.memory // MEGABYTE} MB each",
-                because="the machine or its container has less memory, and one block would take that of another",
+                because="the machine or its container has less memory",
                 instead=f"memory={max(LEAST_MEMORY, installed // self.workers // 2)}, or fewer workers",
             )
 
@@ -150,7 +150,7 @@ def _workers(given: int | None) -> int:
     if whole(given, "workers") > most:
         raise ParameterError(
             f"workers={given}",
-            because=f"there are {most} cores, and a block that shares one could take the time of another block",
+            because=f"there are {most} cores, and blocks that share one affect each other's time",
             instead=f"workers={most}",
         )
     return int(given)
@@ -161,7 +161,7 @@ def _time(value: Number, name: str) -> Fraction:
     if not LEAST_SECONDS <= number <= MOST_SECONDS:
         raise ParameterError(
             f"{name} outside 0.01 to {MOST_SECONDS}",
-            because="starting a block takes a few hundredths of a second, and somebody waits for all of them",
+            because="starting a block takes 0.01 seconds, and the caller waits for all blocks",
             instead=f"{name}=1",
         )
     return number

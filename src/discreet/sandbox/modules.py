@@ -1,7 +1,7 @@
 """The modules that a function may use: an allow-list that the owner states, and that no function can extend.
 
 Importing a module runs its code, and it has to happen before a process is locked: afterwards no file can be opened. So
-a template imports every module of the list, and no other, whatever the function names. A function that names a module
+a template imports every module of the list, and no other, for any function. A function that names a module
 outside the list is refused before anything is charged.
 
 The default list holds modules of Python that only compute, and the two libraries that discreet itself depends on.

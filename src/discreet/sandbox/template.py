@@ -1,7 +1,7 @@
-"""The process that every chunk of one worker is forked from: libraries and the function, never a row.
+"""The process that every block of one worker is forked from: libraries and the function, never a row.
 
 It runs in a fresh Python, started before anything is charged, and imports the modules on the owner's list: what it
-imports does not depend on the function. Then, for each chunk, it forks a child, which reads the rows from a file of its
+imports does not depend on the function. Then, for each block, it forks a child, which reads the rows from a file of its
 own, computes, writes eight bytes and ends; what it changes, changes in its own memory, and the next child starts from
 the same template. The function itself is put together in the child alone, after it has been shut in; a first child
 without rows finds out whether that can work.
@@ -50,7 +50,7 @@ CHECKING = 30.0
 
 
 def serve(control: socket.socket) -> None:
-    """Prepare, say what was found, and run one chunk after another until the parent closes its end."""
+    """Prepare, say what was found, and run one block after another until the parent closes its end."""
     order = marshal.loads(_receive(control))  # noqa: S302 - our own parent wrote it
     _send(control, marshal.dumps(_prepare(order)))
     child = 0
@@ -78,7 +78,7 @@ def _prepare(order: Mapping[str, Any]) -> dict[str, object]:
     for name in (*_LATE, *order["listed"]):
         try:
             importlib.import_module(name)
-        except BaseException:  # noqa: BLE001 - whatever a module raises while it is imported
+        except BaseException:  # noqa: BLE001 - any exception of a module that is imported
             return {"missing": name}
     if seccomp.has_shared_memory():
         return {"shared": True}
@@ -166,13 +166,13 @@ def _fork_child(order: Mapping[str, Any], files: list[int]) -> int:
 
 
 def _run(order: Mapping[str, Any], files: list[int]) -> NoReturn:
-    """One chunk, in a child that ends here whatever happens."""
+    """One block, in a child that always ends here."""
     status = 1
     try:
         _hold_only(files)
         _shut_in(order)
         status = 0 if _write_answer(order) else 1
-    except BaseException:  # noqa: BLE001, S110 - nothing that happens in here may be told
+    except BaseException:  # noqa: BLE001, S110 - nothing that happens in here may be shown
         pass
     finally:
         _leave(status)
@@ -213,7 +213,7 @@ def _table() -> Any:
 
 
 def _hold_only(files: list[int]) -> None:
-    """Keep the two files of this chunk, and of everything else only the three that lead nowhere."""
+    """Keep the two files of this block, and of everything else only the three that lead nowhere."""
     high = [os.dup2(file, place + 100, inheritable=False) for file, place in zip(files, (ROWS, ANSWER), strict=True)]
     for file, place in zip(high, (ROWS, ANSWER), strict=True):
         os.dup2(file, place, inheritable=False)
@@ -247,7 +247,7 @@ def _start_threads() -> None:
 def _wait_for_end(child: int, patience: float) -> tuple[int | None, int]:
     """Wait for a child, and kill it if it is late: its exit status, and the microseconds of CPU that it took.
 
-    The end of one that was killed is waited for: giving its memory back takes a while, which is no other chunk's.
+    The end of one that was killed is waited for: giving its memory back takes a while, which is no other block's.
     """
     if not child:
         return 1, 0

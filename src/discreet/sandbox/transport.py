@@ -165,7 +165,7 @@ class _Packing:
 
 
 class _Unpacking:
-    """The same journey backwards."""
+    """The inverse of the transport."""
 
     def __init__(self) -> None:
         self._functions: list[FunctionType] = []

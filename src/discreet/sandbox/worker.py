@@ -118,7 +118,7 @@ class Worker:
         return Reply(content, status == 0, microseconds / 1_000_000)
 
     def close(self) -> None:
-        """End the template, and with it whatever it runs."""
+        """End the template, and with it all of its children."""
         self._control.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=0.5)
@@ -126,7 +126,7 @@ class Worker:
         self._process.wait()
 
     def kill(self) -> None:
-        """End the template at once, from any thread; whoever waits for it gets a WorkerError."""
+        """End the template at once, from any thread; threads that wait for it get a WorkerError."""
         self._process.kill()
 
     def _start(self, rows: int, writing: int) -> None:

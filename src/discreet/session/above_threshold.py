@@ -1,4 +1,4 @@
-"""The sparse vector technique: which of many questions are above a threshold, for one charge when it opens.
+"""The sparse vector technique: which of many queries are above a threshold, for one charge when it opens.
 
 with session.above_threshold(threshold=1_000, epsilon=0.5, answers=3) as vector:
     for ward in wards:
@@ -100,8 +100,8 @@ class SparseVector(Interactive):
     def _analyze(self, query: object) -> SparseVectorQueryPlan:
         if not isinstance(query, Query):
             raise ParameterError(
-                f"a question of type {type(query).__name__}",
-                because="a sparse vector is asked aggregates",
+                f"a query of type {type(query).__name__}",
+                because="a sparse vector takes aggregates",
                 instead='vector.ask(dp.table("visits").agg(n=dp.count()))',
             )
         return analyze_sparse_vector_query(asked_query(query).plan, self._pipeline.catalog, self._plan)

@@ -23,7 +23,7 @@ Question = Query | Choice | Application
 
 
 class Spend(TypedDict, total=False):
-    """What a question may spend, and how sure its margins are."""
+    """What a query may spend, and how sure its margins are."""
 
     epsilon: Number | None
     rho: Number | None
@@ -47,7 +47,7 @@ class Once(Spend, total=False):
 
 
 def asked_query(query: object) -> Query:
-    """A query whose plan is valid, or the refusal of what is none."""
+    """A query whose plan is valid, or an error for anything else."""
     if isinstance(query, Query):
         return Query(_of_kind(query.plan, logical.Aggregate))
     refuse_several(query)
@@ -59,7 +59,7 @@ def asked_query(query: object) -> Query:
 
 
 def refuse_several(query: object) -> None:
-    """Refuse a list where one question is asked."""
+    """Refuse a list where one query is expected."""
     if isinstance(query, list | tuple):
         raise ParameterError(
             "several queries where one is asked",
@@ -71,7 +71,7 @@ def refuse_several(query: object) -> None:
 def asked_question(
     query: object, modules: Sequence[str], *, weights: object, delta: object, mechanism: object, method: object
 ) -> Any:
-    """A question that is answered once, or a tuple of them for a batch, valid and with functions packed."""
+    """A query that is answered once, or a tuple of them for a batch, valid and with functions packed."""
     several = query if isinstance(query, Sequence) and not isinstance(query, str) else None
     if mechanism is not None:
         _refuse_no_table(several or [query], mechanism, method)
@@ -82,7 +82,7 @@ def asked_question(
     for name, value in (("weights", weights), ("delta", delta)):
         if value is not None:
             raise ParameterError(
-                f"{name}=... beside one question",
+                f"{name}=... beside one query",
                 because="a batch of several has it",
                 instead=f"session.release([query, another], {name}=..., epsilon=1)",
             )
@@ -107,7 +107,7 @@ def request_of(
 
 
 def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
-    """One question, valid; a function is packed into bytes, so that it is the same from here on."""
+    """One query, valid; a function is packed into bytes, so that it is the same from here on."""
     match query:
         case Choice(plan, top):
             return Choice(_of_kind(plan, logical.SelectionQuery), top)
@@ -120,12 +120,12 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
 
 def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query | Choice | Application, ...]:
     if not queries:
-        raise ParameterError("a batch of nothing", because="it has questions", instead="release([query], epsilon=1)")
+        raise ParameterError("a batch of nothing", because="it has no query", instead="release([query], epsilon=1)")
     return tuple(_one(each, modules) for each in queries)
 
 
 def _refuse_no_table(questions: Sequence[object], mechanism: object, method: object) -> None:
-    """Refuse additive noise by name where a question gets other noise: the guarantee would be stated for the named."""
+    """Refuse additive noise by name where a query gets other noise: the guarantee would be stated for the named."""
     if method is not None or any(isinstance(each, Choice | Application) for each in questions):
         raise ParameterError(
             f"mechanism={mechanism!r} beside a choice, a function or a method",
@@ -144,7 +144,7 @@ def _refuse_other_method(query: object, method: object, delta: object) -> None:
         )
     if not isinstance(query, Query):
         raise ParameterError(
-            f"a method beside a question of type {type(query).__name__}",
+            f"a method beside a query of type {type(query).__name__}",
             because="a method answers one mean, median or interquartile range",
             instead='dp.table("visits").agg(age=dp.median("age", bounds=(0, 120)))',
         )
@@ -157,7 +157,7 @@ def _refuse_other_method(query: object, method: object, delta: object) -> None:
 
 
 def checked_relation(table: object) -> logical.Relation:
-    """What a table of the catalog stands for, if it is valid, or the refusal of what is none."""
+    """What a table of the catalog stands for, if it is valid, or an error for anything else."""
     if isinstance(table, Frame):
         relation: logical.Relation = _of_kind(relation_of(table), *get_args(logical.Relation))
         return relation

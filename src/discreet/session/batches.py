@@ -1,4 +1,4 @@
-"""Several questions that are fixed in advance, charged at once and answered in order."""
+"""Several queries that are fixed in advance, charged at once and answered in order."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,7 +25,7 @@ BATCH = "batch"
 
 
 class Batches(QuestionKind[BatchPlan]):
-    """A tuple of questions of the other kinds."""
+    """A tuple of queries of the other kinds."""
 
     plans = (BatchPlan,)
 
@@ -33,16 +33,16 @@ class Batches(QuestionKind[BatchPlan]):
         self._kinds = kinds
 
     def accepts(self, request: Request) -> bool:
-        """Several questions."""
+        """Several queries."""
         return isinstance(request.question, tuple)
 
     def source(self, request: Request) -> logical.Relation:
-        """The rows of the first question; all are of one dataset."""
+        """The rows of the first query; all are of one dataset."""
         first = self.parts(request)[0]
         return self._of(first).source(first)
 
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> BatchPlan:
-        """A price that is divided over the questions by their weights."""
+        """The privacy cost of the batch, divided over its queries by their weights."""
 
         def plan_of(part: Request, within: Budget, price: Price) -> AnswerPlan:
             asked = replace(part, price=price)
@@ -52,7 +52,7 @@ class Batches(QuestionKind[BatchPlan]):
         return analyze_batch(self.parts(request), plan_of, budget, request.price, weights=request.weights)
 
     def identity(self, request: Request, plan: BatchPlan, catalog: Catalog, budget: Budget) -> Question:
-        """What was asked in each question, and the cost of all."""
+        """Each query, and the privacy cost of the batch."""
         parts = [
             self._of(each).identity(each, part, catalog, budget)
             for each, part in zip(self.parts(request), plan.parts, strict=True)
@@ -61,13 +61,13 @@ class Batches(QuestionKind[BatchPlan]):
 
     @contextmanager
     def prepare(self, request: Request, plan: BatchPlan, pipeline: "Pipeline") -> Iterator[tuple[Any, ...]]:
-        """Every question in turn."""
+        """Every query in turn."""
         with ExitStack() as stack:
             pairs = zip(self.parts(request), plan.parts, strict=True)
             yield tuple(stack.enter_context(self._of(each).prepare(each, part, pipeline)) for each, part in pairs)
 
     def run(self, plan: BatchPlan, prepared: tuple[Any, ...], pipeline: "Pipeline") -> list[Any]:
-        """The exact answer of every question."""
+        """The exact answer of every query."""
         return [self._for(part).run(part, ready, pipeline) for part, ready in zip(plan.parts, prepared, strict=True)]
 
     def body(self, plan: BatchPlan, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
@@ -82,12 +82,12 @@ class Batches(QuestionKind[BatchPlan]):
     def restore(
         self, data: dict[str, Any], plan: BatchPlan, event: Event, confidence: Fraction, *, repeated: bool
     ) -> list[Any]:
-        """The stored answers, in the order of the questions."""
+        """The stored answers, in the order of the queries."""
         stored = zip(data[BATCH], plan.parts, strict=True)
         return [self._for(part).restore(body, part, event, confidence, repeated=repeated) for body, part in stored]
 
     def parts(self, request: Request) -> list[Request]:
-        """A request for each question, without a price of its own."""
+        """A request for each query, without a privacy cost of its own."""
         return [Request(question, Price()) for question in request.question]
 
     def _of(self, request: Request) -> QuestionKind[Any]:

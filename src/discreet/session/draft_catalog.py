@@ -80,7 +80,7 @@ def by_column(
     types: Mapping[str, str] | None,
     missing: Mapping[str, Number] | None,
 ) -> dict[str, dict[str, Any]]:
-    """What was said of each column, gathered by column."""
+    """The declared facts of each column, by column."""
     facts: dict[str, Mapping[str, Any]] = {
         "keys": {column: _key_list(values, column) for column, values in _mapping(keys, "keys").items()},
         "bounds": {column: checked_bounds(pair) for column, pair in _mapping(bounds, "bounds").items()},
@@ -135,7 +135,7 @@ def one_table_catalog(name: str, source: Source, words: Words, ledger: Ledger) -
         whom = 'privacy_unit="patient_id", max_rows=10, ' if words.privacy_unit is None else ""
         raise BudgetError(
             f"no dp.Budget for {name!r}",
-            because="a promise has a size",
+            because="every protected dataset needs a privacy budget",
             instead=f"{whom}budget=dp.Budget(epsilon=2), or dp.Budget(epsilon=2, delta=1e-9)",
         )
     unit = unit_of(words.privacy_unit, words.table["neighbours"])  # type: ignore[arg-type]
@@ -239,7 +239,7 @@ def dataset_of(name: str, table: Table, source: str) -> Dataset:
     if table.budget is None:
         raise BudgetError(
             f"table {name!r} without a budget",
-            because="a promise has a size",
+            because="every protected dataset needs a privacy budget",
             instead="budget: {epsilon: 2, delta: 1e-9} in the catalog, or budget=dp.Budget(epsilon=2)",
         )
     budget = Budget(**vars(table.budget))

@@ -1,6 +1,6 @@
 """What is opened, charged as a whole, asked for a while and closed: a sparse vector, a stream of ranges.
 
-Its noise dies with the process: what ended by a crash cannot be gone on with, and what it cost stays spent.
+Its noise dies with the process: after a crash it cannot be resumed, and its privacy cost stays spent.
 """
 
 import json
@@ -42,7 +42,7 @@ class Interactive(ABC):
     @property
     def guarantee(self) -> str:
         """What all answers together reveal, in words."""
-        rest = ", however many questions it is asked"
+        rest = ", for any number of queries"
         return self._asked_for.guarantee(f"this {self.what} of", self._asked_for.version, rest=rest)
 
     @property
@@ -71,14 +71,14 @@ class Interactive(ABC):
         self.close()
 
     def close(self) -> None:
-        """End it; what it cost stays spent."""
+        """End it; its privacy cost stays spent."""
         with self._lock:
             self._end()
 
     def __reduce__(self) -> NoReturn:
         raise UnsupportedError(
             f"a copy of a {self.what}",
-            because="a copy with the same secret noise would tell more than was charged for",
+            because="a copy shares its secret noise, which is charged once",
             instead=f"{self.example.split(':')[0]}: ..., which is charged on its own",
         )
 
@@ -92,10 +92,10 @@ class Interactive(ABC):
 
     @abstractmethod
     def _record(self) -> Mapping[str, Any]:
-        """What was told, and nothing else, for the ledger."""
+        """The released answers, and nothing else, for the ledger."""
 
     def _read(self, work: Callable[[], Read]) -> Read:
-        """Read and compare; whatever fails from here on, an exit included, says one sentence and ends it."""
+        """Read and compare; any failure from here on, an exit included, raises one constant sentence and ends it."""
         try:
             return work()
         except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
@@ -113,14 +113,14 @@ class Interactive(ABC):
             log.error("a %s failed after its charge: class %s, receipt %s", self.what, code, turn.receipt.id)
 
     def _end(self) -> None:
-        """Keep in the ledger what was told."""
+        """Store the released answers in the ledger."""
         if self._stream is None or self._turn is None:
             return
         self._forget()
         try:
             self._pipeline.ledger.answer(self._turn, json.dumps(self._record()).encode())
-        except SupersededError:  # its lease ran out while the process slept: the charge stands, what was told is told
-            log.warning("what a %s told could not be recorded, receipt %s", self.what, self._turn.receipt.id)
+        except SupersededError:  # its lease ran out while the process slept: the charge stands
+            log.warning("the answers of a %s could not be recorded, receipt %s", self.what, self._turn.receipt.id)
 
     def _forget(self) -> None:
         if self._stream is not None:
@@ -131,6 +131,6 @@ class Interactive(ABC):
     def _not_open(self, what: str) -> BudgetError:
         return BudgetError(
             what,
-            because="it is charged when it is opened, and answers until so many were told",
+            because="it is charged when it opens, and ends after a fixed number of answers",
             instead=f"{self.example}, which is charged anew",
         )

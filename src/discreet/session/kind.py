@@ -1,4 +1,4 @@
-"""The interface of a kind of question: how it is planned, prepared and run, and how its answer is stored and restored.
+"""The interface of a kind of query: how it is planned, prepared and run, and how its answer is stored and restored.
 
 The pipeline knows nothing else about a kind. All of them are listed in `discreet.session.kinds.KINDS`.
 """
@@ -29,7 +29,7 @@ Plan = TypeVar("Plan", bound=PrivatePlan)
 
 @dataclass(frozen=True)
 class Request:
-    """One call of `explain` or `release`: the question, and its privacy parameters as they were given."""
+    """One call of `explain` or `release`: the query, and its privacy parameters as they were given."""
 
     question: Any
     price: Price
@@ -38,7 +38,7 @@ class Request:
 
 
 class QuestionKind(ABC, Generic[Plan]):
-    """A kind of question that is answered once."""
+    """A kind of query that is answered once."""
 
     plans: ClassVar[tuple[type, ...]]
     """The classes of its plans."""
@@ -49,11 +49,11 @@ class QuestionKind(ABC, Generic[Plan]):
 
     @abstractmethod
     def source(self, request: Request) -> logical.Relation:
-        """The rows that the question is about; the table at its bottom is charged."""
+        """The rows that the query reads; their base table is charged."""
 
     @abstractmethod
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Plan:
-        """The private plan, from public facts alone, or a refusal."""
+        """The private plan, from public facts alone, or an error."""
 
     @abstractmethod
     def identity(self, request: Request, plan: Plan, catalog: Catalog, budget: Budget) -> Question:

@@ -1,4 +1,4 @@
-"""Every kind of question that is answered once: the one list that the pipeline asks."""
+"""Every kind of query that is answered once: the list that the pipeline uses."""
 
 from typing import Any
 

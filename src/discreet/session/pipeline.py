@@ -1,6 +1,6 @@
 """The pipeline: plan from public facts, charge durably, then read, add noise and store. The one way to an answer.
 
-`Pipeline.answer` is the whole path of a question that is answered once. Its kind (`discreet.session.kinds`) says how it
+`Pipeline.answer` is the whole path of a query that is answered once. Its kind (`discreet.session.kinds`) says how it
 is planned, prepared and run, and how its answer is stored and restored.
 """
 
@@ -83,7 +83,7 @@ class Pipeline:
         if getattr(ledger, "is_for_tests", False):
             raise ParameterError(
                 "the ledger of a testing session",
-                because="it holds exact answers, which this session would hand out",
+                because="it stores exact answers, which this session would release",
                 instead='ledger="ledger.sqlite", or dp.testing.protect(...)',
             )
         if ledger == ":memory:":
@@ -97,12 +97,12 @@ class Pipeline:
     def answer(
         self, request: Request, confidence: Fraction, *, fresh: bool = False, idempotency_key: str | None = None
     ) -> Any:
-        """The answer to a question: plan it, prepare it without reading, charge, read, add noise, store, restore.
+        """The answer to a query: plan it, prepare it without reading, charge, read, add noise, store, restore.
 
         Args:
-            request: The question and its privacy parameters.
+            request: The query and its privacy parameters.
             confidence: The confidence of margins.
-            fresh: Whether to charge and answer anew where the same question was answered before.
+            fresh: Whether to charge and answer anew where the same query was answered before.
             idempotency_key: A key of the caller's for a retry, which is charged once.
         """
         kind, plan, budget = self.plan(request)
@@ -121,7 +121,7 @@ class Pipeline:
         return kind.restore(json.loads(payload), plan, plan.event, confidence, repeated=repeated)
 
     def plan(self, request: Request) -> tuple[QuestionKind[Any], Any, Budget]:
-        """The kind of a question, its private plan from public facts alone, and the budget that it is planned under."""
+        """The kind of a query, its private plan from public facts alone, and the budget that it is planned under."""
         kind = kind_of(request)
         budget = self.ledger.budget(self.table_name(bottom(kind.source(request))))
         return kind, kind.plan(request, self.catalog, budget), budget
@@ -137,7 +137,7 @@ class Pipeline:
     def charge(
         self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
     ) -> Reservation:
-        """Charge every dataset that the answer rests on, or none; or find the stored answer to the same question."""
+        """Charge every dataset that the answer rests on, or none; or find the stored answer to the same query."""
         self._refuse_gone()
         read, states = datasets(plan), states_of(prepared)
         context = self.context(*(name for name, _ in read), states=states)
@@ -175,7 +175,7 @@ class Pipeline:
             return self.ledger.answer(reservation, payload)
 
     def _make_payload(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
-        """Read and add noise; whatever fails from here on, an exit included, says one sentence."""
+        """Read and add noise; any failure from here on, an exit included, raises one constant sentence."""
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
             body = kind.body(plan, noisy, _own_receipt(plan, reservation), is_private=self.is_private)
@@ -214,7 +214,7 @@ class Pipeline:
             log.error("a forfeit could not be recorded: class %s", type(error).__name__)  # noqa: TRY400
 
     def context(self, *names: str, states: States = ()) -> Context:
-        """What two askings must share, beside the question, for the answer of one to be that of the other."""
+        """What two requests must share, beside the query, to have the same answer."""
         registered = tuple((name, self.registrations[name]) for name in names)
         return Context(registered, self.is_private, states)
 
@@ -226,7 +226,7 @@ class Pipeline:
         return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
 
     def engine(self, name: str) -> Engine:
-        """The engine of a dataset, or a refusal where it is gone."""
+        """The engine of a dataset, or an error where it is gone."""
         self._refuse_gone()
         return self.engines[name]
 
@@ -234,16 +234,16 @@ class Pipeline:
         if not self._end.alive or self._process != os.getpid():
             raise SourceError(
                 "a session whose engine is gone",
-                because="it was closed, or it was opened before a fork and belongs to the parent process",
+                because="it was closed, or opened before a fork of the process",
                 instead="dp.protect(...) again in this process; what was spent is kept in the ledger",
             )
 
     def _admit(self, name: str, table: Table) -> None:
-        """Take in a public table: it has no promise, unless somebody made one before."""
+        """Register a public table, unless it is protected already."""
         if self.ledger.registration(name) is not None:
             raise CatalogError(
                 f"the public table {name!r}",
-                because="the ledger keeps a promise to protect the rows of a table of that name",
+                because="the ledger has a privacy budget for a table of that name",
                 instead=f"the table {name!r} without public: true, with its privacy_unit and budget as registered",
             )
         self.engines[name].require(name, {column: fact.type for column, fact in table.columns.items()})
@@ -252,7 +252,7 @@ class Pipeline:
         """Register a table; until its first charge only if its source has every declared column: no slip is frozen."""
         known = self.ledger.registration(name, table.version)
         if known is None or not known.is_charged:
-            left_out = source.unreadable if source.is_inferred else {}  # refused where a question reads them
+            left_out = source.unreadable if source.is_inferred else {}  # refused where a query reads them
             columns = {column: fact.type for column, fact in table.columns.items() if column not in left_out}
             self.engines[name].require(name, columns)
         kept = self.ledger.register(draft_catalog.dataset_of(name, table, source.identity))
@@ -262,10 +262,10 @@ class Pipeline:
             log.warning("column %r of %r is left out: %s", column, name, reason)
         if source.identity != "memory":
             for other in kept.same_source:
-                log.warning("%r and %r are promises over the same source, and add up", name, other)
+                log.warning("%r and %r have the same source: their privacy budgets add up", name, other)
 
     def _warn_of_exposures(self) -> None:
-        """Tell the log of whoever opens a session for an analyst where exact row counts can be seen beside it."""
+        """Warn in the log where an analyst's session runs beside a place that shows exact row counts."""
         if self.analyst == OWNER:
             return
         for engine in dict.fromkeys(self.engines.values()):
@@ -295,7 +295,7 @@ class Pipeline:
 
 
 def states_of(ready: Any) -> States:
-    """The states of the public tables that bound questions read, as their rows are named after them."""
+    """The states of the public tables that bound queries read, as their rows are named after them."""
     match ready:
         case Sampling(PreparedChunks(rows=rows)):
             return rows.states
@@ -305,7 +305,7 @@ def states_of(ready: Any) -> States:
 
 
 def _description(plan: PrivatePlan, states: States) -> str:
-    """What the ledger keeps of a question: all that the engine is asked, and of which public rows."""
+    """The description of a query in the ledger: the engine's query, and the states of public tables."""
     described = plan.description if isinstance(plan, BatchPlan) else canonical(plan.pushdown)  # type: ignore[attr-defined]
     return _beside_public(described, states)
 
@@ -326,7 +326,7 @@ def _scans(plan: PrivatePlan) -> list[Scan]:
 
 
 def _own_receipt(plan: PrivatePlan, reservation: Reservation) -> Receipt:
-    """The receipt of the dataset that a question is named after; it names the others that were charged with it."""
+    """The receipt of the dataset that a query is named after; it names the others that were charged with it."""
     return next((receipt for receipt in reservation.receipts if receipt.dataset == plan.dataset), reservation.receipt)
 
 

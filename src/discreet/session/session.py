@@ -1,4 +1,4 @@
-"""A session: explain a question for free, release its answer for a charge, see what remains of the budget.
+"""A session: explain a query for free, release its answer for a charge, see what remains of the budget.
 
 session = dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))
 session.release(query, epsilon=0.5)
@@ -489,7 +489,7 @@ class Session:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
-        """The private plan of one question at a price."""
+        """The private plan of one query at a privacy cost."""
         refuse_several(query)
         _, plan, _ = self._pipeline.plan(request_of(query, self._modules, price, method, None))
         one: AnswerPlan = plan

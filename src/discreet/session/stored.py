@@ -1,6 +1,6 @@
 """Stored answers speak for themselves: when today's plan may say more about one, and when it may not.
 
-An answer is found by what was asked, so the planner may by now choose other noise for the same question. What the
+An answer is found by what was asked, so the planner may by now choose other noise for the same query. What the
 answer says of itself, its margins at the stored confidence, its guarantee and its receipt, is repeated as it stands.
 Margins at another confidence are computed from the noise, and that is known from the plan only where the plan is still
 the one that was charged.
@@ -42,10 +42,10 @@ def is_charged_for(receipt: Mapping[str, Any], event: events.Event) -> bool:
 
 
 def planned_otherwise(confidence: Fraction) -> UnsupportedError:
-    """The refusal of margins that would be those of other noise."""
+    """Error for margins at another confidence, where the stored noise is not the planned one."""
     level = shown(100 * CONFIDENCE)
     return UnsupportedError(
         f"confidence={shown(confidence)} for a stored answer with its margins at {level}%",
-        because="it was made with other noise than is planned for this question now",
+        because="it has other noise than is planned for this query now",
         instead=f"confidence={shown(CONFIDENCE)}, or fresh=True for an answer and a charge of its own",
     )

@@ -1,4 +1,4 @@
-"""Questions whose answer is a table: a release with keys, outputs, margins and the noisy integers behind them."""
+"""Queries whose answer is a table: a release with keys, outputs, margins and the noisy integers behind them."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -2,7 +2,7 @@
 
 Cells are the finest areas; every other area is a set of cells. Partitions that nest form a chain from the cells up to
 the total; partitions that cross the chain, such as ZIP areas, are measured beside it. Estimates are of cells, so that
-whatever is added up from them is consistent. Along the chain the least squares are solved node by node; where there are
+all sums of them are consistent. Along the chain the least squares are solved node by node; where there are
 crossing areas too, conjugate gradients start from that solution and end at the one for all.
 """
 
@@ -66,8 +66,8 @@ class Hierarchy:
     def variances(self, noises: Sequence[complex]) -> list[NDArray]:  # type: ignore[type-arg]
         """The variance of the least-squares estimate of every area, where the noise of the partitions has these.
 
-        It is exact where nothing crosses the chain. Elsewhere it is at least the true one: areas of the chain are told
-        the chain alone, and an area that crosses it is told its own count and those of its cells.
+        It is exact where nothing crosses the chain. Elsewhere it is at least the true one: areas of the chain use
+        the chain alone, and an area that crosses it uses its own count and those of its cells.
         """
         down = self._down(list(self._up(np.full(self.cells, noises[0]), noises)))
         for part, noise in zip(self.crossing, noises[len(self.chain) :], strict=True):

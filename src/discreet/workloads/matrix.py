@@ -13,7 +13,7 @@ Exactness
     Entries, products and norms are whole numbers of any size. The least squares are floats, after the noise.
 
 Not covered
-    Whether a unit has at most R rows: caps see to that before bins are counted.
+    Whether a unit has at most R rows: contribution bounds enforce that before bins are counted.
 
 References
     Li, Miklau, Hay, McGregor and Rastogi, The Matrix Mechanism, VLDB Journal 24, 2015, Propositions 1 and 3.
@@ -66,7 +66,7 @@ class Matrix:
         return hash(self.name)
 
     def product(self, counts: list[int]) -> list[int]:
-        """The exact sums of counts, whatever their size."""
+        """The exact sums of counts, of any size."""
         return [int(total) for total in self.entries.astype(object) @ np.array(counts, dtype=object)]
 
     def sensitivity(self, rows: int, neighbours: Neighbours) -> SensitivityNorms:

@@ -95,7 +95,7 @@ def _tree_like(blocks: int) -> Vector:
 
 
 class _Blocks:
-    """The error of weights of blocks, which are squares of what is changed, and its gradient."""
+    """Error for weights of blocks, which are squares of what is changed, and its gradient."""
 
     def __init__(self, summed: Vector, alone: Vector, widths: Vector, shape: tuple[int, ...]) -> None:
         self._summed, self._alone, self._widths, self._shape = summed, alone, widths, shape
@@ -138,7 +138,7 @@ def minimize(valued: Valued, start: Vector) -> Vector:
 
 
 def _direction(slope: Vector, pairs: deque[tuple[Vector, Vector]]) -> Vector:
-    """The slope, turned and stretched by what earlier steps told of the curvature."""
+    """The slope, turned and stretched by the curvature along earlier steps."""
     direction, factors = slope.copy(), []
     for step, turn in reversed(pairs):
         factors.append(step @ direction / (turn @ step))

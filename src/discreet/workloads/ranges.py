@@ -3,7 +3,7 @@
 A strategy says which sums of bins are measured, each part with a share of the budget; the bins are then estimated by
 least squares, and a range is the sum of its bins. The error of every range is known before anything is measured: the
 strategies are a flat histogram, trees of every sensible branching whose levels have the best shares, and a matrix that
-was made for the workload. None of it depends on how much is spent, so one choice serves every price.
+was made for the workload. None of it depends on how much is spent, so one choice serves every privacy cost.
 """
 
 from collections.abc import Iterator, Sequence

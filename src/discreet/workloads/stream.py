@@ -1,14 +1,14 @@
-"""Questions without end about one histogram: answered from a public one, which is corrected only where it is wrong.
+"""Online range queries of one histogram: answered from a public one, which is corrected where it is wrong.
 
 Definition
-    Counts x of bins are secret; a public histogram h starts even and adds up to a public total. A question is a range
+    Counts x of bins are secret; a public histogram h starts even and adds up to a public total. A query is a range
     of bins. Its exact count is held against that of h, first from above and then from below, by one
     sparse vector. Where it tells below, the answer is that of h. Where it tells above, it shows the difference under
     fresh noise; h is rescaled inside and outside of the range to meet it, and the answer is the corrected one. After
     the last correction the stream is closed.
 
 Guarantee
-    If one unit moves the count of any set of bins by at most `rows`, all answers together, of any number of questions
+    If one unit moves the count of any set of bins by at most `rows`, all answers together, of any number of queries
     that may depend on earlier answers, are epsilon-DP, with the epsilon of the sparse vector. Proof:
     docs/proofs/workloads/stream.md.
 
@@ -58,7 +58,7 @@ class ThresholdStream(Protocol):
 
 @dataclass(frozen=True)
 class OnlineAnswer:
-    """The answer to one question, and whether the public histogram was corrected for it."""
+    """The answer to one query, and whether the public histogram was corrected for it."""
 
     value: int
     corrected: bool
@@ -66,7 +66,7 @@ class OnlineAnswer:
 
 @dataclass(frozen=True, init=False)
 class Online:
-    """The price and the noise of a stream of ranges, fixed before it opens."""
+    """The privacy cost and the noise of a stream of ranges, fixed before it opens."""
 
     bins: int
     total: int
@@ -93,7 +93,7 @@ class Online:
 
     @short_traceback
     def open(self, counts: Sequence[int]) -> "OnlineStream":
-        """A stream of questions about exact counts of the bins; charge the event before."""
+        """A stream of queries about exact counts of the bins; charge the event before."""
         return OnlineStream(self, counts)
 
 
@@ -142,7 +142,7 @@ class OnlineStream:
         return OnlineAnswer(expected, corrected=False)
 
     def close(self) -> None:
-        """End the stream; what it cost stays spent."""
+        """End the stream; its privacy cost stays spent."""
         self._stream.close()
 
     def _correct(self, lo: int, hi: int, value: int) -> OnlineAnswer:

@@ -232,8 +232,8 @@ class Remembering(Kept):
 BREAKS = [
     (Thawed, "it is a frozen value"),
     (Unlike, "it is a frozen value"),
-    (Unpriced, "its event has a price"),
-    (Dear, "its event has a price"),
+    (Unpriced, "its event has a privacy cost"),
+    (Dear, "its event has a privacy cost"),
     (Boasting, "its pmf sums to one and is what its event says"),
     (Boasting, "epsilon 0.5"),
     (Modest, "epsilon 0.5"),
@@ -280,7 +280,7 @@ def test_noise_that_depends_on_the_answer_is_found_by_samples_alone(samples):
 def test_a_claim_that_the_event_does_not_meet_is_broken():
     found = check_mechanism(Kept(), claim=claim(epsilon=0.9), samples=400)
     told = [finding.claim for finding in found if finding.is_broken]
-    assert "its event has a price, and it is what it was built for" in told
+    assert "its event has a privacy cost, and it is what it was built for" in told
     assert "epsilon 0.9" in told
     assert any(finding.is_broken for finding in check_mechanism(Kept(), claim=claim(rho=0.1), samples=400))
 

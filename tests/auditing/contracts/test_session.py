@@ -273,8 +273,8 @@ BREAKS = {
     over(Hasty): {"a charge comes before data"},
     over(Generous): {"a charge comes before data", "a spent budget refuses"},
     over(Talkative): {"a failure says one sentence, and its charge stands"},
-    over(Forgetful): {"a repeated question gets its stored answer at no cost"},
-    over(Sparse): {"keys are complete, whatever the data"},
+    over(Forgetful): {"a repeated query gets its stored answer at no cost"},
+    over(Sparse): {"keys are complete, for any data"},
     over(Blurred): {"releases stand on the public grid"},
     over(Bottomless): {"a spent budget refuses"},
 }

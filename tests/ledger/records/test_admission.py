@@ -49,7 +49,7 @@ def test_an_event_too_deep_to_price_is_refused():
 def test_a_refusal_says_exactly_what_was_asked_and_what_is_left():
     refused = admission.refusal("visits", Budget(epsilon=1), Cost(750_000_000_001, 0, 0), Cost(500_000_000_000, 1, 0))
     assert refused.what == "a charge of epsilon 0.5 on 'visits'"
-    assert refused.because == "epsilon 0.249999999999 is left of the promise of epsilon 1, over all analysts"
+    assert refused.because == "epsilon 0.249999999999 is left of the privacy budget of epsilon 1, over all analysts"
     assert refused.instead == "session.release(query, epsilon=0.249999)"
 
 

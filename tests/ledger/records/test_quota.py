@@ -55,7 +55,7 @@ def test_the_refusal_of_a_quota_says_whose_it_is_and_what_the_owner_can_do():
 def test_too_many_failures_are_refused_whatever_is_left(quota):
     share = replace(SHARE, quota=quota, failures=3, most_failures=3)
     refusal = share.refusal(TENTH)
-    assert "3 of their questions failed after data was read" in refusal.because
+    assert "3 of their queries failed after data was read" in refusal.because
     assert "failures=6" in refusal.instead
     assert replace(share, failures=2).refusal(TENTH) is None
 

@@ -349,7 +349,7 @@ class TestList:
         listed.chmod(0o644)
         assert list(public_keys(path)) == [signer.key]
         listed.chmod(0o620)
-        with pytest.raises(ParameterError, match="could add a key of their own"):
+        with pytest.raises(ParameterError, match="could add a key"):
             Signer.at(path)
 
     def test_a_key_in_memory_knows_itself(self):

@@ -55,11 +55,11 @@ HISTORY = [
 ]
 
 TEXT = """\
-visits: epsilon 0.35 spent of the promise of epsilon 1
+visits: epsilon 0.35 spent of the privacy budget of epsilon 1
 
-  used   35% of the promise
+  used   35% of the privacy budget
   left   Laplace epsilon 0.65, over all analysts
-  asked  3 questions, 1 failed, 1 rejected
+  asked  3 queries, 1 failed, 1 rejected
   days   2026-07-01 to 2026-07-03, UTC
 
   terms               spent  cap  left  by
@@ -68,18 +68,18 @@ visits: epsilon 0.35 spent of the promise of epsilon 1
   own deltas              0    0     0
   epsilon at 1e-06     0.35    1        sum of epsilons
 
-  analyst  questions  failed  epsilons     rhos  of promise
-  ann              2       0      0.25  0.01625        0.25
-  bob              1       1       0.1    0.005         0.1
+  analyst  queries  failed  epsilons     rhos  of budget
+  ann            2       0      0.25  0.01625       0.25
+  bob            1       1       0.1    0.005        0.1
 
-  version  questions  failed  epsilons     rhos  of promise
-  2                1       0      0.15  0.01125        0.15
-  1                2       1       0.2     0.01         0.2
+  version  queries  failed  epsilons     rhos  of budget
+  2              1       0      0.15  0.01125       0.15
+  1              2       1       0.2     0.01        0.2
 
-  day         questions  failed      rho  rho so far  of promise so far
-  2026-07-01          1       0    0.005       0.005                0.1
-  2026-07-02          2       1  0.01625     0.02125               0.35
-  2026-07-03          0       0        0     0.02125               0.35
+  day         queries  failed      rho  rho so far  of budget so far
+  2026-07-01        1       0    0.005       0.005               0.1
+  2026-07-02        2       1  0.01625     0.02125              0.35
+  2026-07-03        0       0        0     0.02125              0.35
 
 """
 
@@ -171,7 +171,7 @@ def test_loss_distributions_are_shown_only_where_the_caller_states_that_the_hist
     assert "not for analysts who choose as they go" in made.batch.note
     assert "PLD is not shown" in str(made)
     stated = report("visits", BOTH, [entry(GAUSSIAN)], fixed_in_advance=True)
-    assert "the caller states that every question was fixed" in " ".join(str(stated).split())
+    assert "the caller states that every query was fixed" in " ".join(str(stated).split())
     for vague in ("no", 1, None):
         with pytest.raises(ParameterError, match="fixed_in_advance"):
             report("visits", BOTH, [entry(GAUSSIAN)], fixed_in_advance=vague)
@@ -229,7 +229,7 @@ def test_a_changed_promise_is_told_where_something_was_charged_before():
     assert report("visits", PURE, [REGISTERED, capped, entry(TENTH)]).changes == 0
     made = report("visits", PURE, [REGISTERED, entry(TENTH), capped, entry(TENTH), capped])
     assert made.changes == 2
-    assert "2 times: what holds over all of its forms is the largest of their epsilons" in " ".join(str(made).split())
+    assert "2 times: the guarantee over all budgets is the largest of their epsilons" in " ".join(str(made).split())
 
 
 @pytest.mark.pitfall("D")
@@ -304,14 +304,14 @@ def test_nothing_asked_is_a_report_too():
     made = report("visits", BOTH, [REGISTERED], fixed_in_advance=True)
     assert made.spent.cost == NOTHING
     assert [found.epsilon for found in (*made.epsilons, *made.batch.figures)] == [0] * 6
-    assert "epsilon 0 spent of the promise of epsilon 2, delta 1e-09" in str(made)
+    assert "epsilon 0 spent of the privacy budget of epsilon 2, delta 1e-09" in str(made)
     assert made.left.laplace == made.left.gaussian == 2
     made.plot()
 
 
 def test_spending_beyond_a_promise_is_told():
     made = report("visits", PURE, [entry(GAUSSIAN)])
-    assert str(made).startswith("visits: more spent than the promise of epsilon 1")
+    assert str(made).startswith("visits: more spent than the privacy budget of epsilon 1")
     assert "nothing, over all analysts" in str(made)
     assert float(Fraction(made.to_dict()["left"]["laplace"]["exact"])) == 0
 
@@ -349,7 +349,7 @@ def test_deltas_outside_their_range_are_refused():
 def test_a_plot_shows_what_was_spent_by_the_end_of_each_day_against_the_cap():
     told = report("visits", PURE, HISTORY).plot().get_label()
     assert "2026-07-01 10 spent, 90 left; 2026-07-02 35 spent, 65 left" in told
-    assert "more than there is of the promise" in str(report("visits", PURE, [entry(TENTH)] * 11))
+    assert "more than there is of the privacy budget" in str(report("visits", PURE, [entry(TENTH)] * 11))
     assert "110 spent, 10 over" in report("visits", PURE, [entry(TENTH)] * 11).plot().get_label()
     assert "by the end of each day" in told
 
@@ -387,7 +387,7 @@ def test_a_hundred_thousand_charges_are_reported_within_seconds():
     assert times_as_long(lambda: str(report("visits", PURE, history)), lambda: str(report("visits", PURE, few))) < 15
     made = report("visits", PURE, history)
     text = str(made)
-    assert "100,000 questions" in text
+    assert "100,000 queries" in text
     assert made.spent.cost.epsilon == 2000 * sum(-(-EPSILON_UNITS // (10**6 + place)) for place in range(50))
 
 

@@ -129,7 +129,7 @@ def test_a_retry_after_the_answer_returns_it(visits, charge, turn):
 
 def test_a_request_key_stands_for_one_question(visits, charge):
     charge(visits, request="r-1")
-    with pytest.raises(ParameterError, match="for another question"):
+    with pytest.raises(ParameterError, match="for another query"):
         charge(visits, request="r-1", question="ff")
     for change in ({"epsilon": Fraction(1, 5)}, {"description": "{}"}):
         with pytest.raises(ParameterError, match="planned otherwise now"):
@@ -201,7 +201,7 @@ def test_whoever_waits_longer_is_told_so_once(visits, turn, caplog):
     turn(visits)
     with pytest.raises(PendingError):
         turn(visits, analyst="bob", patience=2.5)
-    assert [record.getMessage()[:31] for record in caplog.records] == ["the same question is being answ"]
+    assert [record.getMessage()[:32] for record in caplog.records] == ["the same query is being answered"]
 
 
 def test_a_retry_of_a_request_in_flight_waits_too(visits, turn):
@@ -308,7 +308,7 @@ def test_a_lease_is_not_taken_over_from_an_analyst_who_may_fail_no_more(another,
     _expire()
     assert turn(ledger).attempt == 2
     _expire()
-    with pytest.raises(BudgetError, match="1 of their questions failed"):
+    with pytest.raises(BudgetError, match="1 of their queries failed"):
         turn(ledger)
     ledger.set_quota("visits", "ann", failures=2, reason="it was the network")
     assert turn(ledger).attempt == 3
@@ -345,7 +345,7 @@ def test_an_analyst_who_may_fail_no_more_and_never_came_back_blocks_nobody_else(
 
 @pytest.fixture
 def together(ledger, dataset):
-    """Three datasets, and a question over some of them."""
+    """Three datasets, and a query over some of them."""
     for name in ("a", "b", "c"):
         ledger.register(dataset(name=name))
 
@@ -418,9 +418,9 @@ def test_a_request_over_several_datasets_is_charged_once(ledger, together):
     ledger.answer(first, b"answer")
     again = together(request="r-1", fresh=True)
     assert (again.payload, again.receipts) == (b"answer", first.receipts)
-    with pytest.raises(ParameterError, match="for another question"):
+    with pytest.raises(ParameterError, match="for another query"):
         together(request="r-1", question="ff")
-    with pytest.raises(ParameterError, match="for another question"):
+    with pytest.raises(ParameterError, match="for another query"):
         together(request="r-1", fresh=True, names=("a", "c"))
     assert _spent(ledger) == [10**11, 10**11, 0]
 
@@ -465,7 +465,7 @@ def test_a_lease_over_several_datasets_is_not_taken_over_while_one_of_them_has_n
 
 
 def test_a_question_that_failed_for_one_dataset_alone_failed(another, together):
-    """Expired charges are forfeited one by one: whoever is killed in between leaves a question that failed."""
+    """Expired charges are forfeited one by one: whoever is killed in between leaves a query that failed."""
     ledger = another(lease=SHORT)
     for place in (0, 1):
         failed = together(on=ledger, request=f"f-{place}", question=f"a{place}").receipts[place]

@@ -43,7 +43,7 @@ def test_a_new_cap_is_what_must_be_declared_from_then_on(visits, dataset, charge
     charge(visits)
     visits.set_cap("visits", Budget(epsilon=2), reason="a second study")
     assert visits.register(dataset(budget=Budget(epsilon=2))).budget.epsilon == 2
-    with pytest.raises(BudgetError, match="new promise"):
+    with pytest.raises(BudgetError, match="only set_cap changes a budget"):
         visits.register(dataset())
 
 
@@ -233,7 +233,7 @@ def test_an_analyst_with_too_many_failures_is_refused_before_data_is_read(visits
     visits.set_quota("visits", "ann", failures=2, reason="a test")
     for _ in range(2):
         visits.forfeit(charge(visits), "timeout")
-    with pytest.raises(BudgetError, match="2 of their questions failed after data was read"):
+    with pytest.raises(BudgetError, match="2 of their queries failed after data was read"):
         charge(visits)
     assert visits.spent("visits").epsilon == 2 * 10**11
     assert visits.history("visits")[-1].kind is Kind.REJECTED
@@ -252,7 +252,7 @@ def test_failures_are_capped_for_everyone_at_a_hundred_unless_the_owner_says_oth
 
 def test_nobody_may_fail_where_the_owner_says_so(visits, charge):
     visits.set_quota("visits", failures=0, reason="a test")
-    with pytest.raises(BudgetError, match="0 of their questions failed"):
+    with pytest.raises(BudgetError, match="0 of their queries failed"):
         charge(visits)
     assert visits.spent("visits") == NOTHING
 

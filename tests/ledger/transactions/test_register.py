@@ -334,7 +334,7 @@ def test_registering_under_the_new_name_shares_the_promise(visits, dataset, char
     assert (again.is_new, again.spent.epsilon) == (False, 10**11)
     second = visits.register(dataset(name="stays", version=2, source="stays.csv"))
     assert (second.version, second.spent.epsilon) == (2, 10**11)
-    with pytest.raises(BudgetError, match="new promise"):
+    with pytest.raises(BudgetError, match="only set_cap changes a budget"):
         visits.register(dataset(name="stays", budget=Budget(epsilon=2)))
     assert [each.name for each in visits.datasets()] == ["visits"]
     assert visits.verify()
@@ -421,13 +421,13 @@ def test_slices_of_different_tables_do_not_overlap(ledger, dataset):
 def test_a_slice_of_a_table_with_one_promise_is_refused(visits, dataset):
     visits.rename("visits", "stays", reason="a test")
     for table in ("visits", "stays"):
-        with pytest.raises(BudgetError, match="the whole table has a promise already"):
+        with pytest.raises(BudgetError, match="the whole table has a privacy budget already"):
             visits.register(dataset(name="january", slice=RegisteredSlice(table, "2026-01-01", "2026-02-01")))
 
 
 def test_the_whole_of_a_table_with_slices_is_refused(ledger, dataset):
     ledger.register(dataset(name="january", slice=_month(1)))
-    with pytest.raises(BudgetError, match="it has slices with promises of their own, such as 'january'"):
+    with pytest.raises(BudgetError, match="each of its slices, such as 'january'"):
         ledger.register(dataset())
 
 
@@ -479,7 +479,7 @@ def test_the_versions_of_a_slice_go_by_one_column_and_the_only_one_may_be_correc
 @pytest.mark.parametrize("change", [{"unit": "one household"}, {"neighbours": "replace_one"}])
 def test_slices_of_one_table_protect_one_unit(ledger, dataset, change):
     ledger.register(dataset(name="january", slice=_month(1)))
-    with pytest.raises(UnitError, match="the promises of slices add up for one unit"):
+    with pytest.raises(UnitError, match="a slice of the same table, protects"):
         ledger.register(dataset(name="february", slice=_month(2), **change))
     assert ledger.registration("february") is None
 

@@ -167,5 +167,5 @@ def test_a_share_is_read_by_its_decimals_and_not_finer_than_a_millionth():
 
 def test_a_selection_has_one_price():
     for prices in ({}, {"epsilon": 1, "rho": 1}):
-        with pytest.raises(ParameterError, match="price"):
+        with pytest.raises(ParameterError, match="exactly one of epsilon and rho"):
             RankSelection(probability=0.5, l1=1, **prices)

@@ -287,7 +287,7 @@ def test_the_bound_of_laplace_noise_is_that_of_the_difference_of_two_draws():
 
 @pytest.mark.parametrize("noise", ["normal", None, 1, "Laplace"])
 def test_noise_that_is_not_proved_is_refused(noise):
-    with pytest.raises(ParameterError, match="three laws"):
+    with pytest.raises(ParameterError, match="three distributions"):
         NoisyMax(sensitivity=1, epsilon=1, noise=noise)
 
 

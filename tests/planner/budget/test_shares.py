@@ -157,7 +157,7 @@ class TestTheNoiseOfAWholePromise:
     def test_one_count_gets_noise_of_a_pure_cost(self):
         private = _plan(self.COUNT, epsilon=10)
         assert private.spending.noise.cost == "epsilon"
-        assert "whole promise" in private.spending.reason
+        assert "whole privacy budget" in private.spending.reason
         assert MIXED.admits(private.cost)
         assert not MIXED.admits(private.cost + _plan(self.COUNT, epsilon=0.001).cost)
 

@@ -143,7 +143,7 @@ def test_a_stored_answer_gives_its_margins_at_any_confidence(query, tmp_path):
 def test_a_release_says_that_bounds_were_found_and_for_which_share():
     with _session() as session:
         said = session.release(T.agg(m=dp.mean("x", bounds=dp.auto_bounds(share=0.2))), epsilon=1).post_processing
-    assert said[0].startswith("m: moved into bounds that were found first, for 0.2 of the price, by noisy counts")
+    assert said[0].startswith("m: clipped to bounds found first, for 0.2 of the privacy cost, by noisy counts")
     assert said[1] == "m: clamped to its bounds"
 
 
@@ -151,10 +151,10 @@ def test_an_explanation_tells_the_share_of_the_search_and_margins_in_terms_of_th
     with _session(rows=4_000) as session:
         told = str(session.explain(T.agg(n=dp.count(), s=dp.sum("x", bounds="auto")), epsilon=1))
         alone = str(session.explain(T.bounds("x"), epsilon=1))
-    assert "once found, for 0.25 of the price; noisy counts of" in told
+    assert "once found, for 0.25 of the privacy cost; noisy counts of" in told
     assert "times the larger bound" in told
     assert "none, one answer" in told
-    assert "for 1 of the price" in alone
+    assert "for 1 of the privacy cost" in alone
 
 
 def test_bounds_alone_spend_the_whole_price_and_serve_later_questions():

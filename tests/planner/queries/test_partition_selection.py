@@ -199,7 +199,7 @@ class TestSession:
             in told
         )
         assert "fewer than 5 never" in told
-        assert "50% of the price and delta 1e-09" in told
+        assert "50% of the privacy cost and delta 1e-09" in told
 
     def test_keys_of_one_column_are_found_among_those_of_another_that_are_listed(self):
         query = V.group_by("ward", "drug", keys={"drug": FOUND, "ward": ["A", "B"]}).agg(n=dp.count())

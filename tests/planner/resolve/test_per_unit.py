@@ -64,8 +64,8 @@ def test_sums_are_in_steps_of_a_grid_that_is_given_declared_or_fine_enough():
         (dp.sum("age", bounds=(0.1, 0.2)), ParameterError, "no step"),
         (dp.count_distinct("cost"), TypeMismatchError, "seldom equal"),
         (dp.largest("ward"), TypeMismatchError, "differs from engine to engine"),
-        (dp.count_units(), UnsupportedError, "features of a unit"),
-        (dp.median("age", bounds=(0, 120)), UnsupportedError, "features of a unit"),
+        (dp.count_units(), UnsupportedError, "features are counts"),
+        (dp.median("age", bounds=(0, 120)), UnsupportedError, "features are counts"),
     ],
 )
 def test_features_that_cannot_be_exact_on_every_engine_are_refused(made, error, words):

@@ -1,4 +1,4 @@
-"""A slice stands in the scan of every question, on the stored column, whatever is asked."""
+"""A slice stands in the scan of every question, on the stored column."""
 
 import datetime as dt
 
@@ -123,7 +123,7 @@ def test_an_explanation_says_which_slice_and_what_it_means():
     text = str(explanation(_analyzed(t.agg(n=dp.count())), BUDGET, NOTHING, BUDGET.epsilon / 4))
     assert (
         "  slice     the rows of 'all' from 2026-10-01 until before 2026-11-01 by 'at'; "
-        "one id in several slices is protected by each promise, and over all of them by their sum\n"
+        "one id in several slices is protected by each budget, and over all of them by their sum\n"
     ) in text
     assert "  reads     at, id\n" in text
     assert "slice" not in str(

@@ -77,7 +77,7 @@ def test_a_ratio_of_ratios_is_refused_and_a_difference_of_ratios_is_not():
 
 
 def test_rows_of_other_keys_do_not_meet():
-    with pytest.raises(ParameterError, match="row by row"):
+    with pytest.raises(ParameterError, match="not the same in the same order"):
         RELEASE.total("n", by="ward") - RELEASE.total("n", by="sex")
 
 
@@ -85,7 +85,7 @@ def test_a_denominator_like_zero_is_said_in_words():
     ratio = release([3, 0, 1, -2]).total("n", by=["ward", "sex"]) / release([0, 0, 0, 0], receipt="b").total("n")
     assert math.isnan(ratio.values[0])
     assert ratio.margins[0] == math.inf
-    assert "not told apart from zero" in str(ratio)
+    assert "denominator may be zero" in str(ratio)
     assert "no end" in str(release([300, 1, 1, 1]).total("n") / release([1, 0, 0, 0], receipt="b").total("n"))
 
 

@@ -29,12 +29,12 @@ def test_only_answers_without_noise_are_stamped():
 def test_what_was_spent_is_said_with_the_receipt():
     assert rendering.cost_notes("epsilon 1", {"hash": "ab" * 32}, repeated=True) == [
         "spent    epsilon 1",
-        "repeat   this question was answered before; the stored answer is free",
+        "repeat   this query was answered before; the stored answer is free",
         "receipt  abababababab",
     ]
     receipt = {"hash": "ab" * 32, "time": "2026-11-16T01:32:32.397457+00:00", "version": 3}
     assert rendering.cost_notes("epsilon 1", receipt, repeated=True)[1:3] == [
-        "repeat   this question was answered before, on 2026-11-16 01:32 UTC; the stored answer is free",
+        "repeat   this query was answered before, on 2026-11-16 01:32 UTC; the stored answer is free",
         (
             "repeat   data that was corrected since is not in it: dp.protect(..., version=4) answers from it, "
             "charged to the same budget"

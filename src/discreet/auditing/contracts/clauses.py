@@ -1,4 +1,4 @@
-"""Clauses of a contract: each is checked by itself, and whatever happens in one, the others are still read."""
+"""Clauses of a contract: each is checked by itself, also where another fails."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping

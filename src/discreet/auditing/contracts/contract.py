@@ -63,7 +63,7 @@ def check_mechanism(
     promised: Callable[[], Claim] = lambda: claim or masses.claim_of(event_of(mechanism))  # noqa: E731
     checks: dict[str, Callable[[], Said]] = {
         "it is a frozen value": lambda: _check_frozen_value(mechanism),
-        "its event has a price, and it is what it was built for": lambda: _check_price(mechanism, claim),
+        "its event has a privacy cost, and it is what it was built for": lambda: _check_price(mechanism, claim),
         "its masses keep its claim": lambda: masses.check_masses(
             mechanism, claim=claim, sensitivity=sensitivity, name=subject
         ),
@@ -205,8 +205,8 @@ def _check_independence(mechanism: Any, alarm: float) -> str:
 def _alike(mechanism: Any) -> float:
     """At least the chance that two draws of noise are the same, by the mechanism's own pmf.
 
-    Laws that an event names are the likeliest at zero, and two draws are the same at most as often. Of any other, the
-    squares of all masses within reach are summed, and whatever is left is taken to be one step.
+    Distributions that an event names are the likeliest at zero, and two draws are the same at most as often. Of any
+    other, the squares of all masses within reach are summed, and the rest is taken to be one step.
     """
     if _is_likeliest_at_zero(mechanism):
         return float(mechanism.pmf(0))

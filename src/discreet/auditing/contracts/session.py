@@ -1,7 +1,7 @@
 """The contract of a session, checked from outside on data that is made up: nothing is asked of the session itself.
 
 What is checked is how a query goes through: what it costs, when data is read, what comes back, and what neighbours can
-be told apart by. The session gives its public facts, and others are made like it over adversarial data.
+be distinguished by. The session gives its public facts, and others are made like it over adversarial data.
 """
 
 import contextlib
@@ -65,10 +65,10 @@ def check_session(
 ) -> list[Finding]:
     """Every clause of the contract of a session, one finding each, for one query.
 
-    session        gives the catalog and the promise; it is not asked anything, and nothing of it is spent
+    session        gives the catalog and the budget; it answers no query, and nothing of it is spent
     make_session   opens a session over other data: lambda rows: dp.protect(rows, name="visits", ...), and names no
                    ledger: each finds an empty home. Left out, one of the same class with the same catalog
-    epsilon        of each release; a tenth of the promise where it is left out
+    epsilon        of each release; a tenth of the budget where it is left out
     pairs          how many neighbours the sensitivity is held against
     samples        how often each of two neighbours is released for the statistical audit; 0 leaves it out
     side_channels  whether all public calls are compared on two neighbours, which takes seconds
@@ -104,8 +104,8 @@ def _read(check: "_QueryCheck", subject: str, samples: int, side_channels: bool,
         "explaining is free": lambda: _check_explain(check),
         "a charge comes before data": lambda: _check_charge_first(check),
         "a failure says one sentence, and its charge stands": lambda: _check_failure(check),
-        "a repeated question gets its stored answer at no cost": lambda: _check_repeat(check),
-        "keys are complete, whatever the data": lambda: _check_keys(check),
+        "a repeated query gets its stored answer at no cost": lambda: _check_repeat(check),
+        "keys are complete, for any data": lambda: _check_keys(check),
         "releases stand on the public grid": lambda: _check_grid(check),
         "a spent budget refuses": lambda: _check_budget(check),
         "exact answers keep to their sensitivity": lambda: check.examination.finding,
@@ -136,7 +136,7 @@ class _QueryCheck:
         if self.shared_session.ledger is self.session.ledger:
             raise ParameterError(
                 "a make_session that charges the session's own ledger",
-                because="the contract is checked by spending whole budgets, and this one is a promise to people",
+                because="the check spends whole budgets, and this one protects real people",
                 instead='make_session=lambda rows: dp.protect(rows, name="visits", ...), without ledger=',
             )
 
@@ -208,7 +208,7 @@ class _QueryCheck:
         return made
 
     def make_at_home(self, rows: Any) -> Session:
-        """A session with the ledger of whatever home there is, where its owner names none."""
+        """A session with the ledger of the current home, where its owner names none."""
         return self.given(rows) if self.given else self._like_it(rows, None)
 
     def _like_it(self, rows: Any, ledger: SQLiteLedger | None) -> Session:
@@ -227,7 +227,7 @@ class _QueryCheck:
 
 @contextmanager
 def _new_home(place: Path) -> Iterator[None]:
-    """An empty home for whoever is made meanwhile; it stays for as long as the check."""
+    """An empty home for sessions made meanwhile; it stays until the check ends."""
     before = os.environ.get(home.VARIABLE)
     os.environ[home.VARIABLE] = tempfile.mkdtemp(dir=place)
     try:
@@ -275,7 +275,7 @@ def _check_charge_first(check: _QueryCheck) -> str:
 
 
 def _check_facts(check: _QueryCheck) -> str:
-    """What stands in the catalog decides the sensitivity; a session with other facts is another promise."""
+    """What stands in the catalog decides the sensitivity; a session with other facts has another guarantee."""
     made, told = (each.catalog.table(check.name) for each in (check.shared_session, check.session))
     of_source = {"source", "relation", "delimiter", "budget", "version", "rows", "population"}
     other = [
@@ -296,7 +296,7 @@ def _check_failure(check: _QueryCheck) -> str:
                 check.release(session)
         except Failure as failure:
             told = str(failure)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is not the one sentence
+        except Exception as error:  # noqa: BLE001 - any other exception is not the constant sentence
             return f"a failure after the charge comes out as {type(error).__name__}"
         else:
             raise CannotCheck("the data was not read through the dataset that was given")
@@ -311,9 +311,9 @@ def _check_repeat(check: _QueryCheck) -> str:
     before = check.cost(session)
     again = check.release(session)
     if check.cost(session) != before:
-        return "the same question again is charged again"
+        return "the same query again is charged again"
     if again != first:
-        return "the same question again gets another answer"
+        return "the same query again gets another answer"
     return "" if again.repeated else "a stored answer does not say that it is one"
 
 
@@ -351,7 +351,7 @@ def _check_grid(check: _QueryCheck) -> str:
 
 
 def _check_budget(check: _QueryCheck) -> str:
-    """Ask for half of the promise until it is refused; then nothing may be charged, and the promise must hold."""
+    """Release at half of the budget until refused; then nothing may be charged, and the budget must hold."""
     half = check.budget.epsilon / 2
     with check.open(check.rows) as session:
         for _ in range(_MOST_RELEASES):
@@ -359,7 +359,7 @@ def _check_budget(check: _QueryCheck) -> str:
             try:
                 check.release(session, half, fresh=True)
             except BudgetError:
-                return "" if check.cost(session) == before else "a refused question is charged"
+                return "" if check.cost(session) == before else "a refused query is charged"
             if not check.budget.admits(check.cost(session)):
                 return "more is released than the budget allows"
             if check.cost(session) == before:

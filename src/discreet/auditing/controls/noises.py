@@ -190,7 +190,7 @@ RIGHT = (
     Control(
         name="catastrophe of delta 0.01, claimed as such",
         claim=claim(epsilon=1, delta=_LEAK),
-        why="(epsilon, delta) by its letter, whatever one thinks of it",
+        why="(epsilon, delta) by the definition",
         is_broken=False,
         mechanism=_catastrophe,
         one=71_000,

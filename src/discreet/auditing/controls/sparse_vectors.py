@@ -1,7 +1,7 @@
-"""Controls of the sparse vector technique: which of many questions have answers above a threshold.
+"""Controls of the sparse vector technique: which of many queries have answers above a threshold.
 
 Lyu, Su and Li, Understanding the Sparse Vector Technique for Differential Privacy, VLDB 2017, set six published forms
-side by side. Two are right; four spend more than they say, three of them without limit. All ask questions of
+side by side. Two are right; four spend more than they say, three of them without limit. All ask queries of
 sensitivity 1 against a threshold of 0, and are written here from that paper's description:
 
     1  Lyu, Su and Li    noise 2/epsilon on the threshold, 4 c/epsilon on answers; ends after c above
@@ -11,9 +11,9 @@ sensitivity 1 against a threshold of 0, and are written here from that paper's d
     5  Stoddard et al.   2/epsilon, and none on answers; never ends
     6  Chen et al.       2/epsilon and 2/epsilon; never ends
 
-The datasets are the answers to the questions. They are neighbours that pull apart: the first half of the questions is
+The datasets are the answers to the queries. They are neighbours that pull apart: the first half of the queries is
 larger by 1 on one side, the second half on the other. What is judged is made of the output alone: how many more were
-above in the second half than in the first, or, of the third form, the number shown for the last question.
+above in the second half than in the first, or, of the third form, the number shown for the last query.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def _drawn_again(most: int) -> Callable[[Sequence[float], int], Integers]:
 
 
 def _last_answer(epsilon: float) -> Callable[[Sequence[float], int], Floats]:
-    """Roth's form with c = 1: the noisy answer to the last question, NaN where another was above or none was."""
+    """Roth's form with c = 1: the noisy answer to the last query, NaN where another was above or none was."""
 
     def run(answers: Sequence[float], count: int) -> Floats:
         noisy = np.asarray(answers) + laplace(2 / epsilon, (count, len(answers)))
@@ -90,7 +90,7 @@ BROKEN = (
         other=(1.0,) * 5 + (0.0,),
         claim=claim(epsilon=3),
         samples=40_000,
-        why="a shown answer bounds the noise of the threshold, which all the questions before it share",
+        why="a shown answer bounds the noise of the threshold, which all the queries before it share",
     ),
     Control(
         name="sparse vector of Lee and Clifton",

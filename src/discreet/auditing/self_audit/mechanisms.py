@@ -1,7 +1,7 @@
 """Selections, sparse vectors, streams, smooth sensitivity and blocks as callables, with neighbours and claims.
 
 Each is what a session calls under its charge, on data where one unit does most: scores that move against each other,
-questions just below a threshold before one above it, a median in a gap, an answer of one chunk from bound to bound.
+queries just below a threshold before one above it, a median in a gap, an answer of one block from bound to bound.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -26,11 +26,11 @@ BOUNDS = (0, 8)
 
 
 class AuditedMechanism(NamedTuple):
-    """A mechanism as a callable, two neighbours on which it is stretched, what it claims, and the law of its outcomes.
+    """A mechanism as a callable, its two worst-case neighbours, its claim, and the distribution of its outcomes.
 
-    `told` is what the law speaks of, where that is not all of an outcome. `times` is how many times the samples of
-    others it takes to see half of the noise, and `far` is data for the law alone, where the neighbours are so close to
-    a threshold that half of the noise tells about the same.
+    `told` is the part of an outcome that the distribution is about. `times` is how many times the
+    samples of others it takes to see half of the noise, and `far` is data for the distribution alone, where the
+    neighbours are so close to a threshold that half of the noise tells about the same.
     """
 
     mechanism: Callable[[Any], object]
@@ -44,9 +44,10 @@ class AuditedMechanism(NamedTuple):
 
 
 def audited_family(name: str, made: AuditedMechanism, samples: int, alarm: float) -> list[Finding]:
-    """The claim, and whether the same draws follow the law that is stated of them: each with this alarm.
+    """The claim, and whether the same draws follow the distribution that is stated of them: each with this alarm.
 
-    Half of the noise breaks the law by a few hundred draws, also where no pair of neighbours makes it break the claim.
+    Half of the noise breaks the distribution by a few hundred draws, also where no pair of neighbours makes it break
+    the claim.
     """
     here: list[Hashable] = []
     there: list[Hashable] = []
@@ -100,7 +101,7 @@ def _selections() -> dict[str, AuditedMechanism]:
 
 
 def _watches() -> dict[str, AuditedMechanism]:
-    """Questions just below the threshold before one above it; and a range that a histogram is wrong about."""
+    """Queries just below the threshold before one above it; and a range that a histogram is wrong about."""
     pure = claims.claim(epsilon=EPSILON)
     online = Online(bins=2, total=4, threshold=1, epsilon=EPSILON, corrections=1)
     return {
@@ -199,16 +200,16 @@ def _of(kind: Callable[[Sequence[int]], Any], mechanism: Any) -> Callable[[Seque
 
 
 def _sample_and_aggregate() -> dict[str, AuditedMechanism]:
-    """Chunks of which one goes from bound to bound."""
+    """Blocks of which one goes from bound to bound."""
     answers = ([0, 0, 4, 8, 8], [0, 8, 4, 8, 8])
     words: dict[str, Any] = {"bounds": BOUNDS, "blocks": CHUNKS, "epsilon": EPSILON, "grid": 1}
     pure = claims.claim(epsilon=EPSILON)
     mean, median = sampled.ClippedMean(**words), sampled.PrivateMedian(**words)
     found = sampled.SelfBoundedMean(**words)
     return {
-        "mean of chunks": AuditedMechanism(mean.release, *answers, pure, stated.of_mean(mean)),
-        "median of chunks": AuditedMechanism(median.release, *answers, pure, stated.of_median(median), times=4),
-        "mean of chunks within bounds of its own": AuditedMechanism(
+        "mean of blocks": AuditedMechanism(mean.release, *answers, pure, stated.of_mean(mean)),
+        "median of blocks": AuditedMechanism(median.release, *answers, pure, stated.of_median(median), times=4),
+        "mean of blocks within bounds of its own": AuditedMechanism(
             lambda given: found.release(given).value, *answers, pure, stated.of_self_bounded_mean(found)
         ),
     }

@@ -1,4 +1,4 @@
-"""The audit of ourselves: neighbours that pull every aggregate apart as far as its caps allow, through real sessions.
+"""The self audit of queries: worst-case neighbours of every aggregate, through real sessions.
 
 A release takes milliseconds, so whole releases give few samples. There are three ways, and a finding says which it was:
 
@@ -10,8 +10,8 @@ A release takes milliseconds, so whole releases give few samples. There are thre
     whole    whole releases, one after the other: few of them, and nothing left out.
 
 Beside the noisy integers stands their log-likelihood ratio, the best that an attacker could compute of them. Each way
-also says whether what was added to the exact integers follows the law of the stated noise: half of the noise is seen
-there by a few hundred draws, also where no pair of units moves every integer as far as it is priced for.
+also says whether what was added to the exact integers follows the distribution of the stated noise: half of the noise
+is seen there by a few hundred draws, also where no pair of units moves every integer by its stated sensitivity.
 """
 
 import logging
@@ -80,7 +80,7 @@ class Case:
 
     @property
     def query(self) -> Query:
-        """The question."""
+        """The query."""
         asked = frame.table("rows")
         made = AGGREGATES[self.aggregate]()
         return asked.group_by("key").agg(**made) if self.is_grouped else asked.agg(**made)
@@ -98,14 +98,14 @@ class Case:
 
 
 def cases(*, is_grouped: bool) -> list[list[Case]]:
-    """Every aggregate, relation and kind of noise; those that one table and one promise serve stand together."""
+    """Every aggregate, relation and kind of noise; those with one table and one budget stand together."""
     relations: tuple[Neighbours, ...] = ("add_remove", "replace_one")
     names: tuple[Name, ...] = ("laplace", "gaussian")
     return [[Case(aggregate, *each, is_grouped) for aggregate in AGGREGATES] for each in product(relations, names)]
 
 
 def rows(case: Case, blocks: int, *, is_one: bool) -> pa.Table:
-    """The one dataset or the other: in every block, somebody in each key, and the unit in question."""
+    """The one dataset or the other: in every block, somebody in each key, and the unit under test."""
     made: list[tuple[int, int, int, str]] = []
     for block in range(blocks):
         keys = range(KEYS_OF_BLOCK * block, KEYS_OF_BLOCK * (block + 1))
@@ -116,7 +116,7 @@ def rows(case: Case, blocks: int, *, is_one: bool) -> pa.Table:
 
 
 def _in_question(case: Case, keys: range, *, is_one: bool) -> list[tuple[int, tuple[int, str]]]:
-    """The rows of a unit: as much as its caps allow, against none; or against another unit, elsewhere or low."""
+    """The rows of a unit: as many as its bounds allow, against none; or against another unit, elsewhere or low."""
     first = [(10, "a"), (10, "b")]
     full = [(keys[0], cells) for cells in first] + [(keys[1], cells) for cells in ((10, "d"), (10, "e"))]
     if case.neighbours == "add_remove":
@@ -136,7 +136,7 @@ def protect_case(
     groups: int | None = None,
     **words: Any,
 ) -> Any:
-    """A session over a table of such rows, by default with the caps that the unit in question fills."""
+    """A session over a table of such rows, by default with the contribution bounds that the unit under test fills."""
     most = groups or (KEYS_OF_BLOCK if case.neighbours == "add_remove" or not case.is_grouped else 1)
     with _quietly():
         return kind.protect(
@@ -219,7 +219,7 @@ class Leaning:
         return np.column_stack([steps, np.sum(ratios, axis=0)])
 
     def check_noise(self, one: Floats, other: Floats, alarm: float, name: str) -> Finding:
-        """Whether noise follows its law: what stands on the exact integers, column by column, on both datasets."""
+        """Whether noise follows its distribution: what was added to the integers, by column, on both datasets."""
         columns = np.concatenate([one - self.one, other - self.other]).T
         parts = [
             goodness_of_fit.part_of_noise(column, noise, noise.standard_deviation)
@@ -298,7 +298,7 @@ def audited_redrawn(
 
 
 def _judge(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alarm: float, how: str) -> list[Finding]:
-    """The claim, and the law of the noise: each with this alarm."""
+    """The claim, and the distribution of the noise: each with this alarm."""
     subject = f"{case} ({how})"
     if leaning is None:
         why = "the blocks of one table have different exact answers, so they are not runs of one thing"
@@ -309,7 +309,7 @@ def _judge(case: Case, leaning: Leaning | None, one: Floats, other: Floats, alar
 
 
 def audited_whole(case: Case, samples: int, alarm: float) -> list[Finding]:
-    """Whole releases, one after the other: the claim, and the law of the noise on the integers of a watched session."""
+    """Whole releases, one after the other: the claim, and the distribution of the noise of a recorded session."""
     name = f"{case} (whole releases)"
     with both(case, 1) as watched:
         leaning, *_ = release_both(case, watched)

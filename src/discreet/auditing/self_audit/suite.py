@@ -1,4 +1,4 @@
-"""The audit of ourselves, controls first: every mechanism and every aggregate, in every layer, by one call.
+"""The self audit, controls first: every mechanism and every aggregate, in every layer, by one call.
 
 `run_controls` audits mechanisms of which the answer is known; where one is missed, or a right one is called broken, the
 run is void. `audit_everything` audits discreet. Quick runs are for every change (a minute or so), long ones for a

@@ -1,11 +1,12 @@
 """Hierarchies, ranges and quantiles from a tree, as the plans that a session releases by, with neighbours and claims.
 
-What is audited is `randomize` of a plan, on the integers that an engine would give: a unit fills its caps in cells,
-bins or steps that share as few sums as they can. What is judged is the log-likelihood ratio of each part of the
-strategy, and of all together: the best that an attacker could compute. Where a unit is added or removed it reaches the
-claim, so half the noise is seen in a few thousand draws. Under replace-one no pair of units moves all parts as far as
-they are priced for, and a hierarchy with half the noise keeps its claim on them. So what was added to the exact sums is
-held against the law of the stated noise as well, which half the noise breaks by a few hundred draws.
+What is audited is `randomize` of a plan, on the integers that an engine would give: a unit fills its contribution
+bounds in cells, bins or steps that share as few sums as they can. What is judged is the log-likelihood ratio of each
+part of the strategy, and of all together: the best that an attacker could compute. Where a unit is added or removed it
+reaches the claim, so half the noise is seen in a few thousand draws. Under replace-one no pair of units moves all parts
+by their stated sensitivities, and a hierarchy with half the noise keeps its claim on them. So what was added to the
+exact sums is held against the distribution of the stated noise as well, which half the noise breaks by a few hundred
+draws.
 """
 
 import math
@@ -48,7 +49,7 @@ STEPS = 16
 
 
 class Workload(NamedTuple):
-    """The plan of a question, the counts that it reads on two neighbours, and what it claims."""
+    """The plan of a query, the counts that it reads on two neighbours, and what it claims."""
 
     plan: Any
     one: Counts
@@ -67,7 +68,7 @@ def workloads() -> Mapping[str, Workload]:
 
 
 def workload(query: Query, cells: int, neighbours: Neighbours, mechanism: Name, times: int = 1) -> Workload:
-    """A question about so many cells, at so many times the price that it claims."""
+    """A query about so many cells, at so many times its claimed privacy cost."""
     columns = {name: {"type": "text"} for name in ("unit", *CELLS.column_names)} | {"x": {"type": "integer"}}
     table = {"columns": columns, "privacy_unit": "unit", "max_rows": ROWS_OF_UNIT, "neighbours": neighbours}
     catalog = Catalog.model_validate({"tables": {"rows": table}})
@@ -82,7 +83,7 @@ def workload(query: Query, cells: int, neighbours: Neighbours, mechanism: Name, 
 
 
 def audited_workload(name: str, made: Workload, samples: int, alarm: float) -> list[Finding]:
-    """Drawn over and over by the plan itself: the log-likelihood ratio of each part and of all, and the law of each."""
+    """Draws by the plan itself: the log-likelihood ratio of each part and of all, and the distribution of each."""
     drawn = [[made.plan.randomize([each]) for _ in range(samples)] for each in (made.one, made.other)]
     claimed = audited_at_once(*(ratios(made, each) for each in drawn), claim=made.claim, alarm=alarm, name=name)
     return [claimed, goodness_of_fit.check_parts(_noises(made, drawn), alarm=alarm, name=name)]
@@ -117,7 +118,7 @@ def ratios(made: Workload, drawn: Sequence[Sequence[Counts]]) -> Floats:
 
 
 def _questions() -> Iterator[tuple[str, Query, int]]:
-    """Questions by name, each with how many cells, bins or steps it is made of."""
+    """Queries by name, each with its number of cells, bins or steps."""
     rows = frame.table("rows")
     few = [(0, 4), (0, 8), (2, 6), (3, BINS)]
     every = [(low, high) for low in range(MANY_BINS) for high in range(low + 1, MANY_BINS + 1)]

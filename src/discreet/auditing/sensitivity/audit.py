@@ -204,7 +204,7 @@ def _call(function: Callable[[Any], object], dataset: Any) -> object:
             return materialize(function(copy.copy(dataset)))
         except Incomparable:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a user's function raises is an outcome
+        except Exception as error:  # noqa: BLE001 - any exception of a user's function is an outcome
             return _Error(type(error).__name__)
 
 
@@ -228,7 +228,7 @@ def _number(value: float) -> str:
 
 
 def _facts_and_budget(catalog: Catalog | Session, query: Query, epsilon: Number) -> tuple[Catalog, Budget]:
-    """The public facts, and the promise that decides which noise a query gets."""
+    """The public facts, and the budget, which decides the noise of a query."""
     name = table_name(query)
     if isinstance(catalog, Session):
         return catalog.catalog, catalog.ledger.budget(name)

@@ -1,4 +1,4 @@
-"""What a question names: the values that its keys, conditions, bounds and domains mention, by column; and itself.
+"""What a query names: the values that its keys, conditions, bounds and domains mention, by column; and itself.
 
 Neighbours are made from these values, because rows that no condition keeps and no key counts would show nothing.
 """
@@ -27,7 +27,7 @@ MOST_VALUES = 12
 
 
 def values_of(question: Pushdown, table: Table) -> dict[str, list[Any]]:
-    """The values that a question names, by column, a few for each."""
+    """The values that a query names, by column, a few for each."""
     found: dict[str, dict[Any, Any]] = {}
     for column, value in _constants(question):
         fitting = _fitting(value, table.columns[column].type)

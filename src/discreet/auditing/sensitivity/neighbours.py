@@ -1,10 +1,11 @@
 """Adversarial neighbours for any table of a catalog: two datasets that differ in what one unit brought, and in order.
 
-Everything here comes from what a catalog declares and from values that a question names: columns, types, bounds,
-grids, keys, the privacy unit, the neighbour relation, and what becomes of rows without a unit. Cells are chosen to
-hurt: NaN and infinities, missing ids, -0.0, 2^53 and the ends of 64 bits, text that is empty, long or looks like a key,
-dates at the ends of the calendar, values just inside and just outside bounds, keys that nobody declared. Units have no
-row, one, many, more than their caps allow, the same row many times, or rows that are all worth as much as a row can be.
+Everything here comes from what a catalog declares and from values that a query names: columns, types, bounds, grids,
+keys, the privacy unit, the neighbour relation, and what becomes of rows without a unit. Cells are chosen to hurt: NaN
+and infinities, missing ids, -0.0, 2^53 and the ends of 64 bits, text that is empty, long or looks like a key, dates at
+the ends of the calendar, values just inside and just outside bounds, keys that nobody declared. Units have no row, one,
+many, more than their contribution bounds allow, the same row many times, or rows that are all worth as much as a row
+can be.
 """
 
 import datetime as dt
@@ -242,7 +243,7 @@ class Author:
 
 
 def usual(column: Column, named: Sequence[Any] = ()) -> list[Any]:
-    """The values of a column that matter: its keys, what a question names, and the ends of its bounds."""
+    """The values of a column that matter: its keys, what a query names, and the ends of its bounds."""
     found = [*(column.keys or ()), *named]
     if column.bounds is not None:
         found += [_number(bound, column.type) for bound in column.bounds]

@@ -1,7 +1,7 @@
 """Side channels: every public call of a session on two neighbours, with no noise between them, must look the same.
 
 The same calls are made on two datasets that differ in one unit: protect, explain, release, repeat, fresh, refused
-questions, epsilon_for, remaining, history, what `discreet ledger show` prints, a spent budget, close, and calls after
+queries, epsilon_for, remaining, history, what `discreet ledger show` prints, a spent budget, close, and calls after
 it. What an analyst, a log or a directory listing shows of each is compared, one finding a channel:
 
     status     whether a call returned, and what kind of thing, or raised
@@ -97,8 +97,8 @@ def compare_calls(
     """Make every public call on two neighbours, and compare what can be seen of each: one finding a channel.
 
     make_session  opens a session on a dataset: lambda rows: dp.testing.protect(rows, name="visits", ...)
-    queries       questions that are answered, and some that are refused
-    epsilon       of each release; the budget must hold two for each question
+    queries       queries that are answered, and some that are refused
+    epsilon       of each release; the budget must hold two for each query
     calls         more calls by name: {"plot": lambda session: session.release(query, epsilon=0.1).plot()}
     repeats       how often both datasets are run; what differs between runs on one dataset voids its channel
     """
@@ -181,7 +181,7 @@ class _Script:
             yield "confidence 0", partial(session.release, query, epsilon=self.epsilon, confidence=0)
 
     def _spend(self, session: Session, name: str) -> Release | None:
-        """One release for all that is left of a table's promise."""
+        """One release for all that is left of a table's budget."""
         for query in self.queries:
             if table_name(query) == name:
                 return session.release(query, epsilon=session.remaining(name).epsilon, fresh=True)
@@ -332,7 +332,7 @@ def _distances(one: Sequence[MeasuredColumn], other: Sequence[MeasuredColumn]) -
 
 
 def _times(sides: Sides, told: Mapping[str, Any]) -> Finding:
-    """How long calls took on both datasets: told, with the call that a rank test finds most unlike, and not judged."""
+    """How long calls took on both datasets: reported, with the most different call by a rank test, and not judged."""
     calls = [call for call in sides[0][0] if all(call in run for runs in sides for run in runs)]
     seconds = {call: [np.array([run[call].seconds for run in runs]) for runs in sides] for call in calls}
     medians = {call: [float(np.median(each)) for each in pair] for call, pair in seconds.items()}
@@ -347,7 +347,7 @@ def _times(sides: Sides, told: Mapping[str, Any]) -> Finding:
 
 
 def _rank_test(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """How often two samples of one law would have ranks this far apart; the normal form of Mann and Whitney's test."""
+    """The p-value of the Mann-Whitney rank test, by its normal approximation."""
     wins = float(np.sign(one[:, None] - other[None, :]).sum()) / 2
     spread = (len(one) * len(other) * (len(one) + len(other) + 1) / 12) ** 0.5
     return float(2 * ndtr(-abs(wins) / spread))

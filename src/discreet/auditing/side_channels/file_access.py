@@ -15,7 +15,7 @@ _NAME = "rows.parquet"
 
 
 def _nothing() -> None:
-    """Nobody is told."""
+    """No callback."""
 
 
 class Noticing(fs.FileSystemHandler):  # type: ignore[misc]
@@ -28,7 +28,7 @@ class Noticing(fs.FileSystemHandler):  # type: ignore[misc]
         self.opened: Callable[[], None] = _nothing
 
     def forget(self) -> None:
-        """Call nobody back: whoever is called is held by Arrow, where Python's collector does not look."""
+        """Drop the callback: Arrow holds it, where Python's garbage collector does not look."""
         self.opened = _nothing
 
     def dataset(self) -> Any:
@@ -53,7 +53,7 @@ class Noticing(fs.FileSystemHandler):  # type: ignore[misc]
         return []
 
     def open_input_file(self, path: str) -> Any:  # noqa: ARG002 - there is one
-        """The rows, after whoever waits for it was told."""
+        """The rows, after the callback."""
         self.opened()
         return pa.BufferReader(self._rows)
 

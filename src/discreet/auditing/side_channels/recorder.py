@@ -1,4 +1,4 @@
-"""Watch a call: all that it shows, raises, logs, warns, prints and leaves behind, in terms that two runs can share.
+"""Record a call: all that it shows, raises, logs, warns, prints and leaves behind, in terms that two runs can share.
 
 What differs between any two runs is masked: moments of the run itself, paths of its directories and of its source, and
 words that look random (hashes, keys, addresses, names of temporary files). Masked words are kept aside: one that comes
@@ -206,7 +206,7 @@ class _Mask:
 def _attempt(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
         return make(), None
-    except Exception as error:  # noqa: BLE001 - whatever is raised is what was seen
+    except Exception as error:  # noqa: BLE001 - any exception is an observation
         return None, error
 
 

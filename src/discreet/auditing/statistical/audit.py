@@ -1,4 +1,4 @@
-"""The generic statistical audit: any callable, two datasets, one claim, and whatever its outcomes give away.
+"""The generic statistical audit: any callable, two datasets, one claim, and all that its outcomes reveal.
 
 The mechanism runs on both datasets in turns. Events are chosen on earlier runs and tested on later ones, never on the
 same, in two ways that share the alarm evenly:

@@ -4,12 +4,12 @@ Runs come in pairs, one on each dataset. Under the claim p <= slope q + intercep
 
     1[the run here is in A] - slope 1[the run there is in A] - intercept
 
-has a mean of at most 0 whatever A is. A player who stakes a part of the wealth on it, the event and the part chosen
+has a mean of at most 0 for every A. A player who stakes a part of the wealth on it, the event and the part chosen
 from earlier pairs alone, has a wealth that is a supermartingale while the claim is true, so the chance that it ever
 reaches 1/alarm is at most alarm (Ville). Players with different ways of choosing are averaged. Proof:
 docs/proofs/auditing/statistical/e_values.md.
 
-The same bets are settled against every promise of a fixed ladder of parameters, the stated one among them. What is
+The same bets are settled against every claim of a fixed ladder of parameters, the stated one among them. What is
 found is the last rung up to which all are refuted.
 """
 
@@ -99,7 +99,7 @@ class Wealth:
 
     @property
     def lower_bound(self) -> float:
-        """The highest rung up to which every promise is refuted; 0 where the lowest is not."""
+        """The highest rung up to which every claim is refuted; 0 where the lowest is not."""
         standing = np.flatnonzero(~self._refutations)
         first = int(standing[0]) if len(standing) else len(self.rungs)
         return float(self.rungs[first - 1]) if first else 0.0

@@ -91,7 +91,7 @@ class LikelihoodScore:
 
 @dataclass(frozen=True)
 class Event:
-    """A set of outcomes, said to be likelier on the one dataset, or on the other where `swapped`."""
+    """A set of outcomes, assumed likelier on the one dataset, or on the other where `swapped`."""
 
     feature: str
     relation: Relation
@@ -127,7 +127,7 @@ class Event:
         return columns.numbers.get(self.feature)
 
     def on(self, sides: Sides) -> tuple[Truths, Truths]:
-        """Of which outcomes it is true: where it is said to be likelier, and where less likely."""
+        """The outcomes in it: where it is assumed likelier, and where less likely."""
         one, other = self.holds(sides.one), self.holds(sides.other)
         return (other, one) if self.swapped else (one, other)
 
@@ -143,7 +143,7 @@ class SelectedEvent(NamedTuple):
 
 @dataclass(frozen=True)
 class Candidates:
-    """Events with their counts, of `count` outcomes on each side; here is where an event is said to be likelier."""
+    """Events with their counts, of `count` outcomes on each side; here is where an event is assumed likelier."""
 
     events: tuple[tuple[str, Relation, Level], ...]
     here: Floats

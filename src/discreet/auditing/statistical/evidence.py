@@ -42,7 +42,7 @@ def warning(sides: Sides) -> str:
 
 
 def blindness(sides: Sides) -> str | None:
-    """What is said where some outcomes could not be looked into at all."""
+    """The note where some outcomes could not be inspected at all."""
     kinds = _unseen(sides, WHOLLY)
     if not kinds:
         return None
@@ -118,7 +118,7 @@ def curve(event: Event, chosen_on: Sides, tested_on: Sides, alarm: float) -> lis
 def allowed_trade_off(claim: Claim) -> dict[str, list[float]]:
     """The least errors that the claim allows to any test, from one end to the other: a curve below which it is refuted.
 
-    The event of a test of errors a and b has the probability 1 - b here and a there, and its complement a promise of
+    The event of a test of errors a and b has the probability 1 - b here and a there, and its complement has a bound of
     its own, so every line p <= slope q + intercept says 1 - b <= slope a + intercept and 1 - a <= slope b + intercept.
     What is allowed one way is allowed the other way round: the half up to where both errors are equal is enough.
     """

@@ -1,6 +1,6 @@
 """What can be seen of an outcome: numbers and categories with names, each a function of that one outcome alone.
 
-    value, value[3], value['A']             the numbers of an outcome by their places (see atoms.py)
+    value, value[3], value['A']             the numbers of an outcome by their places (see flatten.py)
     sum, smallest, largest                  of all its numbers
     lowest bit                              the least exponent of a lowest set bit: floating-point noise shows itself
     decimals                                how many decimal places its numbers need, 0 to 6; 7 where 6 do not do
@@ -414,7 +414,7 @@ def _apart(one: Floats, other: Floats) -> Floats:
 
 
 def _latest_rows(values: Sequence[Any] | NDArray[Any]) -> list[Atoms]:
-    """The atoms of as many of the latest outcomes as fit into memory with ease."""
+    """The flattened values of as many of the latest outcomes as fit easily into memory."""
     rows: list[Atoms] = []
     room = _MOST_ATOMS_LEARNED_FROM
     for place in range(len(values) - 1, -1, -1):

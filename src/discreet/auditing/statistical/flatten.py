@@ -1,4 +1,4 @@
-"""An outcome of any shape as atoms: its numbers and texts by the place where they stand.
+"""Flatten an outcome of any shape: its numbers and texts by their places.
 
     3.5                     value
     [1, 2]                  value[0], value[1]
@@ -10,9 +10,9 @@
     "cost: 3.5"             value, and value number 0 for the first number in the text
     an object               value, its repr, and value['name'] for each attribute
 
-None, an exception and a missing cell have no atom, so that what is absent is seen to be absent. Beside the atoms stand
+None, an exception and a missing cell have no value, so that absence is visible. Beside the values stand
 the order, the lengths and the types that an outcome is made of, and what of it could not be looked into: objects that
-show nothing but an address in memory, and all that comes after the first 10,000 atoms. What lies deeper than four
+show nothing but an address in memory, and all that comes after the first 10,000 values. What lies deeper than four
 containers is one text.
 """
 
@@ -127,7 +127,7 @@ def _other_form(thing: Any) -> pa.Table | Mapping[Any, Any] | list[Any] | None:
 
 
 def _unknown(thing: Any, place: str, depth: int, into: Atoms) -> None:
-    """An object as its repr and its attributes; one that shows neither is said to be unseen."""
+    """An object as its repr and its attributes; one that shows neither counts as not inspected."""
     text, attributes = _safe_repr(thing), _attributes(thing)
     is_opaque = text == type(thing).__name__ or _ADDRESS.search(text) is not None
     if not is_opaque:
@@ -176,7 +176,7 @@ def _key(thing: Any) -> str:
 
 @_walk.register(type(None))
 def _nothing(thing: None, place: str, depth: int, into: Atoms) -> None:
-    """What has no atoms."""
+    """An outcome without values."""
 
 
 @_walk.register(RaisedError)

@@ -1,21 +1,20 @@
-"""Whether draws follow the law that a mechanism states, and stay within the margin that it promises.
+"""Whether draws follow the distribution that a mechanism states, and stay within its stated margin.
 
 Definition
     n independent draws fall into k bins of stated probabilities p; the statistic is n KL(q, p), q the shares that were
     drawn: half of the likelihood-ratio form of chi-square. Steps far from zero are pooled. Bins are chosen by draws
-    that are not used again, or by the stated law alone. Draws of several laws have a statistic each, and their sum is
-    held against what it may be by chance.
+    that are not used again, or by the stated distribution alone. Draws of several distributions have a statistic each,
+    and their sum is held against what it may be by chance.
 
 Guarantee
-    If the draws are independent and follow the stated law, `check_fit` calls it broken with a chance of at most
-    `alarm`, at every n: P[n KL >= t] <= e^-t (e t/(k - 1))^(k - 1) for t > k - 1; so does `check_parts`, with the sum
-    of k - 1 over all parts. If the noise stays within the margin
-    with at least the stated confidence, so does `check_margin`.
-    Proof: docs/proofs/auditing/statistical/goodness_of_fit.md.
+    If the draws are independent and follow the stated distribution, `check_fit` calls it broken with a chance of at
+    most `alarm`, at every n: P[n KL >= t] <= e^-t (e t/(k - 1))^(k - 1) for t > k - 1; so does `check_parts`, with the
+    sum of k - 1 over all parts. If the noise stays within the margin with at least the stated confidence, so does
+    `check_margin`. Proof: docs/proofs/auditing/statistical/goodness_of_fit.md.
 
 Exactness
     Probabilities of bins are floats, from the mechanism's own `cdf` or `pmf`; they are right to about 9 digits, which
-    moves the statistic by less than n 10^-9. The tail of the binomial law is SciPy's.
+    moves the statistic by less than n 10^-9. The tail of the binomial distribution is SciPy's.
 
 Not covered
     Deviations that n draws cannot show; whether draws depend on each other, beyond two releases being equal.
@@ -91,7 +90,7 @@ class BinCounts(NamedTuple):
 
 
 def check_parts(parts: Sequence[BinCounts], *, alarm: float, name: str) -> Finding:
-    """Draws of several laws, independent of each other, against what each law states."""
+    """Draws of several distributions, independent of each other, against what each distribution states."""
     statistic = math.fsum(divergence(*part) for part in parts)
     limit = critical(1 + sum(len(part.expected) - 1 for part in parts), alarm)
     drawn, bins = sum(sum(part.seen) for part in parts), sum(len(part.seen) for part in parts)
@@ -195,7 +194,7 @@ def cumulative(mechanism: Any, reach: int) -> Callable[[int], float] | None:
 
 
 def chosen_edges(pilot: Draws, most: int = MOST_BINS) -> list[int]:
-    """Where bins begin: by shares of earlier draws, so that no bin is empty, and around zero, whatever was drawn."""
+    """Where bins begin: by shares of earlier draws, so that no bin is empty, and around zero, for any draws."""
     ordered = sorted(pilot)
     quantiles = {ordered[min(len(ordered) - 1, part * len(ordered) // most)] for part in range(1, most)}
     return sorted({*quantiles, 0, 1})

@@ -1,6 +1,6 @@
-"""Run any callable on two datasets and keep whatever comes: a value, an exception, and the time it took.
+"""Run any callable on two datasets and keep each outcome: a value, an exception, and the time it took.
 
-An exception is an outcome like any other, because a mechanism that fails on one dataset alone has told them apart.
+An exception is an outcome like any other, because a mechanism that fails on one dataset alone has distinguished them.
 The two datasets take turns, and who goes first changes with every pair, so that a machine that grows slower, a counter
 that grows larger or a cache that grows warm is seen by both alike. Where many outcomes come at once, the batches do.
 An outcome that can be gone through only once, such as a generator, is gone through at once and kept as what came.
@@ -163,5 +163,5 @@ def _prints(*datasets: Any) -> tuple[bytes | None, ...]:
 def _print(dataset: object) -> bytes | None:
     try:
         return hashlib.sha256(pickle.dumps(dataset)).digest()
-    except Exception:  # noqa: BLE001 - whatever it holds may refuse to be written
+    except Exception:  # noqa: BLE001 - any part of it may fail to be written
         return None

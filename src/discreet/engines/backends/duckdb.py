@@ -1,7 +1,7 @@
 """DuckDB: the engine an analyst already has; in process, larger than memory, over files and frames.
 
-The connection is locked down before the first question: no file but the registered sources can be opened, no setting
-changed, no extension loaded. A table that is capped is materialised once and reused; it lives in memory and spills into
+The connection is locked down before the first query: no file but the registered sources can be opened, no setting
+changed, no extension loaded. Rows within contribution bounds are materialised once; it lives in memory and spills into
 the private workspace.
 """
 
@@ -243,7 +243,7 @@ def draft(source: Source) -> dict[str, ColumnType]:
 def _unreadable() -> SourceError:
     return SourceError(
         "a source that cannot be opened",
-        because="it is not a readable file of its kind, or has a column of a type that the engine does not know",
+        because="the file is not readable, or a column has an unknown type",
         instead="a CSV file with a header, a Parquet file, a DuckDB file, or a frame",
     )
 
@@ -367,7 +367,7 @@ def _turn_off_progress(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _refused_setting(setting: str) -> SourceError:
-    """The refusal of a setting that DuckDB does not take; only two of them come from a person."""
+    """Error for a setting that DuckDB does not take; only two of them come from a person."""
     name = setting.removeprefix("SET ").split()[0]
     instead = {"memory_limit": 'memory_limit="4GB"', "threads": "threads=2"}.get(name)
     return SourceError(
@@ -378,7 +378,7 @@ def _refused_setting(setting: str) -> SourceError:
 
 
 def _share(memory_limit: str) -> str:
-    """What DuckDB is told of a limit: the rest is for Arrow's batches, and for what DuckDB itself does not count."""
+    """DuckDB's part of a memory limit: the rest is for Arrow's batches, and for what DuckDB itself does not count."""
     amount = _AMOUNT.fullmatch(memory_limit)
     return memory_limit if amount is None else f"{float(amount[1]) * _SHARE:.6f}{amount[2]}"
 

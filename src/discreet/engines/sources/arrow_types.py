@@ -72,7 +72,7 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     if not names or len(set(folded)) != len(folded):
         raise SourceError(
             "column names that are missing or not distinct",
-            because="two columns of one name, upper and lower case aside, cannot be told apart on every engine",
+            because="the names of two columns differ only in case",
             instead="a source whose columns have different names",
         )
     return tuple(names)

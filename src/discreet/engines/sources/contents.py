@@ -1,6 +1,6 @@
-"""The state of a public table: a checksum of the rows and columns that a question reads, computed by its engine.
+"""The state of a public table: a checksum of the rows and columns that a query reads, computed by its engine.
 
-The engine that answers also computes the checksum, so the two read the same rows, whatever lies between them and the
+The engine that answers also computes the checksum, so the two read the same rows, behind any change of the
 table: a file that was replaced, a write-ahead log, a frame that changed in place. A checksum is never computed for a
 protected table, because it would depend on the rows of one unit.
 
@@ -19,7 +19,7 @@ PRIMES = (2**31 - 1, 2**31 - 19)
 _KEY = 0
 
 States = tuple[tuple[str, str], ...]
-"""Public tables, each with its state, in the order in which a question reads them."""
+"""Public tables, each with its state, in the order in which a query reads them."""
 
 
 def public_tables(scan: Scan) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def queries(scan: Scan, places: joins.Places, dialect: Dialect) -> list[tuple[st
 
 
 def unreadable(tables: Sequence[str]) -> SourceError:
-    """The refusal of public tables whose state cannot be read."""
+    """Error for public tables whose state cannot be read."""
     return SourceError(
         f"the public table {' or '.join(map(repr, tables))}",
         because="its rows can no longer be read as they could when the session was opened",

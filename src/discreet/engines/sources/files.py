@@ -2,7 +2,7 @@
 
 A folder named like `ward=A` is a column, as Spark, Hive, DuckDB and Arrow write it. Its values are text, always: a type
 never depends on which folders there are. A folder's name may be a person's, so what a listing finds is never printed;
-refusals say what the owner typed, and names of columns. Only names and schemas are read here, never a row.
+errors show what the owner typed, and names of columns. Only names and schemas are read here, never a row.
 """
 
 import glob
@@ -110,7 +110,7 @@ def parquet_rows(place: Files, wanted: Sequence[str] | None = None) -> ParquetRo
         if name.casefold() in (field.name.casefold() for field in written):
             raise SourceError(
                 f"column {name!r}, in the files and in the names of their folders",
-                because="the two could say different things of one row",
+                because="the two could have different values in one row",
                 instead="files without that column, or folders without its name",
             )
     whole = pa.schema([*written, *(pa.field(name, pa.string()) for name in names)])
@@ -141,7 +141,7 @@ def files_of(given: Any) -> tuple[Files, tuple[str, ...]]:
     if not files or any(file.path == "<Buffer>" for file in files):
         raise SourceError(
             "a pyarrow dataset that cannot be read anew",
-            because="it has no file, a file that cannot be opened, a filter, or bytes in memory instead of a file",
+            because="it has no readable file, has a filter, or holds bytes in memory",
             instead='dp.protect(dataset.to_table(), name="visits", ...), or a dataset of files, without a filter',
         )
     return Files("memory", files, given.filesystem), tuple(given.schema.names)
@@ -196,7 +196,7 @@ def _on_disk(pattern: str, disk: fs.LocalFileSystem) -> Files:
     if len({os.path.realpath(path) for path in files}) != len(files):
         raise SourceError(
             f"the same file twice in {pattern!r}",
-            because="a link leads to a file or a folder that is read anyway, and its rows would count twice",
+            because="a symbolic link would count the rows of its target twice",
             instead="files without links among them",
         )
     return Files(whole, tuple(files[path] for path in sorted(files)), disk)
@@ -221,7 +221,7 @@ def _below(filesystem: fs.FileSystem, path: str, root: str) -> list[File]:
     if is_directory and any(_ending(file.path) not in PARQUET for file in seen):
         raise SourceError(
             "a directory with other files than Parquet",
-            because="a directory is read as Parquet, and the rows of other files would be left out without a word",
+            because="a directory is read as Parquet, and other files would be left out",
             instead='a glob that names one kind: "visits/**/*.parquet" or "visits/*.csv"',
         )
     return seen
@@ -321,7 +321,7 @@ def _one_schema(place: Files) -> pa.Schema:
     if any(schema != schemas[0] for schema in schemas):
         raise SourceError(
             "Parquet files with different schemas",
-            because="their columns are not the same, not in the same order, or not of the same types",
+            because="their columns differ in name, order or type",
             instead="files with one and the same schema",
         )
     return schemas[0]

@@ -2,7 +2,7 @@
 
 Files are compared by device and inode, so that links, globs and directories lead to the files themselves; tables of a
 database file by the file and the table; frames by the memory that holds their columns; everything else by its name.
-A copy of protected rows in a place of its own cannot be told from other data by any of these.
+A copy of protected rows in a place of its own cannot be distinguished from other data by any of these.
 """
 
 import glob
@@ -119,7 +119,7 @@ def _columns(data: object) -> Iterator[Any]:
             column = frame.iloc[:, i].array
             yield from (getattr(column, part) for part in _PARTS if hasattr(column, part))
     elif kind == "polars.DataFrame":
-        import polars as pl  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
+        import polars as pl  # noqa: PLC0415 - an optional driver, which the caller with a frame has imported
 
         level = getattr(pl, "CompatLevel", None)
         yield from (frame.to_arrow() if level is None else frame.to_arrow(compat_level=level.newest())).columns

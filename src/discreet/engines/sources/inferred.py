@@ -227,7 +227,7 @@ def _canonical_decimal(value: float) -> str | None:
 
 
 def canonical(thing: Any) -> Any:
-    """A question about an inferred table, or a part of it: text constants and keys in the form that text is read in."""
+    """A query about an inferred table, or a part of it: text constants and keys in the form that text is read in."""
     match thing:
         case Keys():
             return _keys(thing)
@@ -291,7 +291,7 @@ def _canonical_value(value: Any) -> Any:
 def _missing_constant_error(what: str) -> ParameterError:
     return ParameterError(
         what,
-        because="a reader may take such cells for missing ones, dates or numbers beyond 2^53: they read as missing",
+        because="a reader may have read such cells as missing, dates or large numbers",
         instead='the file itself, dp.protect("visits.csv", ...), or fixed_schema=True if column types were declared to '
         "the reader",
     )
@@ -306,6 +306,6 @@ def _require_distinct(
         if one != other:
             raise ParameterError(
                 f"the keys {one!r} and {other!r} of an in-memory table",
-                because="a reader may store both in one form, so they cannot be told apart",
+                because="a reader may store both in one form, so they cannot be distinguished",
                 instead="one of them, or fixed_schema=True if the column types were declared to the reader",
             )

@@ -1,6 +1,6 @@
 """Parquet files read piece by piece, so that what Arrow holds of them does not grow with them.
 
-A scan of an Arrow dataset reads ahead of whoever takes its rows, up to 1 GiB of them and all compressed bytes of a file
+A scan of an Arrow dataset reads ahead of its consumer, up to 1 GiB of them and all compressed bytes of a file
 so far, and an engine's memory limit does not govern that. Here each piece of a file, some row groups, is a scan of its
 own, and only a few of them are open at a time.
 """

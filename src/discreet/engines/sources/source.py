@@ -42,7 +42,7 @@ _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 class Statements:
     """What an owner states about a source that its schema does not show; recorded with the registration.
 
-    `fixed_schema`: the column types were declared to whatever read the rows, and do not depend on them.
+    `fixed_schema`: the column types were declared to the reader of the rows, and do not depend on them.
     `row_local`: every row of a view is computed from rows of one privacy unit alone.
     """
 
@@ -98,7 +98,7 @@ class Source:
 
 
 def unreadable_column(table: str, column: str, source: Source) -> SourceError:
-    """The refusal of a column that cannot be read so that no cell makes it fail, or changes how others are read."""
+    """Error for a column that cannot be read so that no cell makes it fail, or changes how others are read."""
     return SourceError(
         f"column {column!r} of {table!r}{', an in-memory table' if source.is_inferred else ''}",
         because=source.unreadable[column],
@@ -110,7 +110,7 @@ def unreadable_column(table: str, column: str, source: Source) -> SourceError:
 
 
 def unopened_database() -> SourceError:
-    """The refusal of a database that cannot be opened."""
+    """Error for a database that cannot be opened."""
     return SourceError(
         "a database that cannot be opened",
         because="a source is one file of a database that can be read",
@@ -119,7 +119,7 @@ def unopened_database() -> SourceError:
 
 
 def unfit_table(table: str | None, things: Iterable[tuple[str, str, int]]) -> SourceError:
-    """The refusal of a table that a database does not have, by what it has: names, kinds, and where rows begin."""
+    """Error for a table that a database does not have, by what it has: names, kinds, and where rows begin."""
     kept = [(name, start > 0) for name, kind, start in things if kind in ("table", "view")]
     tables = [name for name, has_rows in kept if has_rows and not name.startswith("sqlite_")]
     if table is None:
@@ -141,7 +141,7 @@ def is_database(data: object) -> bool:
 
 
 def unwanted_table(table: str, what: str) -> ParameterError:
-    """The refusal of a table's name for something that has no tables."""
+    """Error for a table's name for something that has no tables."""
     return ParameterError(
         f"table={table!r} for {what}",
         because="table= belongs to a database, or to a DuckDB or SQLite file",
@@ -167,7 +167,7 @@ def source_of(
     if isinstance(data, pa.RecordBatchReader):
         raise SourceError(
             "a pyarrow.RecordBatchReader",
-            because="it gives its rows once, and every question reads them again",
+            because="it gives its rows once, and every query reads them again",
             instead='dp.protect(reader.read_all(), name="visits", ...)',
         )
     return _from_frame(data, stated)
@@ -178,8 +178,7 @@ def _from_frame(data: object, stated: Statements) -> Source:
     if frame is None:
         raise SourceError(
             f"a source of type {type(data).__name__}",
-            because="rows come from a path, a pandas, Polars or Arrow table or dataset, a DuckDB relation, "
-            "a Spark DataFrame, or postgresql://host/database with table=",
+            because="it is not a path, a table, a relation, a DataFrame or an address",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
     _require_names(frame.column_names, stated)
@@ -282,7 +281,7 @@ def _refuse_another_delimiter(column: str) -> None:
 
 
 def _header(path: str, delimiter: str) -> tuple[str, ...]:
-    """The names in the first line; nothing behind that line is decoded, so no cell can change what is said of it."""
+    """The names in the first line; nothing behind that line is decoded, so no cell can change an error about it."""
     if len(delimiter) != 1:
         raise ParameterError(f"delimiter={delimiter!r}", because="it is one character", instead='delimiter=","')
     try:
@@ -332,7 +331,7 @@ def _from_polars(frame: Any) -> pa.Table:
     Integers of 128 bits, which Arrow does not have, and Python objects become text, each cell by itself: one cell may
     be all that makes Polars choose such a type.
     """
-    import polars as pl  # noqa: PLC0415 - an optional driver, which whoever has a frame has imported
+    import polars as pl  # noqa: PLC0415 - an optional driver, which the caller with a frame has imported
 
     for name, kind in frame.schema.items():
         if str(kind) in ("Int128", "UInt128"):
@@ -383,7 +382,7 @@ def _from_pandas(frame: Any) -> tuple[pa.Table, pa.Schema]:
     if frame.index.nlevels > 1 or getattr(frame.index.dtype, "kind", "") not in "iu":
         raise SourceError(
             "a pandas frame whose index holds values",
-            because="only columns are read, and a reader may have taken the first column of all rows for the index",
+            because="only columns are read, and the first column may be the index",
             instead="dp.protect(frame.reset_index(), ...)",
         )
     names, columns, kinds = [str(name) for name in frame.columns], [], []
@@ -408,7 +407,7 @@ def _texts(series: Any) -> pa.Array:
 
 
 def _text(cell: object) -> str | None:
-    """One cell as text, whatever the others are; missing where Python cannot write it."""
+    """One cell as text, independent of the others; missing where Python cannot write it."""
     try:
         if isinstance(cell, complex):  # one such number makes a whole column complex
             cell = cell.real if cell.imag == 0 else None

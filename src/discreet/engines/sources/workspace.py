@@ -1,7 +1,7 @@
 """The one directory that may hold rows: prepared tables and spill files live here, with mode 0700.
 
 It is deleted at close. After a kill it is deleted at the next start: each workspace holds an exclusive SQLite lock on a
-file of its own while its process lives, and whoever starts next sweeps the workspaces whose lock is free. Starts wait
+file of its own while its process lives, and the next start sweeps the workspaces whose lock is free. Starts wait
 for each other, so that none sweeps a workspace that has not taken its lock yet.
 """
 

@@ -101,7 +101,7 @@ def is_grouped_by_unit(question: Pushdown, dialect: Dialect) -> bool:
 def measure(
     node: Integers, scan: Scan, dialect: Dialect, stored: Mapping[SumSteps, str], tally: CountByRow | None = None
 ) -> str:
-    """One aggregate that is a whole number, whatever the cells hold."""
+    """One aggregate that is a whole number, for any cells."""
     tally = tally or CountByRow()
     match node:
         case CountRows(None):

@@ -1,6 +1,6 @@
 """Total reads and casts, the same on every engine: a cell that does not fit its declared type is missing.
 
-What text may stand for a number, a date or a time is said once, by regular expressions that every engine understands,
+Which text is a number, a date or a time is defined once, by regular expressions that every engine understands,
 and only text that matches is cast: no engine has to recover from an error, and none is more generous than another. Real
 numbers keep to LARGEST_REAL, and what is smaller than about 1e-150 is zero, so that no sum, product or quotient of two
 of them leaves what a double can hold: PostgreSQL raises an error there, where others go on with infinity or zero.

@@ -1,13 +1,13 @@
-"""Rows in chunks of whole units: what a function of one's own is given, and how an engine's rows become that.
+"""Rows in blocks of whole units: the input of a user's function, made from an engine's rows.
 
-A unit is in the chunk that a keyed hash of its own columns says, so no unit is in two, and nobody's rows move anybody
+A unit is in the block that a keyed hash of its own columns says, so no unit is in two, and nobody's rows move anybody
 else's. Where each row is a unit, the hash is of the row and of its number among rows that are the same in all columns
 read: taking one of them away takes away the last. The key is the one that the table was registered with.
 
-The engine gives all rows in one pass, those of a chunk together, and they are spooled into a file of the private
-workspace: the engine is free again, and no more than one chunk is in memory. What a function sees of a chunk depends on
-the rows of that chunk alone: they are sorted by all columns, then shuffled by a permutation that depends on nothing but
-how many there are. Every chunk is there, also one without rows.
+The engine gives all rows in one pass, those of a block together, and they are spooled into a file of the private
+workspace: the engine is free again, and no more than one block is in memory. What a function sees of a block depends on
+the rows of that block alone: they are sorted by all columns, then shuffled by a permutation that depends on nothing but
+how many there are. Every block is there, also one without rows.
 """
 
 import itertools
@@ -50,19 +50,19 @@ Chunk = tuple[int, pa.Table | None]
 
 @dataclass(frozen=True)
 class Split:
-    """How rows are split: into how many chunks, and the columns of each, by the terms that compute them."""
+    """How rows are split: into how many blocks, and the columns of each, by the terms that compute them."""
 
     number: int
     columns: tuple[tuple[str, Term], ...]
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of a chunk, in their declared types."""
+        """The columns of a block, in their declared types."""
         return pa.schema([pa.field(name, TYPES[term.type]) for name, term in self.columns])
 
     @property
     def stream_schema(self) -> pa.Schema:
-        """The schema of the engine's one pass: the chunk, then the other columns by position."""
+        """The schema of the engine's one pass: the block, then the other columns by position."""
         others = [pa.field(f"c{i}", field.type) for i, field in enumerate(self.schema)]
         return pa.schema([pa.field(CHUNK, pa.int32()), *others])
 
@@ -90,9 +90,9 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
 
 
 def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: int, dialect: Dialect) -> str:
-    """All rows with their chunk, those of a chunk together."""
+    """All rows with their block, those of a block together."""
     if {name for _, term in split.columns for name in _read_by(term)} - {read.column for read in scan.columns}:
-        raise RuntimeError("a column of a chunk is made from one that the scan does not read")
+        raise RuntimeError("a column of a block is made from one that the scan does not read")
     where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
     source = f"{rows}{where}"
     if not scan.unit:
@@ -163,7 +163,7 @@ def _is_text(column: pa.Array) -> bool:
 
 
 class Spool:
-    """Chunks on their way, in one file that is deleted when it is closed."""
+    """Blocks between engine and consumer, in one file that is deleted when it is closed."""
 
     def __init__(self, split: Split, directory: Path, largest: int = LARGEST_CHUNK) -> None:
         self._split, self._largest = split, largest
@@ -187,7 +187,7 @@ class Spool:
         self._path.unlink(missing_ok=True)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take rows with their chunk in the first column; those of one chunk come together."""
+        """Write rows, with their block in the first column; the rows of one block come together."""
         if batch.num_rows == 0:
             return
         numbers = batch.column(0).to_numpy()
@@ -196,7 +196,7 @@ class Spool:
             self._take(int(numbers[start]), batch.slice(start, end - start))
 
     def chunks(self) -> Iterator[Chunk]:
-        """Every chunk in order; None in place of one with more bytes than a chunk may have."""
+        """Every block in order; None in place of one with more bytes than a block may have."""
         self._finish()
         self._writer.close()
         with pa.memory_map(str(self._path)) as held:
@@ -212,7 +212,7 @@ class Spool:
         if number != self._now:
             self._finish()
             if number in self._places or number in self._too_large or not 0 <= number < self._split.number:
-                raise RuntimeError("the engine gave the rows of a chunk in two places")
+                raise RuntimeError("the engine gave the rows of a block in two places")
             self._now = number
         self._bytes += _size(part)
         if self._bytes <= self._largest:
@@ -221,7 +221,7 @@ class Spool:
             self._waiting = []
 
     def _finish(self) -> None:
-        """Write the chunk that was being gathered."""
+        """Write the block that was being gathered."""
         if self._now is None:
             return
         if self._bytes > self._largest:

@@ -1,4 +1,4 @@
-"""The rows that count: read by total casts, with a unit, and of each unit no more than its caps allow.
+"""The rows that count: read by total casts, with a unit, and of each unit no more than its contribution bounds allow.
 
 What is kept of one unit depends on its own rows and the key alone.
 """

@@ -58,7 +58,7 @@ class Dialect:
 
     `reads` says for each pair of a stored and a declared type how one is read as the other; a pair that is not there
     has no reading. `keyed_hash` orders the rows of a unit where only this engine must agree with itself. `same` joins
-    two values of one type of which both may be missing; whether such a join is quick depends on how it is said. An
+    two values of one type of which both may be missing; whether such a join is quick depends on its form. An
     engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner; one that
     `groups_by_unit` counts distinct units sooner from one row for each unit and group; one that
     `ranks_by_hash` sorts by one fixed-width number so much sooner that ranking the few units with ties again pays.

@@ -141,7 +141,7 @@ def _short(sql: str) -> str:
 
 
 def storable(question: Pushdown) -> dict[SumSteps, str]:
-    """The steps that a question sums, each with the name of the column that may hold them."""
+    """The steps that a query sums, each with the name of the column that may hold them."""
     nodes = dict.fromkeys(without_centre(m) for m in question.measures if isinstance(m, SumSteps))
     return {node: f"{STEPS}{i}" for i, node in enumerate(nodes)}
 

@@ -1,9 +1,9 @@
 """Anchors: signed lines outside the database that say how far each dataset had come.
 
-A database put back from an older copy is a true ledger, only not the last one, so nothing inside it can tell. An anchor
-can: it holds the number and the hash of an event, the total spent by then and the promise. A store that has fewer
-events, another event at that number, or less spent is behind its anchor, and what was spent is the maximum of all
-evidence. Lines that were deleted are not missed, except by a process that had read them; lines that were changed or
+A database put back from an older copy is a true ledger, only not the last one, so nothing inside it can tell. An
+anchor can: it holds the number and the hash of an event, the total spent by then and the privacy budget. A store that
+has fewer events, another event at that number, or less spent is behind its anchor, and what was spent is the maximum of
+all evidence. Lines that were deleted are not missed, except by a process that had read them; lines that were changed or
 forged are found by their signatures.
 """
 
@@ -40,9 +40,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Anchor:
-    """Where a dataset of a ledger stood: `head` is the hash of event `sequence`, `spent` the total up to it.
+    """The chain head of a dataset at some time: `head` is the hash of event `sequence`, `spent` the total up to it.
 
-    `ledger` is an id of the ledger; `budget` is the promise as `registration.budget_columns` writes it.
+    `ledger` is an id of the ledger; `budget` is the privacy budget as `registration.budget_columns` writes it.
     """
 
     ledger: str

@@ -252,7 +252,7 @@ def _event_total(events: Iterable[dict[str, Any]]) -> Cost:
 
 
 def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, most: Cost) -> Account:
-    """The account as recovered, under the smallest promise that the row, the chain or a later anchor shows.
+    """The account as recovered, under the smallest budget in the row, the chain or a later anchor.
 
     Where they do not agree, somebody changed one of them; a cap that was raised and is lost is raised again.
     """
@@ -265,7 +265,7 @@ def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, mo
 
 
 def _caps(known: Account, budget: Budget) -> FilterCaps:
-    """Under an unchanged promise the rules let caps fall, if somebody raised them, and never rise."""
+    """Under an unchanged budget the caps may fall, if somebody raised them, and never rise."""
     caps, old = budget.caps(), known.caps
     if not is_same_promise(budget, known.budget):
         return caps

@@ -60,7 +60,7 @@ class ChainPosition(Protocol):
 
     @property
     def budget(self) -> Budget:
-        """The promise."""
+        """The privacy budget."""
 
 
 class RollbackDetector:
@@ -145,7 +145,7 @@ class RollbackDetector:
         self._append(given)
 
     def settle(self, accounts: Iterable[ChainPosition]) -> None:
-        """Anchor where recovered chains stand, whatever was anchored before, and go on from there."""
+        """Anchor the heads of recovered chains, in place of earlier anchors."""
         given = list(accounts)
         with self._process_lock():
             self._remember(given)

@@ -237,7 +237,7 @@ def _check_totals(evidence: Evidence) -> Iterator[IntegrityFinding]:
 
 
 def _check_promise(evidence: Evidence) -> Iterator[IntegrityFinding]:
-    """The row's promise is the last one that the chain records."""
+    """The row's privacy budget is the last one that the chain records."""
     row, promises = evidence.dataset, evidence.intact(*_PROMISING)
     if row is None or not promises:
         return
@@ -252,7 +252,7 @@ def _check_promise(evidence: Evidence) -> Iterator[IntegrityFinding]:
 
 
 def _check_identity(evidence: Evidence) -> Iterator[IntegrityFinding]:
-    """Whom the promise protects is as it was registered, in this ledger."""
+    """The privacy unit is the registered one, in this ledger."""
     row, registrations = evidence.dataset, evidence.intact(Kind.REGISTERED)
     if row is None:
         return

@@ -1,4 +1,4 @@
-"""The row that keeps a dataset's promise: its caps, what was spent of them, and the head of its chain."""
+"""The row of a dataset: the caps of its privacy budget, what was spent of them, and the head of its chain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from discreet.version import __version__
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """A dataset's promise and how much of it is spent; `floor` is what was spent when the cap was last set."""
+    """A dataset's privacy budget and how much of it is spent; `floor` is what was spent when the cap was last set."""
 
     name: str
     unit: str
@@ -51,7 +51,7 @@ class Account:
         )
 
     def with_budget(self, budget: Budget) -> "Account":
-        """The account under a new promise; what was spent stays."""
+        """The account under a new privacy budget; what was spent stays."""
         return replace(self, budget=budget, caps=budget.caps(), floor=self.spent)
 
     @property

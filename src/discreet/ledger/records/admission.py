@@ -1,7 +1,7 @@
-"""The price of an event as the ledger will charge it, and the refusal of a charge that does not fit.
+"""The privacy cost of an event as the ledger charges it, and the errors for charges that do not fit.
 
-Prices are whole units, rounded up: an event that reveals anything costs at least one unit, and one that costs nothing
-is no event.
+Privacy costs are whole units, rounded up: an event that reveals anything costs at least one unit, and one that costs
+nothing is not an event.
 """
 
 from fractions import Fraction
@@ -47,16 +47,16 @@ def is_countable(total: Cost) -> bool:
 
 
 def beyond_counting() -> BudgetError:
-    """The refusal of a charge whose total no longer fits the ledger's columns."""
+    """Error for a charge whose total no longer fits the ledger's columns."""
     return BudgetError(
         "a charge beyond what the ledger can count",
-        because="totals are 64-bit whole numbers of units: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta",
+        because="the total exceeds 64 bits of units: epsilon 1e-12, rho 1e-15, delta 1e-18",
         instead="session.release(query, epsilon=0.5), or another epsilon of ordinary size",
     )
 
 
 def refusal(name: str, budget: Budget, spent: Cost, cost: Cost) -> BudgetError:
-    """What was asked, what is left in the promise's terms, and what would fit."""
+    """Error for a charge above the budget: the charge, what is left, and what would fit."""
     if cost.delta > (left := max(0, budget.caps().delta - spent.delta)):
         return _too_much_delta(name, budget, cost.delta, left)
     if cost.epsilon is None and budget.conversion_delta == 0:
@@ -64,7 +64,7 @@ def refusal(name: str, budget: Budget, spent: Cost, cost: Cost) -> BudgetError:
     fitting = _fitting_request(budget, spent, cost)
     return BudgetError(
         f"a charge of {_cost_text(budget, cost)} on {name!r}",
-        because=f"{_left_text(budget, spent, cost)} is left of the promise of {budget}, over all analysts",
+        because=f"{_left_text(budget, spent, cost)} is left of the privacy budget of {budget}, over all analysts",
         instead=fitting
         + (f'; or session.ledger.set_cap({name!r}, ..., reason="...")' if NOTHING_LEFT in fitting else ""),
     )
@@ -86,8 +86,7 @@ def refusal_of_a_quota(name: str, analyst: str, quota: Budget, spent: Cost, cost
 def _too_much_delta(name: str, budget: Budget, cost: int, left: int) -> BudgetError:
     return BudgetError(
         f"a charge with a delta of its own of {_decimal(cost, DELTA_UNITS)} on {name!r}",
-        because=f"{_decimal(left, DELTA_UNITS)} is left of the {_reserve(budget)} that the promise of {budget} "
-        "reserves for such events, over all analysts",
+        because=f"{_decimal(left, DELTA_UNITS)} is left of {_reserve(budget)} reserved in {budget}, over all analysts",
         instead=_with_delta(left),
     )
 
@@ -101,7 +100,7 @@ def _with_delta(left: int) -> str:
 def _needs_delta(name: str, budget: Budget) -> BudgetError:
     return BudgetError(
         f"a charge without a finite epsilon on {name!r}",
-        because=f"the promise of {budget} has no delta for it, and Gaussian noise needs one",
+        because=f"the privacy budget of {budget} has no delta for it, and Gaussian noise needs one",
         instead='session.release(query, epsilon=0.5, mechanism="laplace")',
     )
 
@@ -131,7 +130,7 @@ def _fitting_request(budget: Budget, spent: Cost, cost: Cost) -> str:
         return f"session.release(query, epsilon={shown(same_noise)})"
     if laplace >= useful:
         return f'session.release(query, epsilon={shown(laplace)}, mechanism="laplace")'
-    return f"a question asked before, whose stored answer is free, because {NOTHING_LEFT}"
+    return f"a query asked before, whose stored answer is free, because {NOTHING_LEFT}"
 
 
 def _reserve(budget: Budget) -> str:

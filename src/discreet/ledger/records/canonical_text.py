@@ -64,7 +64,7 @@ def document(value: object, what: str) -> str:
 
 
 def same_document(one: str, other: str) -> bool:
-    """Whether two JSON texts say the same, whatever the order of their keys."""
+    """Whether two JSON texts are equal up to the order of their keys."""
     return canonical(json.loads(one)) == canonical(json.loads(other))
 
 

@@ -37,7 +37,7 @@ class Entry:
 
 
 def cost_text(cost: Cost) -> str:
-    """A cost in the terms of a promise; nothing where nothing was asked for."""
+    """A cost in the terms of a privacy budget; nothing where nothing was asked for."""
     parts = {"epsilon": (cost.epsilon, EPSILON_UNITS), "rho": (cost.rho, RHO_UNITS), "delta": (cost.delta, DELTA_UNITS)}
     if cost.epsilon is not None:
         del parts["rho"]

@@ -20,8 +20,7 @@ def term(lease: object) -> int:
     if not is_number or not SHORTEST <= lease <= LONGEST:  # type: ignore[operator]
         raise ParameterError(
             f"lease={lease!r}",
-            because=f"a lease is a number of seconds from {SHORTEST} to {LONGEST:,.0f}: a shorter one is taken over "
-            "from who is at work, a longer one holds a question for ever",
+            because=f"a lease is a number of seconds from {SHORTEST} to {LONGEST}",
             instead="lease=30",
         )
     return round(lease * 1000)  # type: ignore[operator]

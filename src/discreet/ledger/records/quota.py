@@ -1,8 +1,8 @@
-"""An analyst's share of a promise, and what they have spent of it: a limit inside the cap, never the promise itself.
+"""An analyst's quota of a privacy budget, and what they have spent of it.
 
-Quotas are about fairness. The promise is the dataset's cap over all analysts, because analysts talk to each other. A
-quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta.
-Failures after data was read are counted too: each is a bit that no epsilon covers, so their number is capped.
+Quotas are about fairness. The privacy budget is the dataset's cap over all analysts, because analysts can pool their
+answers. A quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta. Failures
+after data was read are counted too: each is a bit that no epsilon covers, so their number is limited.
 """
 
 from collections.abc import Mapping
@@ -51,11 +51,11 @@ class Share:
         return None if self.quota is None else self.quota.caps()
 
     def refusal(self, cost: Cost) -> BudgetError | None:
-        """The refusal of a charge that does not fit into the share; None where it fits."""
+        """Error for a charge that does not fit into the share; None where it fits."""
         if self.failures >= self.most_failures:
             return BudgetError(
                 f"a charge on {self.dataset!r} by {self.analyst!r}",
-                because=f"{self.failures} of their questions failed after data was read, and each tells something",
+                because=f"{self.failures} of their queries failed after data was read; each reveals a bit",
                 instead=f"the owner's ledger.set_quota({self.dataset!r}, {self.analyst!r}, "
                 f'failures={2 * self.most_failures}, reason="..."), once the cause is known',
             )
@@ -105,7 +105,7 @@ def complete_quota(name: str, quota: Budget, budget: Budget) -> Budget:
         return terms
     raise BudgetError(
         f"a quota of {quota} for {name!r}",
-        because=f"a quota is a part of the budget of {budget}, and is counted at the same delta",
+        because=f"a quota is at most the budget of {budget}, at the same delta",
         instead=f"dp.Budget(epsilon={shown(quota.epsilon)}), which is at the delta of the budget",
     )
 

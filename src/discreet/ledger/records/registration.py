@@ -1,4 +1,4 @@
-"""Registering a dataset: what its owner declares, what the ledger keeps, and which changes are a different promise.
+"""Registering a dataset: what its owner declares, what the ledger stores, and which changes need a new budget.
 
 A dataset is a lineage that its owner names. Versions are numbered by the owner and share one cap and one total; nothing
 here is derived from the content, size or age of the data, because such a thing would tell neighbours apart. Until the
@@ -31,7 +31,7 @@ class RegisteredSlice:
     """The part of a table that belongs to one period: from `start` until before `end`, by the owner's time column.
 
     A slice has a budget of its own, because its rows are new; slices of one table never overlap. A person who is in
-    several slices is protected by each one's promise, and over all of them by the sum.
+    several slices is protected by each one's privacy budget, and over all of them by the sum.
     """
 
     of: str
@@ -59,7 +59,7 @@ class RegisteredSlice:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """What an owner declares: a name, a version, where the data is, its frozen facts, whom the promise protects.
+    """What an owner declares: a name, a version, where the data is, its frozen facts, its privacy unit.
 
     `facts` is the catalog of the table as JSON text; None means those that are already registered.
     """
@@ -93,7 +93,7 @@ class Registration:
     `hash_key` orders rows where a cap must choose among them; it is drawn once and lives as long as the dataset.
     `sequence` is the event that registered it: a charge that names another is refused.
     `same_source` names the other datasets whose sources read the same tables or files, other slices of the same table
-    left out: each keeps its own promise, and the promises add up.
+    left out: each keeps its own privacy budget, and these add up.
     """
 
     name: str
@@ -130,9 +130,9 @@ def checked_version(version: object) -> int:
 
 
 def is_same_promise(declared: Budget, registered: Budget) -> bool:
-    """Whether a budget states the promise that is registered; a division of delta that is not stated is the same.
+    """Whether a budget equals the registered one; a division of delta that is not stated is the same.
 
-    The ceiling and the reason explain a promise and do not change it.
+    The ceiling and the reason explain a budget and do not change it.
     """
     same = (declared.epsilon, declared.delta) == (registered.epsilon, registered.delta)
     return same and declared.reserved_delta in (None, registered.reserve)
@@ -152,14 +152,14 @@ def new_cap(name: str, cap: Budget, registered: Budget, spent: Cost) -> Budget:
     if cap.reserved_delta is None and registered.reserve > cap.delta:
         raise BudgetError(
             f"a cap of {cap} for {name!r}",
-            because=f"the promise reserves {shown(registered.reserve)} of its delta, which is more than this delta",
+            because=f"the budget reserves {shown(registered.reserve)} of its delta, which is more than this delta",
             instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(registered.delta)})",
         )
     new = cap.reserving(registered.reserve)
     if spent != NOTHING and new.reserve != registered.reserve:
         raise BudgetError(
             f"another reserved_delta for {name!r}",
-            because="answers were given under the old division of delta, and one chosen after them is not private",
+            because="answers were released under the registered division of delta",
             instead=f"dp.Budget(epsilon={shown(cap.epsilon)}, delta={shown(max(cap.delta, registered.reserve))}), "
             f"which keeps the registered reserved_delta of {shown(registered.reserve)}",
         )
@@ -167,14 +167,14 @@ def new_cap(name: str, cap: Budget, registered: Budget, spent: Cost) -> Budget:
 
 
 def budget_columns(budget: Budget) -> dict[str, str | None]:
-    """A promise as text: rationals as numerator/denominator."""
+    """A privacy budget as text: rationals as numerator/denominator."""
     numbers = {name: getattr(budget, name) for name in _NUMBERS} | {"reserved_delta": budget.reserve}
     texts: dict[str, str | None] = {name: f"{n.numerator}/{n.denominator}" for name, n in numbers.items()}
     return texts | {"reason": budget.reason}
 
 
 def budget_of(columns: Mapping[str, object]) -> Budget:
-    """The promise that `budget_columns` wrote."""
+    """The privacy budget that `budget_columns` wrote."""
     numbers = (str(columns[name]) for name in _NUMBERS)
     reason = columns["reason"]
     return _budget(*numbers, None if reason is None else str(reason))
@@ -213,24 +213,24 @@ def _check_population(population: object) -> int:
 
 
 def refuse_the_name_of_slices(name: str, parts: list[str]) -> None:
-    """The name of a table that has slices leads to no dataset: its rows have their promises."""
+    """The name of a table that has slices is not a dataset: its slices have their own budgets."""
     if parts:
         raise BudgetError(
             f"dataset {name!r} as a whole",
-            because=f"it has slices with promises of their own, such as {parts[0]!r}, and its rows are theirs",
+            because=f"each of its slices, such as {parts[0]!r}, has a privacy budget of its own",
             instead="another slice for newer rows, or the slice's own name",
         )
 
 
 def refuse_old_data(declared: Dataset, whole_table: bool, others: Iterable[tuple[str, RegisteredSlice]]) -> None:
-    """A new budget needs new rows: no slice of a table that has one promise, none that overlaps another."""
+    """A new budget needs new rows: no slice of a table that has a budget, none that overlaps another."""
     if declared.slice is None:
         refuse_the_name_of_slices(declared.name, [name for name, _ in others])
         return
     if whole_table:
         raise BudgetError(
             f"a slice of {declared.slice.of!r}",
-            because="the whole table has a promise already, and a new budget is for new data only",
+            because="the whole table has a privacy budget already",
             instead=f"version=... of {declared.slice.of!r}, which shares its budget",
         )
     for name, other in others:
@@ -249,8 +249,7 @@ def refuse_another_time(declared: Dataset, others: Iterable[Mapping[str, object]
         if name != declared.name and (declared.unit, declared.neighbours) != (unit, relation):
             raise UnitError(
                 f"a slice {declared.name!r} with another privacy unit",
-                because=f"{name!r}, a slice of the same table, protects {unit} ({relation}), not {declared.unit} "
-                f"({declared.neighbours}), and the promises of slices add up for one unit",
+                because=f"{name!r}, a slice of the same table, protects {unit} ({relation})",
                 instead=f"the unit of {name!r}",
             )
         if declared.facts is not None and _time(declared.facts) != (known := _time(str(other["facts"]))):
@@ -282,13 +281,13 @@ def refuse_another_promise(declared: Dataset, newest: Registration) -> None:
 
 
 def refusal_of_a_change(declared: Dataset, stored: Registration, newest: int) -> Refusal | None:
-    """The refusal of a declaration that is not what is registered for its version; None where it is the same."""
+    """Error for a declaration that is not what is registered for its version; None where it is the same."""
     elsewhere = another_source(declared.name, declared.version, declared.source, stored, newest)
     return elsewhere or _another_promise(declared, stored) or _facts(declared, stored, newest)
 
 
 def replaced_registration_error(name: str) -> Refusal:
-    """The refusal of a charge under a registration that was replaced since."""
+    """Error for a charge under a registration that was replaced since."""
     return SourceError(
         f"a charge under an earlier registration of {name!r}",
         because="the dataset was registered anew since, with another unit, budget, source or other facts",
@@ -308,7 +307,7 @@ def refuse_an_older_version(declared: Dataset, newest: int) -> None:
 
 
 def no_facts(name: str) -> Refusal:
-    """The refusal of a first registration that says nothing about the table."""
+    """Error for a first registration that says nothing about the table."""
     return CatalogError(
         f"dataset {name!r} without facts",
         because="it is not registered yet, and its columns and types must be frozen first",
@@ -351,15 +350,14 @@ def _another_promise(declared: Dataset, stored: Registration) -> Refusal | None:
     if (declared.unit, declared.neighbours) != (stored.unit, stored.neighbours):
         return UnitError(
             f"dataset {declared.name!r} with another privacy unit",
-            because=f"its promise protects {stored.unit} ({stored.neighbours}), "
-            f"not {declared.unit} ({declared.neighbours}), "
-            "and what was spent was counted for that unit",
+            because=f"it is registered for {stored.unit} ({stored.neighbours}), "
+            f"not {declared.unit} ({declared.neighbours})",
             instead=f"the unit as registered: {stored.unit} ({stored.neighbours})",
         )
     if not is_same_promise(declared.budget, stored.budget):
         return BudgetError(
             f"dataset {declared.name!r} with a budget of {declared.budget}",
-            because=f"it is registered with {stored.budget}, and a changed cap is a new promise",
+            because=f"it is registered with {stored.budget}, and only set_cap changes a budget",
             instead=f"budget=dp.{stored.budget!r} as registered, or "
             f'session.ledger.set_cap({declared.name!r}, dp.Budget(...), reason="...")',
         )
@@ -373,7 +371,7 @@ def _registered_part(part: RegisteredSlice | None) -> str:
 
 
 def another_source(name: str, version: int, source: str, stored: Registration, newest: int) -> SourceError | None:
-    """The refusal of a source that is not the one registered, such as a file of that name in another directory."""
+    """Error for a source that is not the one registered, such as a file of that name in another directory."""
     if places.is_registered(source, stored.source):
         return None
     return SourceError(

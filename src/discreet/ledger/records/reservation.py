@@ -9,7 +9,7 @@ from discreet.ledger.records.receipt import Receipt
 class Reservation:
     """What `charge` gives: the receipts, one for each dataset, and either the stored answer or the right to give one.
 
-    `attempt` is the fencing token: whoever slept past its lease finds a higher one in the store and cannot answer.
+    `attempt` is the fencing token: a process past its lease finds a higher one in the store and cannot answer.
     `payload` is the stored answer, and None where this reservation is to give it; an empty answer is an answer.
     """
 

@@ -1,12 +1,12 @@
 """Signatures: one Ed25519 key of a ledger, the list of every public key it ever had, and checking by anyone.
 
 The private key is one file that only its owner may read. Beside it, in `<path>.public`, stands one line for each public
-key, oldest first; a key is on that list, and the list on the disk, before it signs anything, so whatever was ever
+key, oldest first; a key is on that list, and the list on the disk, before it signs anything, so all that was ever
 signed can be checked after any number of rotations. Signing draws no randomness: the same text gives the same
 signature, in any thread and after any fork.
 """
 
-# ruff: noqa: PLC0415 - cryptography takes 35 ms to import, and whoever reads a ledger may sign nothing
+# ruff: noqa: PLC0415 - cryptography takes 35 ms to import, and reading a ledger signs nothing
 
 import base64
 import binascii
@@ -130,7 +130,7 @@ def public_keys(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def is_signature(text: object, signature: object, public: object) -> bool:
-    """Whether the signature is that of the text by the public key; false, never an error, for whatever is not one."""
+    """Whether the signature is that of the text by the public key; false for anything else, never an error."""
     from cryptography.exceptions import InvalidSignature
 
     key = _public_key(public) if isinstance(public, str) else None
@@ -190,7 +190,7 @@ def _public_key(public: str) -> "Ed25519PublicKey | None":
 
 
 def _place(path: str | os.PathLike[str]) -> Path:
-    """One name for one key, whatever links lead to it: the list stands beside the file itself."""
+    """The resolved path of a key: symbolic links to one key share one list."""
     return Path(os.path.realpath(path))
 
 
@@ -276,7 +276,7 @@ def _refuse_a_list_that_others_write(listed: Path) -> None:
         if os.name == "posix" and stat.S_IMODE(listed.stat().st_mode) & 0o022:
             raise ParameterError(
                 f"the list of public keys at {str(listed)!r}",
-                because="other users of this machine may write it, and could add a key of their own",
+                because="other users can write it, and could add a key",
                 instead=f"chmod 600 '{listed}', after comparing its lines with the keys that you know",
             )
 

@@ -1,4 +1,4 @@
-"""A history as one batch: its epsilons by privacy-loss distributions, where every question was fixed in advance.
+"""A history as one batch: its epsilons by privacy-loss distributions, where every query was fixed in advance.
 
 Whether that was so is a fact about the analysts which no ledger can see, so the caller states it. Equal events are
 counted and composed at once. Of more than `MOST_DISTINCT` different events the heaviest are composed as they are, and
@@ -27,10 +27,10 @@ MOST_GROUPS = 64
 _FINE = 10**24  # exact sums of ten thousand different fractions have denominators of as many digits
 
 NOT_FIXED = (
-    "PLD is not shown: it holds only where every question was fixed before the first answer, "
+    "PLD is not shown: it holds only where every query was fixed before the first answer, "
     "not for analysts who choose as they go"
 )
-_STATED = "PLD holds because the caller states that every question was fixed before the first answer"
+_STATED = "PLD holds because the caller states that every query was fixed before the first answer"
 
 Counted = Counter[events.Event]
 
@@ -47,7 +47,7 @@ def batch(entries: Iterable[Entry], known: Sequence[AtDelta]) -> BatchTotal:
     """The loss distributions of a whole history that was fixed in advance, at the deltas where it is known otherwise.
 
     What is known otherwise is taken where it is smaller, as rounding in groups can make it. An event that cannot be
-    read is told, not guessed.
+    read is stated, not guessed.
     """
     texts: Counter[str] = Counter()
     unwritten: Counter[Cost] = Counter()

@@ -1,7 +1,7 @@
-"""What was spent of a promise and what is left: in every accountant's terms, per analyst, per version and over time.
+"""What was spent of a privacy budget and what is left: by accountant, analyst, version and day.
 
 A report is a value made from a history (`ledger.history(name)`) and a budget; it opens nothing. The cap is over all
-analysts, so what is left is left for all of them together, whoever the report is about. Days are those of UTC, by the
+analysts, so what is left is for all of them together, also in the report of one analyst. Days are those of UTC, by the
 times that were recorded; the order of the chain decides nothing else here, since sums have no order.
 """
 
@@ -55,19 +55,19 @@ _PERIODS = (("day", 10), ("month", 7), ("year", 4))
 
 _ROUNDING = "What is spent is rounded up, what is left is rounded down."
 _CAPS = (
-    "A question is admitted by the cap on epsilons or by that on rho, whichever holds, and by that on own deltas. "
-    "'Of promise' is an epsilon in the promise's own terms."
+    "A query is admitted by the cap on epsilons or by that on rho, whichever holds, and by that on own deltas. "
+    "'Of budget' is an epsilon in the budget's own terms."
 )
 _AS_ONE_GOES = (
-    "For analysts who choose as they go the epsilon under 'cap' holds, at each delta; 'spent' is what a promise fixed "
-    "in advance at this total would have said."
+    "For adaptive analysts the epsilon under 'cap' holds, at each delta; 'spent' is the guarantee of a budget fixed "
+    "in advance at this total."
 )
 _CHANGED = (
-    "The promise was changed after the first charge, {times}: what holds over all of its forms is the largest of their "
+    "The budget was changed after the first charge, {times}: the guarantee over all budgets is the largest of their "
     "epsilons with the sum of their deltas, not the column 'cap'."
 )
 _RECOVERED = (
-    "The ledger was recovered, {times}: what was lost counts by the most that any evidence shows, and the promise may "
+    "The ledger was recovered, {times}: lost charges count by the most that any evidence shows, and the budget may "
     "have been changed in it."
 )
 
@@ -83,7 +83,7 @@ class Day:
 
 @dataclass(frozen=True, kw_only=True)
 class SpendingReport:
-    """A promise, what was spent of it and what is left; `spent` is of one analyst where `analyst` names one.
+    """A privacy budget, what was spent of it and what is left; `spent` is of one analyst where `analyst` names one.
 
     `left` and `total` are always over all analysts.
     """
@@ -100,7 +100,7 @@ class SpendingReport:
     days: tuple[Day, ...]
     batch: BatchTotal
     changes: int
-    """How often the promise was changed after the first charge."""
+    """How often the privacy budget was changed after the first charge."""
     recoveries: int
 
     @property
@@ -110,7 +110,7 @@ class SpendingReport:
 
     @property
     def of_promise(self) -> AtDelta:
-        """What was spent in the promise's own terms."""
+        """What was spent in the privacy budget's own terms."""
         return self.spent.of_promise(self.budget)
 
     def __str__(self) -> str:
@@ -156,14 +156,14 @@ class SpendingReport:
         return _bars(
             [(end, total.share(self.budget)) for end, total in ends.items()] or [("nothing yet", Fraction(0))],
             title=f"{self.dataset}: used{whose} by the end of each {period}",
-            measure=f"percent of the promise of {self.budget}",
+            measure=f"percent of the privacy budget of {self.budget}",
         )
 
     def _title(self) -> str:
         whose = "" if self.analyst is None else f" by {self.analyst!r}"
         epsilon = self.of_promise.epsilon
-        much = "more" if epsilon is None else f"epsilon {text_up(epsilon)}"
-        return f"{self.dataset}: {much} spent{whose} {'than' if epsilon is None else 'of'} the promise of {self.budget}"
+        much, of = ("more", "than") if epsilon is None else (f"epsilon {text_up(epsilon)}", "of")
+        return f"{self.dataset}: {much} spent{whose} {of} the privacy budget of {self.budget}"
 
     def _tables(self) -> list[TextTable]:
         tables = [self._facts(), self._terms()]
@@ -179,11 +179,11 @@ class SpendingReport:
         kinds = {"Laplace": self.left.laplace, "Gaussian": self.left.gaussian}
         left = " or ".join(f"{kind} epsilon {text_down(value)}" for kind, value in kinds.items() if value)
         part = self.spent
-        asked = f"{part.questions:,} questions, {part.failures:,} failed, {part.rejections:,} rejected"
+        asked = f"{part.questions:,} queries, {part.failures:,} failed, {part.rejections:,} rejected"
         share = self.spent.share(self.budget)
         used = "more than there is" if share is None or share > 1 else f"{text_up(100 * share, FEW_DIGITS)}%"
         rows = [
-            ("used", f"{used} of the promise"),
+            ("used", f"{used} of the privacy budget"),
             ("left", f"{left or 'nothing'}, over all analysts"),
             ("asked", asked),
         ]
@@ -211,7 +211,7 @@ class SpendingReport:
         )
         hidden = len(parts) - MOST_SHOWN
         more = f"... {hidden:,} more: report.{what}s has all" if hidden > 0 else ""
-        return TextTable((what, "questions", "failed", "epsilons", "rhos", "of promise"), rows, "<>>>>>", more)
+        return TextTable((what, "queries", "failed", "epsilons", "rhos", "of budget"), rows, "<>>>>>", more)
 
     def _over_time(self) -> TextTable:
         rows = tuple(
@@ -220,7 +220,7 @@ class SpendingReport:
         )
         hidden = len(self.days) - MOST_SHOWN
         more = f"... {hidden:,} earlier: report.days has all" if hidden > 0 else ""
-        return TextTable(("day", "questions", "failed", "rho", "rho so far", "of promise so far"), rows, "<>>>>>", more)
+        return TextTable(("day", "queries", "failed", "rho", "rho so far", "of budget so far"), rows, "<>>>>>", more)
 
     def _amounts(self, part: SpendingTotal) -> tuple[str, str]:
         return text_up(part.rho), text_up(part.of_promise(self.budget).epsilon)
@@ -261,9 +261,9 @@ class Overview:
         return {"schema": "discreet.overview/1", "datasets": [report.to_dict() for report in self.reports]}
 
     def plot(self) -> "Figure":
-        """The part of each promise that is used."""
+        """The part of each privacy budget that is used."""
         shares = [(report.dataset, report.spent.share(report.budget)) for report in self.reports]
-        return _bars(shares, title="promises", measure="percent of each promise")
+        return _bars(shares, title="privacy budgets", measure="percent of each privacy budget")
 
     def _title(self) -> str:
         return f"{len(self.reports):,} dataset{'' if len(self.reports) == 1 else 's'}"
@@ -274,9 +274,9 @@ class Overview:
 
     def _notes(self) -> list[str]:
         return [
-            "Spent is in the terms of each promise; Laplace and Gaussian are what one more question may ask for.",
+            "Spent is in the terms of each budget; Laplace and Gaussian are what one more query may ask for.",
             _ROUNDING,
-            "Each dataset has a promise of its own; those about the same people add up.",
+            "Each dataset has its own privacy budget; budgets about the same people add up.",
         ]
 
 
@@ -292,7 +292,7 @@ def report(
 ) -> SpendingReport:
     """A history and a budget in the terms of every accountant; with an analyst, what that one spent.
 
-    `fixed_in_advance` is a statement of the caller, that every question was chosen before the first answer was seen;
+    `fixed_in_advance` is a statement of the caller, that every query was chosen before the first answer was seen;
     only then are loss distributions (PLD) composed.
     """
     if not isinstance(fixed_in_advance, bool):
@@ -440,8 +440,8 @@ def _plain_at(found: AtDelta) -> dict[str, Any]:
 def _no_statement(value: object) -> ParameterError:
     return ParameterError(
         f"fixed_in_advance={value!r}",
-        because="it states a fact about the questions, which is so or is not",
-        instead="fixed_in_advance=True where every question was chosen before the first answer was seen, else False",
+        because="it is True or False",
+        instead="fixed_in_advance=True where every query was chosen before the first answer was seen, else False",
     )
 
 

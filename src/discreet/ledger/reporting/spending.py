@@ -1,8 +1,8 @@
 """Total cost of charges, in the terms of every accountant whose sums hold for analysts who choose as they go.
 
 The sums are those of the ledger, in its whole units. What is spent is rounded up and what is left is rounded down, in
-numbers and in text. A total says what a promise fixed in advance at that total would have said; the promise itself is
-what holds over a history whose total depends on its answers, and `promised_at` tells it at any delta.
+numbers and in text. A total is the guarantee of a budget fixed in advance at that total. Where the total depends on the
+answers, the budget itself is the guarantee; `promised_at` gives it at any delta.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class AtDelta:
 
 @dataclass(frozen=True, kw_only=True)
 class SpendingTotal:
-    """What some charges cost together, and how many questions, failures and rejections there were."""
+    """What some charges cost together, and how many queries, failures and rejections there were."""
 
     cost: Cost
     questions: int = 0
@@ -66,16 +66,16 @@ class SpendingTotal:
         return _smaller(self, delta, left=delta - self.delta)
 
     def of_promise(self, budget: Budget) -> AtDelta:
-        """What is spent in the terms of a promise: it reaches the promise's epsilon where the promise is used up."""
+        """What is spent in the terms of a budget: it reaches the budget's epsilon where the budget is used up."""
         if self.delta > Fraction(budget.caps().delta, DELTA_UNITS):
             return AtDelta(budget.delta, None, "the charges have more delta of their own than is reserved")
         found = _smaller(self, budget.delta, left=budget.conversion_delta)
         if found.epsilon is not None and found.epsilon > budget.epsilon and budget.admits(self.cost):
-            return AtDelta(found.delta, budget.epsilon, found.by)  # what the filter admits converts within its promise
+            return AtDelta(found.delta, budget.epsilon, found.by)  # what the filter admits converts within its budget
         return found
 
     def share(self, budget: Budget) -> Fraction | None:
-        """The part of a promise that is used, by the cap that holds longer; above 1 or None where it is exceeded."""
+        """The used part of a budget, by the cap that holds longer; above 1 or None where it is exceeded."""
         caps = budget.caps()
         either = [_part(self.cost.epsilon, caps.epsilon), _part(self.cost.rho, caps.rho)]
         by_sums, own = (
@@ -87,7 +87,7 @@ class SpendingTotal:
 
 @dataclass(frozen=True)
 class Left:
-    """What one more question may ask for (`laplace`, `gaussian`), and what is left under each of the sums."""
+    """What one more query may ask for (`laplace`, `gaussian`), and what is left under each of the sums."""
 
     laplace: Fraction
     gaussian: Fraction
@@ -105,7 +105,7 @@ class SpendingCounter:
         self._questions = self._failures = self._rejections = 0
 
     def add(self, entry: Entry) -> None:
-        """Count one entry of a history, whatever its kind."""
+        """Count one entry of a history, of any kind."""
         cost = entry.cost
         self._epsilon = _sum(self._epsilon, cost)
         self._rho += cost.rho
@@ -127,7 +127,7 @@ class SpendingCounter:
 
 
 def left_of(budget: Budget, spent: Cost) -> Left:
-    """What is left of a promise after all analysts together have spent this much; never below zero."""
+    """What is left of a privacy budget after all analysts together have spent this much; never below zero."""
     caps = budget.caps()
     if spent.delta > caps.delta:
         return Left(*[Fraction(0)] * 5)
@@ -142,7 +142,7 @@ def left_of(budget: Budget, spent: Cost) -> Left:
 
 
 def promised_at(budget: Budget, delta: Fraction) -> Fraction | None:
-    """The epsilon that the promise keeps at another delta, for analysts who choose as they go; None where it has none.
+    """The epsilon of the budget at another delta, for adaptive analysts; None where it has none.
 
     In the proof of the two filters (docs/proofs/accounting/filters.md) every transcript is held by the sum of epsilons,
     which needs no delta, or by the cap on rho, which converts at any delta beyond the reserve.

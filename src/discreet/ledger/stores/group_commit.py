@@ -99,7 +99,7 @@ class GroupCommit:
                 for pending in group:  # nothing was written, and only one of them may be why
                     pending.goes_alone = True
             _settle(group, error)
-        except BaseException:  # noqa: BLE001 - whatever it was, those who wait must hear of it
+        except BaseException:  # noqa: BLE001 - waiting threads must see any exception
             _settle(group, UnknownOutcomeError())
         else:
             for pending, row in zip(group, rows, strict=True):

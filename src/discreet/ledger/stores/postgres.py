@@ -78,7 +78,7 @@ class _Quiet(logging.Filter):
         super().__init__()
         self.at_work = threading.local()
 
-    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - whatever it is
+    def filter(self, record: logging.LogRecord) -> bool:  # noqa: ARG002 - all records
         return not getattr(self.at_work, "depth", 0)
 
     @contextlib.contextmanager
@@ -123,7 +123,7 @@ class PostgresStore:
             connection.execute("SELECT 1")
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        """Run work and commit what it wrote; whatever it raises, nothing is written."""
+        """Run work and commit what it wrote; on any exception nothing is written."""
         return self._on_a_connection(lambda connection: _run_and_commit(connection, work))
 
     def look(self, work: Callable[[Transaction], T]) -> T:
@@ -322,7 +322,7 @@ def _refuse_rights(row: Any) -> None:
 
 
 def _clean(connection: "psycopg.Connection[Any]") -> None:
-    """Leave no transaction open behind whoever comes next.
+    """Leave no transaction open for the next caller.
 
     A connection that failed is not used again: the driver counts statements as prepared that the server skipped.
     """

@@ -6,7 +6,7 @@ that inherited one would believe in file locks that it does not hold. Parent and
 
 WAL with synchronous=FULL: a commit returns after its own fsync, so no acknowledged charge is lost when power fails
 (in DELETE mode that takes synchronous=EXTRA, since the commit is an unlink), and readers never wait for writers. The
-price is that a running ledger is the file together with its -wal: copy it with SQLite's backup, not with cp.
+privacy cost is that a running ledger is the file together with its -wal: copy it with SQLite's backup, not with cp.
 """
 
 import contextlib
@@ -108,7 +108,7 @@ class SQLiteStore:
             _DATABASES.add(self)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        """Run work under the file's write lock and commit what it wrote; whatever it raises, nothing is written."""
+        """Run work under the file's write lock and commit what it wrote; on any exception nothing is written."""
         with self._begin("BEGIN IMMEDIATE") as connection:
             done = _SQLiteTransaction(connection)
             result = work(done)
@@ -124,7 +124,7 @@ class SQLiteStore:
             return result
 
     def ask(self, question: Statement) -> list[Row]:
-        """The rows of one question."""
+        """The rows of one query."""
         return self.look(lambda transaction: transaction.read(question)[0])
 
     def findings(self) -> list[str]:

@@ -1,6 +1,6 @@
-"""The tables of a ledger on SQLite, the rules that hold whatever the code does, and the way to later versions.
+"""The tables of a ledger on SQLite, the rules that its constraints enforce, and the migrations.
 
-The CHECK on `datasets` is the promise: a filter holds, or nothing was charged since the cap was last set (an owner
+The CHECK on `datasets` is the privacy budget: a filter holds, or nothing was charged since the cap was set (an owner
 may lower a cap below what is spent); the one on `analysts` is the quota. Triggers make the store append-only; a
 registration alone may be replaced, by an event that says so, as long as nothing was ever charged. SQL's NULL does what
 None does in a cost: a total without a finite epsilon is NULL, and no comparison with NULL admits anything.

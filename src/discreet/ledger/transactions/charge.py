@@ -1,4 +1,4 @@
-"""T1: the same question again, a place in the queue, or a durable charge; all datasets of a question, or none."""
+"""T1: the same query again, a place in the queue, or a durable charge; all datasets of a query, or none."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -26,9 +26,9 @@ _UNUSABLE = 3
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetCharge:
-    """What one dataset is charged for a question.
+    """What one dataset is charged for a query.
 
-    `registration` is the sequence of the registration that the question was made under; where it was replaced since,
+    `registration` is the sequence of the registration that the query was made under; where it was replaced since,
     the charge is refused.
     """
 
@@ -48,7 +48,7 @@ class DatasetCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class ChargeRequest:
-    """One question of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
+    """One query of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
 
     `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
     formats, under which it is looked up as well and never charged. `times` are those of the links that were made for
@@ -76,11 +76,11 @@ class ChargeRequest:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Every fingerprint of the question, the present one first."""
+        """Every fingerprint of the query, the present one first."""
         return (self.question, *self.former)
 
     def claim(self, part: DatasetCharge) -> dict[str, Any]:
-        """The columns of a link that tell of this question to one dataset."""
+        """The columns of a link that tell of this query to one dataset."""
         return {
             "version": part.version,
             "analyst": self.analyst,
@@ -91,19 +91,19 @@ class ChargeRequest:
         }
 
     def detail(self) -> dict[str, Any]:
-        """What a link tells of the other datasets of the question."""
+        """What a link tells of the other datasets of the query."""
         names = sorted(part.name for part in self.parts)
         return {"detail": canonical({"together": names})} if len(names) > 1 else {}
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Somebody else is answering the same question under a lease that lives."""
+    """Somebody else is answering the same query under a lease that lives."""
 
 
 @dataclass(frozen=True)
 class _DatasetState:
-    """The state of one dataset that T1 reads; `by_question` has a place for each fingerprint of the question."""
+    """The state of one dataset that T1 reads; `by_question` has a place for each fingerprint of the query."""
 
     part: DatasetCharge
     account: Account
@@ -115,7 +115,7 @@ class _DatasetState:
 
 
 def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
-    """One of three: a reservation (new, or with a stored answer), a wait, or a refusal that was recorded.
+    """One of three: a reservation (new, or with a stored answer), a wait, or an error that was recorded.
 
     `check` gets each account under its lock, and refuses one that is behind its last known state.
     """
@@ -152,7 +152,7 @@ def resolve(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reser
 
 
 def find_stored_answer(request: ChargeRequest, ask: Callable[[Statement], list[Row]]) -> Reservation | None:
-    """The stored answer to a question of a single dataset, read without waiting for anybody; None to go on to T1."""
+    """The stored answer to a query of a single dataset, read without waiting for anybody; None to go on to T1."""
     if request.fresh or len(request.parts) > 1:
         return None
     (part,) = request.parts
@@ -176,7 +176,7 @@ def _questions(part: DatasetCharge, request: ChargeRequest) -> list[Statement]:
 
 
 def _by_true_names(writer: LedgerWriter, request: ChargeRequest) -> ChargeRequest:
-    """The same question by the names of its datasets: several are locked in one order, whatever they are called."""
+    """The same query by the names of its datasets: several are locked in one order."""
     if len(request.parts) == 1:
         return request
     names = statements.true_names(writer, [part.name for part in request.parts])
@@ -196,7 +196,7 @@ def _read_states(writer: LedgerWriter, request: ChargeRequest) -> list[_DatasetS
 
 
 def _refuse_duplicates(given: list[str], names: list[str]) -> None:
-    """A dataset is charged once for a question, whatever names it is asked by."""
+    """A dataset is charged once for a query, by any of its names."""
     if not names or len(set(names)) != len(names):
         raise ParameterError(
             f"a charge to {given}", because="it names no dataset, or one twice", instead="each dataset once"
@@ -221,7 +221,7 @@ def _dataset_state(
 
 
 def _earlier(found: list[_DatasetState], request: ChargeRequest) -> list[StoredCharge] | None:
-    """The charge of this request, or of the same question; for several datasets, only one made for them all."""
+    """The charge of this request, or of the same query; for several datasets, only one made for them all."""
     requested = [each.by_request for each in found]
     if any(requested):
         pairs = list(zip(requested, found, strict=True))
@@ -236,7 +236,7 @@ def _earlier(found: list[_DatasetState], request: ChargeRequest) -> list[StoredC
 
 
 def _earlier_charges(found: list[_DatasetState], request: ChargeRequest) -> Iterator[list[StoredCharge]]:
-    """The charges of the same question under each of its fingerprints, the present one first."""
+    """The charges of the same query under each of its fingerprints, the present one first."""
     for same in zip(*(each.by_question for each in found), strict=True):
         charges = [each for each in same if each is not None]
         if len(charges) < len(found) or len({(each.link.analyst, each.link.request) for each in charges}) > 1:
@@ -256,41 +256,41 @@ def _rank(charges: list[StoredCharge], found: list[_DatasetState], request: Char
 
 
 def _is_the_question(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
-    """Whether a charge under a fingerprint of this question was to the same version and the same other datasets."""
+    """Whether a charge under a fingerprint of this query was to the same version and the same other datasets."""
     return link.version == part.version and link.detail == request.detail().get("detail")
 
 
 def _is_planned_alike(link: ChainLink, part: DatasetCharge, request: ChargeRequest) -> bool:
     """Whether an earlier charge paid for just what would be done now: only then may it be taken over.
 
-    An answer that is stored is repeated whatever was planned for it. An answer that is still to be made is made as it
+    A stored answer is repeated under any plan. An answer that is still to be made is made as it
     is planned now, so its own event must be the one that was charged.
     """
     return (link.event, link.digest) == (part.text, request.digest)
 
 
 def _is_same(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
-    """Whether the charge of a request key was for this question."""
+    """Whether the charge of a request key was for this query."""
     return charge.link.question in request.fingerprints and _is_the_question(charge.link, part, request)
 
 
 def _is_usable(charge: StoredCharge, part: DatasetCharge, request: ChargeRequest) -> bool:
-    """Whether a charge of this question is good for a retry; one that has no outcome yet, only for the same plan."""
+    """Whether a charge of this query is good for a retry; one that has no outcome yet, only for the same plan."""
     return charge.state is not State.RESERVED or _is_planned_alike(charge.link, part, request)
 
 
 def _reused_request_error(request: ChargeRequest) -> ParameterError:
     return ParameterError(
-        f"idempotency key {request.request!r} for another question",
-        because="a key belongs to one question, so that a retry is answered and not charged again",
-        instead="idempotency_key=None, or another key for each question",
+        f"idempotency key {request.request!r} for another query",
+        because="a key belongs to one query",
+        instead="idempotency_key=None, or another key for each query",
     )
 
 
 def _changed_plan_error(request: ChargeRequest) -> ParameterError:
     return ParameterError(
-        f"idempotency key {request.request!r} for a question that is planned otherwise now",
-        because="its charge has no answer yet, and paid for other noise than would be drawn today",
+        f"idempotency key {request.request!r} for a query that is planned otherwise now",
+        because="its charge has no answer yet and was for other noise",
         instead="another idempotency key, which is a charge of its own",
     )
 

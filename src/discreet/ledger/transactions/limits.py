@@ -1,4 +1,4 @@
-"""What an owner may change later: the cap, which is a new promise, and the quotas inside it; never what was spent."""
+"""What an owner may change later: the privacy budget and the quotas inside it; never what was spent."""
 
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError
@@ -16,14 +16,14 @@ RESTATED = "stated in the terms of the budget"
 
 
 def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> None:
-    """The new promise and the event that says why."""
+    """The new privacy budget, and the event with its reason."""
     known = statements.account(writer, name)
     newest = statements.registered_version(writer, known, None)
     if registration.is_same_promise(budget, known.budget):
         raise ParameterError(
             f"a cap of {budget} for {name!r}",
             because="it is the cap already",
-            instead=f"ledger.budget({name!r}) to see the promise, or another budget",
+            instead=f"ledger.budget({name!r}) to see the privacy budget, or another budget",
         )
     divided = registration.new_cap(name, budget, known.budget, known.spent)
     divided.check_population(None if newest is None else newest.population)

@@ -1,4 +1,4 @@
-"""T2 and what else becomes of a charge: answered once by whoever holds it, forfeited, or left until it expires."""
+"""T2 and what else becomes of a charge: answered once by its holder, forfeited, or left until it expires."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class SupersededError(LedgerError):
 
 
 def answer(writer: LedgerWriter, reservation: Reservation, payload: bytes) -> None:
-    """Store the answer unless there is one; refuse whoever was superseded."""
+    """Store the answer unless there is one; refuse a superseded process."""
     for known, charge in _lock_charges(writer, reservation):
         if charge.state is State.FORFEITED:
             raise Failure
@@ -42,7 +42,7 @@ def answer(writer: LedgerWriter, reservation: Reservation, payload: bytes) -> No
 
 
 def forfeit(writer: LedgerWriter, reservation: Reservation, code: str) -> State:
-    """Record that a charge failed after data was read; whoever was superseded changes nothing."""
+    """Record that a charge failed after data was read; a superseded process changes nothing."""
     held = _lock_charges(writer, reservation)
     ours = [each for each in held if _is_ours(each[1], reservation)]
     for known, charge in ours:

@@ -1,4 +1,4 @@
-"""Registering datasets, their versions and their other names: what is written, and under which promise."""
+"""Registering datasets, their versions and their other names: what is written, and under which privacy budget."""
 
 import secrets
 from dataclasses import replace
@@ -63,13 +63,13 @@ def register(writer: LedgerWriter, dataset: Dataset) -> Registration:
 
 
 def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:
-    """Give a dataset another name; both lead to one promise from then on."""
+    """Give a dataset another name; both lead to one privacy budget from then on."""
     known = statements.account(writer, name)
     writer.rows("SELECT {alone}")
     if statements.find_account(writer, label(to, "to"), lock=False) is not None:
         raise ParameterError(
             f"the name {to!r} for {name!r}",
-            because="a dataset of that name has a promise of its own, or it is a name of this one already",
+            because="the name belongs to a dataset already",
             instead="a name that the ledger does not know yet",
         )
     registration.refuse_the_name_of_slices(to, [row["name"] for row in writer.rows(_OTHER_PARTS, table=to)])
@@ -79,7 +79,7 @@ def rename(writer: LedgerWriter, name: str, to: str, reason: str) -> None:
 
 
 def refuse_unknown_version(writer: LedgerWriter, known: Account, version: int) -> NameNotFoundError:
-    """The refusal of a version that its owner has not registered."""
+    """Error for a version that its owner has not registered."""
     return NameNotFoundError(
         f"version {version} of dataset {known.name!r}",
         because="its owner has not registered it",
@@ -88,7 +88,7 @@ def refuse_unknown_version(writer: LedgerWriter, known: Account, version: int) -
 
 
 def promise(known: Account) -> dict[str, Any]:
-    """What the chain records of a promise."""
+    """What the chain records of a privacy budget."""
     return {
         "unit": known.unit,
         "neighbours": str(known.neighbours),

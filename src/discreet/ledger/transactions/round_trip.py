@@ -43,7 +43,7 @@ CHARGE = {
 """The parameters of the function `discreet.charge`, in order, with their SQL types."""
 
 FORMER = "former"
-"""Beside it, the fingerprints of the question in earlier formats, with commas: a charge under one is no plain case."""
+"""Beside it, the fingerprints of the query in earlier formats, with commas: a charge under one is not a plain case."""
 
 ANSWER = {
     "name": "text",
@@ -132,7 +132,7 @@ def answer_claim(reservation: Reservation, payload: bytes, least: int) -> tuple[
 
 
 def place_link(link: ChainLink, row: Row) -> tuple[ChainLink, ChainHead]:
-    """The link in the place that the store gave it; one whose hash is not ours was not made from what we said."""
+    """The link in the place that the store gave it; another hash than ours means other contents."""
     placed = replace(link, sequence=row["new_sequence"], previous=row["previous_head"])
     if placed.hash != row["new_head"]:
         raise LedgerError(faults.DAMAGED)

@@ -96,11 +96,11 @@ class LedgerWriter:
         self.heads: dict[str, Account] = {}
 
     def rows(self, statement: str, **values: object) -> list[Row]:
-        """The rows of one question."""
+        """The rows of one query."""
         return self.read((statement, values))[0]
 
     def row(self, statement: str, **values: object) -> Row | None:
-        """The only row of one question, or None."""
+        """The only row of one query, or None."""
         return one(self.rows(statement, **values))
 
     def insert(self, table: str, row: Values) -> None:
@@ -125,7 +125,7 @@ class LedgerWriter:
         self.insert("events", columns_of(link))
 
     def promise(self, account: Account, link: ChainLink, after: Account) -> Account:
-        """Write a link that changes the promise, or what is known to be spent of it."""
+        """Write a link that changes the privacy budget, or what is known to be spent of it."""
         place = {"sequence": link.sequence, "head": link.hash, "previous": account.head}
         columns = after.row() | place
         for name in ("hash_key", "part_of", "slice_start", "slice_end"):
@@ -347,7 +347,7 @@ def request_question(name: str, analyst: str, request: str) -> Statement:
 
 
 def same_question(name: str, question: str) -> Statement:
-    """What to read for an earlier charge of the same question: an answered one if there is any."""
+    """The statement for an earlier charge of the same query: an answered one if there is any."""
     return _BY_QUESTION, {"name": name, "question": question}
 
 
@@ -386,7 +386,7 @@ def _place(charge: StoredCharge) -> dict[str, object]:
 
 
 def conclude(writer: LedgerWriter, charge: StoredCharge, state: State) -> None:
-    """Set what became of a charge: one outcome, once, by whoever holds it."""
+    """Set what became of a charge: one outcome, once, by its holder."""
     writer.write(_CONCLUDE, _place(charge) | {"state": str(state)})
 
 
@@ -396,7 +396,7 @@ def resume(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
 
 
 def renew(writer: LedgerWriter, charge: StoredCharge, term: int) -> None:
-    """Let whoever holds a charge hold it longer."""
+    """Extend the lease of a charge."""
     writer.write(_RENEW, _place(charge) | {"term": term})
 
 

@@ -28,7 +28,7 @@ class Transaction(Protocol):
     """Reads as they are asked for; writes as they are committed, in the order given."""
 
     def read(self, *questions: Statement) -> list[list[Row]]:
-        """The rows of several questions, asked together."""
+        """The rows of several queries, asked together."""
 
     def write(self, statement: str, values: Values) -> None:
         """A change of exactly one row, made when the work is done."""
@@ -52,13 +52,13 @@ class Store(Protocol):
         """T1 and T2 in one round trip; None where the store has none to save."""
 
     def run(self, work: Callable[[Transaction], T]) -> T:
-        """Run work and commit what it wrote; whatever it raises, nothing is written."""
+        """Run work and commit what it wrote; on any exception nothing is written."""
 
     def look(self, work: Callable[[Transaction], T]) -> T:
         """Run work that reads, in one consistent view, without waiting for writers."""
 
     def ask(self, question: Statement) -> list[Row]:
-        """The rows of one question."""
+        """The rows of one query."""
 
     def findings(self) -> list[str]:
         """What is wrong with the database itself: its pages, its rules, its schema's version."""

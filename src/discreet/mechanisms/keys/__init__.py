@@ -13,9 +13,9 @@ without units is never kept. `kept(units)` is the probability that a key of so m
 the least number of units that is kept so often; both are public. `event()` says what was done.
 
     Optimal             the names alone; no rule of the same epsilon and delta for each key keeps more
-    LaplaceThreshold    names with noisy numbers of units, above a threshold; a pure price but for delta
+    LaplaceThreshold    names with noisy numbers of units, above a threshold; a pure privacy cost but for delta
     GaussianThreshold   the same for a rho, which is cheaper where one unit has many keys
-    TopKeys             the few keys with the highest scores, for a price that does not depend on how many a unit has
+    TopKeys             the few keys with the highest scores; the cost does not depend on how many keys a unit has
 """
 
 from discreet.mechanisms.keys.gaussian import GaussianThreshold

@@ -13,13 +13,14 @@ Guarantee
     docs/proofs/mechanisms/keys/gaussian.md.
 
 Exactness
-    sigma is the least double for which rho is at most the one asked for, and the price is that of this very double;
-    noise is drawn exactly (see noise.py). P[Y > t] is summed for discrete noise and rounded up (hockey_stick.py).
-    `kept` is a float, for display.
+    sigma is the least double for which rho is at most the one asked for, and the privacy cost is that of this very
+    double; noise is drawn exactly (see noise.py). P[Y > t] is summed for discrete noise and rounded up
+    (hockey_stick.py). `kept` is a float, for display.
 
 Not covered
-    Whether `groups` is true of the data: an engine has to cap it. A threshold for another noise: that of continuous
-    noise, or of Laplace noise, is none for this one. A rule of (epsilon, delta) alone: rho is converted by accountants.
+    Whether `groups` is true of the data: an engine has to bound it. A threshold for another noise: that of
+    continuous noise, or of Laplace noise, is none for this one. A rule of (epsilon, delta) alone: rho is converted by
+    accountants.
 
 References
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Definition 8.1 (but for delta).

@@ -13,12 +13,13 @@ Guarantee
     docs/proofs/mechanisms/keys/laplace.md.
 
 Exactness
-    The scale is the least double at or above groups/epsilon (or twice that) and the price is that of this very double;
-    noise is drawn exactly (see noise.py). The tail is compared in rationals, rounded up. `kept` is a float.
+    The scale is the least double at or above groups/epsilon (or twice that) and the privacy cost is that of this very
+    double; noise is drawn exactly (see noise.py). The tail is compared in rationals, rounded up. `kept` is a float.
 
 Not covered
-    Whether `groups` is true of the data: an engine has to cap it. A threshold for another noise: that of continuous
-    Laplace noise, or >= in the place of >, is too low by up to one step, which is a factor of e^epsilon in delta.
+    Whether `groups` is true of the data: an engine has to bound it. A threshold for another noise: that of
+    continuous Laplace noise, or >= in the place of >, is too low by up to one step, which is a factor of e^epsilon in
+    delta.
 
 References
     Korolova, Kenthapadi, Mishra and Ntoulas, Releasing Search Queries and Clicks Privately, WWW 2009 (thresholds).

@@ -16,8 +16,9 @@ Exactness
     rounded down by less than one part in 10^30 for every delta that a ledger can hold, which only lowers p.
 
 Not covered
-    How many units a key has: it does not leave. Whether `groups` is true of the data: an engine has to cap it. Rules
-    that treat the keys of one unit together may keep more than a rule for each key. The time a draw takes.
+    How many units a key has: it does not leave. Whether `groups` is true of the data: an engine has to
+    bound it. Rules that treat the keys of one unit together may keep more than a rule for each key. The time a draw
+    takes.
 
 References
     Desfontaines, Voss, Gipson and Mandayam, Differentially Private Partition Selection, PoPETs 2022.
@@ -103,7 +104,7 @@ def _table(epsilon: Fraction, delta: Fraction) -> tuple[int, ...]:
         if len(chances) > MOST_STEPS:
             raise ParameterError(
                 f"a key that is sure to be kept only with more than {MOST_STEPS:,} units",
-                because="epsilon is shared by all keys that one unit can be in, and little is left for each",
+                because="epsilon is divided over the keys of a unit, and too little remains",
                 instead="a larger epsilon, a smaller max_groups, or rule='gaussian'",
             )
         rare = (growth * chances[-1] >> BITS) + step

@@ -1,7 +1,7 @@
 """Parameters of every rule for keys: the keys of one unit, neighbours, delta, and how many units are too few.
 
 Keys with fewer than `at_least` units are never considered, and a key of n units is taken for one of n - (at_least - 1).
-That number moves by at most one with n, and is zero exactly where the key is not considered, so whatever holds of n
+That number moves by at most one with n, and is zero exactly where the key is not considered, so a property of n
 and keys that are not there holds of it.
 """
 

@@ -6,7 +6,7 @@
     median.release([[0, 3, 812, 790, 95]])     # [3], now and then [2]: one step for each group
     median.margin(5)                           # 47: the ranks that it is off by, at most, 95% of the time
 
-Both are told how far one unit moves what they read, over all groups at once, and both say in ranks how far off they
+Both take how far one unit moves what they read, over all groups at once, and both say in ranks how far off they
 are: of n rows, the step that is released stands within so many ranks of the place q n.
 
     RankSelection   a step for each group, by how far its ranks are from q n: for one quantile or a few

@@ -74,7 +74,9 @@ class RankSelection:
     ) -> None:
         if (epsilon is None) == (rho is None):
             raise ParameterError(
-                "a quantile without one price", because="it costs an epsilon or a rho", instead="epsilon=0.1"
+                "a quantile without exactly one of epsilon and rho",
+                because="it spends one of them",
+                instead="epsilon=0.1",
             )
         object.__setattr__(self, "probability", share_below(probability))
         object.__setattr__(self, "l1", whole(l1, "l1"))
@@ -153,7 +155,7 @@ def share_below(share: Number) -> Fraction:
     if not 0 < read < 1:
         raise ParameterError(
             f"the quantile {share!r}",
-            because="a part of the rows is below it, above 0 and below 1; the ends are the values of one person",
+            because="it is a share of the rows, above 0 and below 1",
             instead="0.01 or 0.99 for values near the ends, 0.5 for the median",
         )
     return _coarse(probability(share, "probability", example="0.5"))

@@ -1,4 +1,4 @@
-"""Quantiles from noisy counts at every level of a tree over the steps of a public grid: all of them at one price.
+"""Quantiles from noisy counts at every level of a tree over the steps of a public grid, for one privacy cost.
 
 Definition
     The leaves of a tree are the steps 0, ..., K-1 of a public grid, with how many rows are at each, in every group.
@@ -7,11 +7,11 @@ Definition
     The quantile q is found by bisection: of the steps that are left, in the middle, it goes up if E_i < q E_K.
 
 Guarantee
-    A release costs what its levels cost, each by its own sensitivity over all groups: prices add up. Estimates and
-    quantiles follow from it and cost nothing. Let v be at least the sum, over all nodes, of the square of how much the
-    node's noise counts in E_i - q E_K times its variance, for each i. With a probability of at least 1 - beta the step
-    is within `reach` ranks of q n: the least t for which 2 D times the tail bound of a noise of variance v is at most
-    beta, D being how often K steps can be halved. Proof: docs/proofs/mechanisms/quantile/tree.md.
+    A release costs what its levels cost, each by its own sensitivity over all groups: privacy costs add up. Estimates
+    and quantiles follow from it and cost nothing. Let v be at least the sum, over all nodes, of the square of how much
+    the node's noise counts in E_i - q E_K times its variance, for each i. With a probability of at least 1 - beta the
+    step is within `reach` ranks of q n: the least t for which 2 D times the tail bound of a noise of variance v is at
+    most beta, D being how often K steps can be halved. Proof: docs/proofs/mechanisms/quantile/tree.md.
 
 Exactness
     Noisy counts are exact draws on exact integers. Estimates, v and the tail bound are floats, which no guarantee of

@@ -10,8 +10,8 @@ Guarantee
     the other. Proof: docs/proofs/mechanisms/sampled/clipped_mean.md.
 
 Exactness
-    As laplace.py: the scale is the least double at or above width/epsilon, and the price is that of the double. The
-    released number is a whole multiple of grid/k.
+    As laplace.py: the scale is the least double at or above width/epsilon, and the privacy cost is that of the double.
+    The released number is a whole multiple of grid/k.
 
 Not covered
     What steps.py does not cover. The margin is that of the noise: how far the mean of blocks' answers is from the

@@ -5,7 +5,7 @@ Definition
     epsilon/(2 sensitivity), or epsilon/sensitivity where the scores are monotone. Equal scores are equally likely.
 
 Guarantee
-    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, the
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is set, the
     losses ln P[r]/P'[r] of all candidates lie within one interval of length epsilon. So a release is epsilon-DP,
     epsilon^2/8-zCDP, and what BoundedRangeEvent(epsilon) says. The range is reached; the loss itself comes as near to
     epsilon as one likes. With a probability of at least 1 - beta the score chosen is at least the best one minus
@@ -17,7 +17,7 @@ Exactness
 
 Not covered
     Whether `sensitivity` and `monotone` are true of the scores: under replace-one neighbours counts are not monotone.
-    The time a draw takes. How often `release` is called: every call is a new release, with its own price.
+    The time a draw takes. How often `release` is called: every call is a new release, with its own privacy cost.
 
 References
     McSherry and Talwar, Mechanism Design via Differential Privacy, FOCS 2007, Theorems 6 and 8.

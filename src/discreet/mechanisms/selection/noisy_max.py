@@ -1,19 +1,19 @@
 """Report noisy max: noise on every score, and only the place of the largest leaves.
 
 Definition
-    The candidate with the largest u_r + noise_r is chosen, for independent noise of one law:
-        gumbel        P[noise <= x] = exp(-e^(-rate x)); the law of the choice is that of the exponential mechanism, by
+    The candidate with the largest u_r + noise_r is chosen, for independent noise of one distribution:
+        gumbel        P[noise <= x] = exp(-e^(-rate x)); the choice is distributed as in the exponential mechanism, by
                       which it is drawn
-        exponential   P[noise > x] = e^(-rate x) for x >= 0; the law of the choice is that of permute and flip, by which
+        exponential   P[noise > x] = e^(-rate x) for x >= 0; the choice is distributed as in permute and flip, by which
                       it is drawn
         laplace       grid steps with P[y] proportional to q^|y|, q = e^(-1/scale), scale = 1/(rate grid); candidates
                       that tie for the largest are equally likely
     The rate is epsilon/(2 sensitivity), or epsilon/sensitivity where the scores are monotone.
 
 Guarantee
-    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, a
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is set, a
     release is epsilon-DP; with Gumbel noise its losses lie within an interval of length epsilon. With Laplace noise the
-    gap to the runner-up may leave as well, at the same price: `release_with_gap`. Proof:
+    gap to the runner-up may leave as well, at the same cost: `release_with_gap`. Proof:
     docs/proofs/mechanisms/selection/noisy_max.md.
 
 Exactness
@@ -172,7 +172,7 @@ class NoisyMax(SelectionMechanism):
         return (met - 1) * self.grid
 
     def _alike(self) -> Exponential | PermuteAndFlip:
-        """The mechanism with the same law."""
+        """The mechanism with the same distribution."""
         kind = Exponential if self.noise == "gumbel" else PermuteAndFlip
         return kind(sensitivity=self.sensitivity, epsilon=self.epsilon, monotone=self.monotone, grid=self.grid)
 
@@ -283,7 +283,7 @@ def _require_noise(noise: object) -> Noise:
     if noise not in get_args(Noise):
         raise ParameterError(
             f"noise={noise!r}",
-            because="a noisy maximum is proved for three laws of noise",
+            because="a noisy maximum is proved for three distributions of noise",
             instead='noise="exponential", "gumbel" or "laplace"',
         )
     return noise  # type: ignore[return-value]

@@ -7,7 +7,7 @@ Definition
     1 - p_i t over all other candidates i.
 
 Guarantee
-    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, a
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is set, a
     release is epsilon-DP; some pair reaches it. The chosen score is never lower in distribution, and so never worse in
     the mean, than that of the exponential mechanism of the same epsilon; `utility` holds for both. Proof:
     docs/proofs/mechanisms/selection/permute_and_flip.md.

@@ -3,14 +3,14 @@
 Definition
     The first is chosen with probability proportional to e^(rate u_r), the next likewise among the others, and so on:
     k different candidates, in order. The rate is (epsilon/k)/(2 sensitivity), or (epsilon/k)/sensitivity where the
-    scores are monotone. The same law: Gumbel noise of that rate on every score, once, and the k largest in order.
+    scores are monotone. Equivalent: Gumbel noise of that rate on every score, once, and the k largest in order.
 
 Guarantee
-    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is said, each
-    choice has losses within an interval of length epsilon/k, whatever was chosen before. So a release is epsilon-DP,
-    and epsilon^2/(8k)-zCDP: under a promise with a delta k choices cost far less than k times one. With a probability
-    of at least 1 - beta the j-th chosen has at least the j-th best score minus `utility(candidates, beta)`, for all j
-    together. Proof: docs/proofs/mechanisms/selection/top_k.md.
+    If no score moves by more than `sensitivity` between neighbours, and all move one way where `monotone` is set, each
+    choice has losses within an interval of length epsilon/k, for any earlier choices. So a release is epsilon-DP,
+    and epsilon^2/(8k)-zCDP: under a privacy budget with a delta k choices cost far less than k times one. With a
+    probability of at least 1 - beta the j-th chosen has at least the j-th best score minus `utility(candidates, beta)`,
+    for all j together. Proof: docs/proofs/mechanisms/selection/top_k.md.
 
 Exactness
     The rate is a rational and each order is drawn with exactly its probability (see choice.py); nothing is rounded.

@@ -2,8 +2,8 @@
 
 Definition
     f(x) + S(x)/shift Z, rounded to the nearest multiple of a public grid; S is the smooth sensitivity with parameter
-    beta, and beta, shift and the law of Z come from the noise: Laplace for (epsilon, delta), two-sided Pareto or
-    Student's t for a pure epsilon, Laplace log-normal for rho.
+    beta, and beta, shift and the distribution of Z come from the noise: Laplace for (epsilon, delta), two-sided Pareto
+    or Student's t for a pure epsilon, Laplace log-normal for rho.
 
 Guarantee
     What the noise states, for local objects that keep their contract: P[f(x) + S(x)/shift Z in T] and the same for a
@@ -11,12 +11,13 @@ Guarantee
     post-processing. Proof: docs/proofs/mechanisms/smooth/fitting.md.
 
 Exactness
-    beta, shift and S are rationals; the rounded answer has exactly the law of the rounded real one (continuous.py).
+    beta, shift and S are rationals; the rounded answer has exactly the distribution of the rounded real one
+    (continuous.py).
 
 Not covered
     S(x), the scale and any margin made from them are private: none is returned, shown or stored, and no margin can be
-    given. The time of a release depends on the data. How often `release` is called: every call has its own price.
-    `share` is public and must not be chosen by looking at the data.
+    given. The time of a release depends on the data. How often `release` is called: every call has its own privacy
+    cost. `share` is public and must not be chosen by looking at the data.
 
 References
     Nissim, Raskhodnikova and Smith, Smooth Sensitivity and Sampling in Private Data Analysis, STOC 2007, Section 2.
@@ -102,7 +103,7 @@ def _share(share: Number) -> Fraction:
     if not 0 < part < 1:
         raise ParameterError(
             f"share={share!r}",
-            because="it is the part of the price that pays for changes of the noise's width: above 0 and below 1",
+            because="it is a part of the privacy cost: above 0 and below 1",
             instead="share=0.5, or less where one unit hardly changes the smooth sensitivity, as with a mean",
         )
     return part
@@ -122,10 +123,10 @@ def _above_zero(delta: Number) -> Fraction:
 def _refuse(noise: str) -> Calibration:
     if noise not in _EXAMPLES:
         raise ParameterError(
-            f"noise={noise!r}", because="its price is not proved here", instead=", or ".join(_EXAMPLES.values())
+            f"noise={noise!r}", because="its guarantee is not proved here", instead=", or ".join(_EXAMPLES.values())
         )
     raise ParameterError(
-        f"{noise!r} noise without its own price, or with that of another",
+        f"{noise!r} noise without its own privacy parameters, or with those of another",
         because="Laplace is (epsilon, delta), Pareto and Student's t a pure epsilon, and Laplace log-normal rho",
         instead=_EXAMPLES[noise],
     )

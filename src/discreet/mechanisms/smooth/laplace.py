@@ -9,8 +9,8 @@ Guarantee
     (epsilon, delta)-DP. delta(s, t) is the exact hockey-stick divergence at epsilon between noise that is e^t times as
     wide and moved by s, and noise of width 1; it grows with s and t, so it is reached where some neighbours reach both
     bounds, and no larger beta serves all answers. The textbook's beta = epsilon/(2 ln(2/delta)), for share = 1/2, is
-    smaller and so valid up to epsilon = 11, and breaks its promise from epsilon = 16 on, for delta between 1e-12 and
-    1e-3. Proof: docs/proofs/mechanisms/smooth/laplace.md.
+    smaller and so valid up to epsilon = 11, and breaks its guarantee from epsilon = 16 on, for delta between 1e-12
+    and 1e-3. Proof: docs/proofs/mechanisms/smooth/laplace.md.
 
 Exactness
     delta(s, t) is rounded up to a rational and compared in rationals; the search keeps a beta that was checked.

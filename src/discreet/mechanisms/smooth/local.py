@@ -16,7 +16,7 @@ Exactness
     Rationals throughout; nothing is rounded.
 
 Not covered
-    Whether the values are in their bounds and units capped: a mean that leaves its bounds is put back into them.
+    Whether the values are in their bounds and units bounded: a mean that leaves its bounds is put back into them.
     Whether a supplied sequence keeps the contract. A supplied function that fails gives one constant sentence, and that
     it failed is a fact about the data.
 
@@ -115,7 +115,7 @@ class BoundedMean:
         if not self._lo <= value <= self._hi:
             raise ParameterError(
                 f"empty={empty!r}",
-                because="the mean of no rows must be a public number within the bounds, like every other mean",
+                because="the mean of no rows must be a public number within the bounds",
                 instead="empty=(lo + hi) / 2, or leave it out",
             )
         return value
@@ -206,7 +206,7 @@ def private_whole(value: object) -> int:
     if index is None:
         raise ParameterError(
             f"a number of type {type(value).__name__}",
-            because="answers and bounds are exact: an int, or a Fraction where it need not be whole",
+            because="answers and bounds are an int or a Fraction",
             instead="Fraction(value), of a value that was computed exactly",
         )
     return int(index())

@@ -7,7 +7,7 @@ Definition
 
 Guarantee
     epsilon-DP. Changes of width cost most far out, where moves cost nothing, and moves cost most at the centre, where a
-    change of width costs beta at most: so the two prices do not add up. epsilon is reached. Proof:
+    change of width costs beta at most: so the two privacy costs do not add up. epsilon is reached. Proof:
     docs/proofs/mechanisms/smooth/pareto.md.
 
 Exactness

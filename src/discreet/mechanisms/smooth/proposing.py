@@ -8,14 +8,14 @@ Definition
     the bound, on this data and so on all, the answer is always released.
 
 Guarantee
-    (2 epsilon, delta)-DP, and rho = epsilon^2 but for delta, where the local object keeps its contract; the price is
-    the same when nothing is released. delta is reached up to the step from T to T + 1. Proof:
+    (2 epsilon, delta)-DP, and rho = epsilon^2 but for delta, where the local object keeps its contract; the privacy
+    cost is the same when nothing is released. delta is reached up to the step from T to T + 1. Proof:
     docs/proofs/mechanisms/smooth/proposing.md. The textbook's threshold ln(2/delta)/(2 epsilon) lets unsafe data pass
     with probability sqrt(delta/8) (continuous noise; 1.1e-3 where delta = 1e-5 and epsilon = 1).
 
 Exactness
-    D and Y are integers, the threshold is decided in rationals, and the rounded answer has exactly the law of the
-    rounded real one (continuous.py). `chance` is a float, for display.
+    D and Y are integers, the threshold is decided in rationals, and the rounded answer has exactly the distribution of
+    the rounded real one (continuous.py). `chance` is a float, for display.
 
 Not covered
     That nothing was released is an output like any other and tells, noisily, how far the data is from breaking the

@@ -18,7 +18,7 @@ Exactness
     Ranks are computed in rationals, steps and gaps in 64-bit integers, with bounds within 2^62.
 
 Not covered
-    Whether units are capped. Rows beyond the bounds are put onto them. Time grows with the number of distinct steps.
+    Whether units are bounded. Rows beyond the bounds are put onto them. Time grows with the number of distinct steps.
 
 References
     Nissim, Raskhodnikova and Smith, Smooth Sensitivity and Sampling in Private Data Analysis, STOC 2007, Section 3
@@ -217,7 +217,7 @@ def _level(level: Number) -> Fraction:
     if not 0 < share < 1:
         raise ParameterError(
             f"level={shown(share)}",
-            because="it is the share of rows at or below the quantile: above 0 and below 1",
+            because="it is a share of the rows, above 0 and below 1",
             instead=f"level={shown(share / 100) if 1 < share < 100 else '0.5'}",
         )
     return share

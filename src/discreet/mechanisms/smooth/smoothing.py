@@ -59,7 +59,7 @@ def require_rounding_room(part: Fraction) -> Fraction:
     """A beta, or a shift, that is large enough for the rounding of weights to be paid for."""
     if part < LEAST_BETA:
         raise ParameterError(
-            "a price, or a share of one, below 10^-30",
+            "an epsilon, a rho or a share of one, below 10^-30",
             because="the weights of smooth sensitivity are rounded more coarsely than that",
             instead="a larger epsilon or rho, and share=0.5",
         )

@@ -2,8 +2,8 @@
 
 Definition
     Answers q_i and the threshold T are counted in steps of a public grid; T is rounded up to it. Opening a stream draws
-    R, and each question draws its own N_i: integers with P[R = y] proportional to e^(-|y|/b1) and P[N_i = y]
-    proportional to e^(-|y|/b2). Question i is told to be above if q_i + N_i >= T + R, else below. After `answers` = c
+    R, and each query draws its own N_i: integers with P[R = y] proportional to e^(-|y|/b1) and P[N_i = y]
+    proportional to e^(-|y|/b2). Query i is reported above if q_i + N_i >= T + R, else below. After `answers` = c
     above, the stream is closed. With `gap`, an answer above tells q_i + N_i - T - R too; with `with_answers`, also q_i
     plus fresh noise of scale b3.
 
@@ -12,26 +12,26 @@ Guarantee
     epsilon-DP with epsilon = e1 + e2 + e3 for e1 = D/b1, e2 = 2 c D/b2 and, with answers, e3 = c D/b3; the gap is free.
     If, for each pair of neighbours, all answers move the same way (`monotone`: counts, and sums of values of one sign,
     under add_remove; never under replace_one), then with e2 = c D/b2 it is max(e1 + max(e2, e3), e2 + e3). It holds for
-    questions chosen after earlier answers, and does not depend on how many there are; over streams of any length no
+    queries chosen after earlier answers, and does not depend on how many there are; over streams of any length no
     smaller epsilon does. Other releases may go on meanwhile: docs/proofs/accounting/interactive.md. Proof:
     docs/proofs/mechanisms/threshold/above.md.
 
 Exactness
     e1 : e2 : e3 are rational shares: 1 for the threshold, (2c)^(2/3) for comparisons (c^(2/3) where monotone), rounded
     down to thousandths, and as much as these together for answers, unless others are given. Each scale is the least
-    double at or above what its share asks for, and the event is priced from those doubles, so the price is at most the
-    epsilon asked for. Noise is drawn exactly for them. `accuracy` and `margin` are decided in rationals;
+    double at or above what its share asks for, and the event has the cost of those doubles, at
+    most the epsilon asked for. Noise is drawn exactly for them. `accuracy` and `margin` are decided in rationals;
     `probability_above` is a float, for display.
 
 Not covered
-    Whether `sensitivity` and `monotone` are true of the questions. Timing. A machine that is copied while a stream is
+    Whether `sensitivity` and `monotone` are true of the queries. Timing. A machine that is copied while a stream is
     open. That an answer off the grid was refused is a fact about the data: round rows before they are summed. Shown
     gaps are not unbiased: they are known to be at least zero.
 
 References
     Dwork, Naor, Reingold, Rothblum and Vadhan, On the Complexity of Differentially Private Data Release, STOC 2009;
     Lyu, Su and Li, Understanding the Sparse Vector Technique for Differential Privacy, PVLDB 10(6), 2017, Algorithms 1
-    and 7 (constants, monotone questions, the division); Ding, Wang, Zhang and Kifer, Free Gap Information from the
+    and 7 (constants, monotone queries, the division); Ding, Wang, Zhang and Kifer, Free Gap Information from the
     Differentially Private Sparse Vector and Noisy Max Mechanisms, PVLDB 13(3), 2019 (the gap).
 """
 
@@ -148,7 +148,7 @@ class AboveThreshold:
         if self.scales.answer is None:
             raise ParameterError(
                 "a margin of answers that are not shown",
-                because="this mechanism tells above or below, and no numbers under fresh noise",
+                because="it reports above or below, without numbers",
                 instead="accuracy(queries=1000), or AboveThreshold(..., with_answers=True).margin()",
             )
         return self._noise_of(self.scales.answer).margin(confidence)
@@ -222,7 +222,7 @@ def _flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
         raise ParameterError(
             f"{name} of type {type(value).__name__}",
-            because=f"{name} is said or not said",
+            because=f"{name} is True or False",
             instead=f"{name}=True, or {name}=False",
         )
     return value
@@ -233,7 +233,7 @@ def _beta(value: object) -> Fraction:
     if not _LEAST_BETA <= number < 1:
         raise ParameterError(
             f"beta={shown(number)}",
-            because="it is the probability that some answer is farther off: at least 10^-200 and below 1",
+            because="beta is a probability of at least 10^-200 and below 1",
             instead=f"beta={shown(number / 100) if 1 < number < 100 else '0.05'}",
         )
     return number

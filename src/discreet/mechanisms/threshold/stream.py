@@ -1,9 +1,9 @@
-"""A stream of questions against one noisy threshold: the secret state of a sparse vector, and what leaves it.
+"""A stream of queries against one noisy threshold: the secret state of a sparse vector, and what leaves it.
 
-The noise of the threshold is drawn when the stream opens and is kept; every question gets noise of its own; after the
+The noise of the threshold is drawn when the stream opens and is kept; every query gets noise of its own; after the
 last answer above, the stream is closed and everything further is refused, before anything is computed. A stream holds
 secrets, so it belongs to the process that opened it: it cannot be copied or pickled, a forked child cannot use it, and
-its repr shows only what its answers have shown already. Threads may share it: each question is answered whole.
+its repr shows only what its answers have shown already. Threads may share it: each query is answered whole.
 
 What is proved about it stands in above.py, which opens it.
 """
@@ -30,7 +30,7 @@ _LARGEST_BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The noisy answer is below the noisy threshold; nothing else is told."""
+    """The noisy answer is below the noisy threshold; nothing else is released."""
 
     is_above: ClassVar[bool] = False
     answer: ClassVar[None] = None
@@ -87,31 +87,31 @@ class Stream:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every further question is refused."""
+        """Whether every further query is refused."""
         return not self._left
 
     @short_traceback
     def ask(self, value: Scalar) -> Above | Below:
-        """Whether the exact answer to one question, an int or a Fraction on the grid, is above, with noise."""
+        """Whether the exact answer to one query, an int or a Fraction on the grid, is above, with noise."""
         self._refuse_another_process()
         self._require_open()
         return self._answer([lattice.steps(value, self._grid)])[0]
 
     @short_traceback
     def ask_many(self, values: Sequence[Scalar] | NDArray[np.integer[Any]]) -> list[Above | Below]:
-        """The same for several questions in turn; it ends at the last answer above, and the rest is unanswered."""
+        """The same for several queries in turn; it ends at the last answer above, and the rest is unanswered."""
         self._refuse_another_process()
         self._require_open()
         return self._answer(_all_steps(values, self._grid))
 
     def close(self) -> None:
-        """End the stream and forget its noise; what it cost stays spent."""
+        """End the stream and delete its noise; its privacy cost stays spent."""
         self._refuse_another_process()
         with self._lock:
             self._forget()
 
     def _answer(self, steps: list[int]) -> list[Above | Below]:
-        """Whatever reads the answers goes before the lock; who waited for it may find the stream closed."""
+        """Read the answers before the lock; after the wait for it the stream may be closed."""
         with self._lock:
             self._require_open()
             return self._compare(steps)
@@ -143,8 +143,8 @@ class Stream:
     def _require_open(self) -> None:
         if not self._left:
             raise BudgetError(
-                "a question to a stream that is closed",
-                because="all the answers above the threshold that it was charged for were given, or it was ended",
+                "a query to a stream that is closed",
+                because="all answers above the threshold were given, or it was closed",
                 instead="AboveThreshold(...).open() once more, which is charged as a whole, or a larger answers=...",
             )
 
@@ -184,7 +184,7 @@ class _Noises:
         self._drawn: list[int] = []
 
     def take(self, most: int) -> list[int]:
-        """At least one draw, and at most so many; whoever needs more comes again."""
+        """At least one draw, and at most so many; a caller that needs more calls again."""
         if not self._drawn:
             self._drawn = discrete.discrete_laplace(self._scale, self._size)
             self._size = min(2 * self._size, _LARGEST_BLOCK)

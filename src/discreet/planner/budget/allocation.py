@@ -1,8 +1,8 @@
 """The budget of a query: which noise, how much of it, and why.
 
-Under a pure promise the noise is discrete Laplace and epsilons add. Under (epsilon, delta) it is discrete Gaussian: the
-query's epsilon is turned into the rho that converts to (epsilon, the promise's delta), and rhos add. Only a query that
-asks for the whole promise may have either, because nothing can be asked after it.
+Under a pure privacy budget the noise is discrete Laplace and epsilons add. Under (epsilon, delta) it is discrete
+Gaussian: the query's epsilon is turned into the rho that converts to (epsilon, the privacy budget's delta), and rhos
+add. Only a query that asks for the whole privacy budget may have either, because nothing can be asked after it.
 """
 
 from collections.abc import Sequence
@@ -79,12 +79,12 @@ class Spending:
 def spending(
     budget: Budget, *, epsilon: Number | None, rho: Number | None, mechanism: MechanismName | None
 ) -> Spending:
-    """The spending that a caller asked for, in the terms of the promise."""
+    """The spending that a caller asked for, in the terms of the privacy budget."""
     if (epsilon is None) == (rho is None):
         raise ParameterError(
-            "a query without a price" if epsilon is None else "a query with two prices, epsilon and rho",
+            "a query without epsilon or rho" if epsilon is None else "a query with both epsilon and rho",
             because="a query states once what it may spend",
-            instead="epsilon=0.5, or rho=0.01 under a promise with a delta",
+            instead="epsilon=0.5, or rho=0.01 under a privacy budget with a delta",
         )
     chosen = _noise_kind(budget, rho, mechanism)
     if rho is not None:
@@ -95,7 +95,8 @@ def spending(
     if chosen.cost == "epsilon":
         return Spending(chosen, asked, asked, Fraction(0), f"{_why_pure(budget, chosen)}, so epsilons add")
     amount = budget.rho(asked)
-    why = f"the promise has delta {shown(budget.delta)}, so rhos add and many answers cost less than their epsilons"
+    delta = shown(budget.delta)
+    why = f"the privacy budget has delta {delta}, so rhos add and many answers cost less than their epsilons"
     return Spending(chosen, _payable(amount, "epsilon"), asked, budget.conversion_delta, why)
 
 
@@ -106,7 +107,7 @@ def spendings(
     first = spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
     if mechanism is not None or rho is not None or first.is_pure or first.epsilon < budget.epsilon:
         return (first,)
-    why = "the query asks for the whole promise, and this noise is no wider for any output"
+    why = "the query asks for the whole privacy budget, and this noise is no wider for any output"
     return first, Spending(Laplace, first.epsilon, first.epsilon, Fraction(0), why)
 
 
@@ -129,11 +130,11 @@ def require_sum_bounds(spent: Sequence[Spending], what: str) -> None:
 
 def _why_pure(budget: Budget, noise: type[AdditiveNoise]) -> str:
     if budget.is_pure:
-        return "the promise is pure"
+        return "the privacy budget is pure"
     return (
         f"mechanism={noise.tag!r} was asked for"
         if budget.conversion_delta
-        else "all of the promise's delta is reserved"
+        else "all of the privacy budget's delta is reserved"
     )
 
 
@@ -155,12 +156,12 @@ def _noise(kind: type[AdditiveNoise], amount: Fraction, moved: Sensitivity) -> A
         raise ParameterError(
             refusal.what,
             because=refusal.because,
-            instead="other bounds, caps or weights, grid=... on the aggregate, or another epsilon",
+            instead="other bounds, contribution bounds or weights, grid=... on the aggregate, or another epsilon",
         ) from None
 
 
 def _noise_kind(budget: Budget, rho: Number | None, mechanism: MechanismName | None) -> type[AdditiveNoise]:
-    """The noise that was asked for, or the one whose cost composes in the terms of the promise."""
+    """The noise that was asked for, or the one whose cost composes in the terms of the privacy budget."""
     tags = [noise.tag for noise in NOISES]
     if mechanism is not None and mechanism not in tags:
         raise ParameterError(
@@ -171,12 +172,14 @@ def _noise_kind(budget: Budget, rho: Number | None, mechanism: MechanismName | N
     asked = None if mechanism is None else additive_noise(mechanism)
     if rho is not None and asked is not None and asked.cost != "rho":
         raise ParameterError(
-            f"rho with mechanism={mechanism!r}", because="rho prices Gaussian noise", instead="epsilon=0.5"
+            f"rho with mechanism={mechanism!r}",
+            because="rho is for Gaussian noise",
+            instead="epsilon=0.5",
         )
     needs_delta = rho is not None or (asked is not None and asked.cost == "rho")
     if needs_delta and not budget.conversion_delta:
         raise BudgetError(
-            "rho under a pure promise" if rho is not None else "Gaussian noise under a pure promise",
+            "rho under a pure privacy budget" if rho is not None else "Gaussian noise under a pure privacy budget",
             because="Gaussian noise has no finite epsilon without a delta",
             instead=("epsilon=0.5" if rho is not None else "mechanism='laplace'")
             + ", or budget=dp.Budget(epsilon=2, delta=1e-9) when the dataset is registered",
@@ -187,7 +190,7 @@ def _noise_kind(budget: Budget, rho: Number | None, mechanism: MechanismName | N
 def _payable(amount: Fraction, name: str) -> Fraction:
     if amount > _LARGEST_AMOUNT:
         raise ParameterError(
-            f"{name} above {_LARGEST_AMOUNT:,}", because="such a price promises nothing", instead=f"{name}=0.5"
+            f"{name} above {_LARGEST_AMOUNT:,}", because="such a guarantee protects nobody", instead=f"{name}=0.5"
         )
     if amount <= 0:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""The privacy parameters of a call, as they were given: what a question may spend, and the noise that was asked for."""
+"""The privacy parameters of a call, as they were given: what a query may spend, and the noise that was asked for."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,7 +23,7 @@ class Price:
         """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.
 
         A rho, an epsilon with noise of a pure cost, and a batch with a delta of its own mean the same under
-        every promise.
+        every privacy budget.
         """
         noise = None if self.mechanism is None else additive_noise(self.mechanism)
         is_pure = noise is not None and noise.cost == "epsilon"

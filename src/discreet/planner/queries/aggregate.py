@@ -1,4 +1,4 @@
-"""A private plan: the pushed-down question, the noise on each measure, its price, and how outputs are made from it."""
+"""A private plan: the pushed-down query, the noise on each measure, the privacy cost, and the outputs."""
 
 import math
 import operator
@@ -72,7 +72,7 @@ class AggregatePlan(PublicKeys, TablePlan):
     declared_rows: int | None
     labels: Labels = ()
     replaces: "AggregatePlan | None" = None
-    """The plan that 0.1.0 made for this question, where it is another: its stored answers are found by its event."""
+    """The plan that 0.1.0 made for this query, where it is another: its stored answers are found by its event."""
 
     @property
     def event(self) -> events.Event:

@@ -1,10 +1,10 @@
-"""Sums and means whose bounds nobody knows: bounds are found for a share of the price, and the rest pays the answers.
+"""Automatic clipping bounds: bounds are found for a share of the privacy cost, answers take the rest.
 
 Definition
     A value is counted in whole steps of a public grid, on a public scale of bins whose edges are 1, 1.5, 2, 3, 5 and 7
     times powers of ten, on both sides of zero (`log_scale`). In one pass an engine counts the rows and sums
     the steps of each bin, in each group. First, from the bins of all groups together, two candidates low < high of the
-    scale are found, by noisy counts or by above-threshold (`bound_search`). Then the question is asked as if these
+    scale are found, by noisy counts or by above-threshold (`bound_search`). Then the query is asked as if these
     had been given as bounds: sums of clamped steps, which follow exactly from the bins, and counts get noise for that
     sensitivity. Where no bounds are found there are no sums and means, which is a result of its own; counts are
     answered as ever.
@@ -12,14 +12,14 @@ Definition
 Guarantee
     Let a query spend epsilon (or rho), and a share s of it on the search. The bounds are s epsilon-DP (s rho-zCDP). For
     every pair of bounds, the second step is (1 - s) epsilon-DP (its rho-zCDP), so both together are epsilon-DP
-    (rho-zCDP) by adaptive composition, for units and caps as they are declared and for both neighbour relations. Bounds
-    that are asked for alone spend the whole. Proof: docs/proofs/planner/queries/auto_bounds.md.
+    (rho-zCDP) by adaptive composition, for units and contribution bounds as they are declared and for both neighbour
+    relations. Bounds that are asked for alone spend the whole. Proof: docs/proofs/planner/queries/auto_bounds.md.
 
 Exactness
-    Bins, counts, sums and clamped totals are integers. Both parts of a price are whole units of the ledger and add up
-    to what was asked for; the second step is charged as its whole part before its bounds are known, and its noise is
-    the least double at or above what that part asks for. Which candidates are taken is decided in floats from what is
-    noisy already.
+    Bins, counts, sums and clamped totals are integers. Both parts of a privacy cost are whole units of the ledger and
+    add up to what was asked for; the second step is charged as its whole part before its bounds are known, and its
+    noise is the least double at or above what that part asks for. Which candidates are taken is decided in floats from
+    what is noisy already.
 
 Not covered
     How far a value beyond the bounds was moved: clamping biases answers, and margins speak of noise alone. Values of
@@ -72,7 +72,7 @@ _MANY = 10**6
 
 
 class BoundsAndAnswers(NamedTuple):
-    """What was found first, and the noisy integers of the question that was asked with it."""
+    """What was found first, and the noisy integers of the query that was asked with it."""
 
     found: FoundBounds
     rest: Any
@@ -91,7 +91,7 @@ class AutoBoundsPlan(TablePlan):
 
     @property
     def event(self) -> events.Event:
-        """The search, and the rest of the price whatever bounds it finds."""
+        """The search, and the rest of the privacy cost, for any bounds that it finds."""
         first = self.search.event()
         if not self.rest:
             return first
@@ -113,8 +113,8 @@ class AutoBoundsPlan(TablePlan):
         if not self.rest:
             return (f"bounds: found by {self.search.description}",)
         names = ", ".join(output.name for output in self._outputs_with_bounds)
-        price = f"for {self._share} of the price, by {self.search.description}"
-        found = f"{names}: moved into bounds that were found first, {price}"
+        price = f"for {self._share} of the privacy cost, by {self.search.description}"
+        found = f"{names}: clipped to bounds found first, {price}"
         means = [
             o.name
             for o in self._outputs_with_bounds
@@ -123,7 +123,7 @@ class AutoBoundsPlan(TablePlan):
         return found, *(f"{name}: clamped to its bounds" for name in means)
 
     def within(self, bounds: Bounds | None) -> AggregatePlan:
-        """The question as it is asked once the bounds are known; the counts alone, where nothing was found."""
+        """The query as it is asked once the bounds are known; the counts alone, where nothing was found."""
         if bounds not in self._plans:
             price = _price(self.spending, self.rest)
             query = self.query if bounds else replace(self.query, outputs=self._count_outputs)
@@ -143,7 +143,7 @@ class AutoBoundsPlan(TablePlan):
         return bool(self.rest) and bool(found.bounds or self._count_outputs)
 
     def randomize(self, exact: Steps) -> BoundsAndAnswers:
-        """Bounds from all groups together, then the noisy integers of the question within them."""
+        """Bounds from all groups together, then the noisy integers of the query within them."""
         found = self.search.find(*self._together(exact), self._error if self.rest else None)
         return BoundsAndAnswers(found, self._answer_integers(found, exact, noisy=True))
 
@@ -180,10 +180,10 @@ class AutoBoundsPlan(TablePlan):
         return *answers, *(self._bound(name, kind, bound) for name, kind, bound in shown_bounds)
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
-        """Each output in words; how wide a margin is follows the bounds, and is told in their terms."""
+        """Each output in words; margins are in terms of the bounds that are found."""
         names = ", ".join(self._names)
         search = ExplainedOutput(
-            names, "bounds", self.search.description, None, f"0 once found, for {self._share} of the price"
+            names, "bounds", self.search.description, None, f"0 once found, for {self._share} of the privacy cost"
         )
         if not self.rest:
             return (search,)
@@ -262,7 +262,7 @@ class AutoBoundsPlan(TablePlan):
 
 
 def asks_for_bounds(query: logical.Question) -> bool:
-    """Whether some bounds of a question are to be found first."""
+    """Whether some bounds of a query are to be found first."""
     return any(
         isinstance(output.measure, logical.AutoBoundsAggregate | logical.ClippingBounds) for output in query.outputs
     )
@@ -277,7 +277,7 @@ def analyze_auto_bounds(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> AutoBoundsPlan:
-    """Resolve and price a question whose bounds are found first, or refuse it; nothing here depends on the data."""
+    """Plan a query whose bounds are found first, or refuse it; nothing here depends on the data."""
     operand, grid, search = _only(query)
     scope = bind(query.source, catalog)
     steps, unit = search_steps(operand, grid, scope), scope.table.unit
@@ -319,9 +319,9 @@ def _only(query: logical.Aggregate) -> tuple[logical.Expression, Fraction | None
     if isinstance(first, logical.AutoBoundsAggregate) and all(_is_alike(first, other) for other in others):
         return first.measure.operand, first.measure.grid, first.search
     raise UnsupportedError(
-        "bounds that are found first, beside other questions",
-        because="they are found from the rows of one column, whose sum, mean and count then follow",
-        instead='agg(n=dp.count(), total=dp.sum("cost", bounds="auto")), and other questions in a query of their own',
+        "bounds that are found first, beside other outputs",
+        because="bounds are found for one column, and its sum, mean and count",
+        instead='agg(n=dp.count(), total=dp.sum("cost", bounds="auto")), and other outputs in a query of their own',
     )
 
 
@@ -354,7 +354,7 @@ def _refuse_ambiguous_names(query: logical.Aggregate) -> None:
 
 
 def _part(spent: Spending, share: Fraction) -> Fraction:
-    """A share of a price in whole units of the ledger, so that both parts add up to it."""
+    """A share of a privacy cost in whole units of the ledger, so that both parts add up to it."""
     return Fraction(units_down(spent.amount * share, spent.units), spent.units)
 
 
@@ -365,7 +365,7 @@ def _price(spent: Spending, amount: Fraction) -> dict[str, Any]:
 def _plan_within(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, grid: Fraction, bounds: Bounds, price: dict[str, Any]
 ) -> AggregatePlan:
-    """The same question with bounds that are known, for a price."""
+    """The same query with bounds that are known, for a privacy cost."""
     low, high = (bound * grid for bound in bounds)
     outputs = tuple(
         replace(output, measure=replace(output.measure.measure, bounds=(low, high), grid=grid))
@@ -379,7 +379,7 @@ def _plan_within(
 def _drawable(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, steps: SumSteps, price: dict[str, Any]
 ) -> Bounds:
-    """How far a scale goes: as far as is declared, but no farther than noise can be drawn for, whatever is found."""
+    """How far a scale goes: as far as is declared, and as noise can be drawn for any result."""
     low, high = steps.low, steps.high
     nearest = Scale.between(low, high).narrowest
     _plan_within(query, catalog, budget, steps.grid, nearest, price)

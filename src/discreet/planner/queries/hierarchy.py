@@ -133,7 +133,7 @@ class HierarchyPlan(WorkloadPlan):
 
 
 def asks_for_a_hierarchy(query: logical.Aggregate) -> bool:
-    """Whether a question is about a hierarchy, and nothing else."""
+    """Whether a query is about a hierarchy, and nothing else."""
     return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.HierarchyCounts)
 
 
@@ -146,7 +146,7 @@ def analyze_hierarchy(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> HierarchyPlan:
-    """Resolve, bound and price a hierarchy, or refuse it; nothing here depends on the data."""
+    """Plan a hierarchy, or refuse it; nothing here depends on the data."""
     (output,) = query.outputs
     measure: logical.HierarchyCounts = output.measure  # type: ignore[assignment]
     refuse_ambiguous_names(replace(query, grouping=logical.Grouping((LEVEL, AREA))))
@@ -212,7 +212,7 @@ def _partition(name: str, areas: Sequence[tuple[Value, ...]]) -> Partition:
 
 
 def _refuse_reserved_name(measure: logical.HierarchyCounts) -> None:
-    """Levels are told apart by their names."""
+    """Check that the levels have different names."""
     if ALL in (*measure.levels, *measure.crossing):
         raise KeysError(
             f"a hierarchy with a column named {ALL!r}",

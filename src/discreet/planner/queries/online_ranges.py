@@ -44,7 +44,7 @@ class OnlineRangesPlan(PrivatePlan):
         return canonical(("stream", self.dataset, self.version, self.unit, self.pushdown, self.mechanism))
 
     def places(self, start: object, end: object) -> tuple[int, int]:
-        """The bins of a range from one edge up to another, or its refusal."""
+        """The bins of a range from one edge up to another, or an error."""
         for at in (start, end):
             if at not in self.edges:
                 raise ParameterError(
@@ -68,7 +68,7 @@ def analyze_online_ranges(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> OnlineRangesPlan:
-    """Resolve, bound and price a stream of ranges of a column, or refuse it; nothing here depends on the data."""
+    """Plan a stream of ranges of a column, or refuse it; nothing here depends on the data."""
     scope = bind(source, catalog)
     unit, known = scope.table.unit, tuple(edges)
     if len(known) < 2:

@@ -2,7 +2,7 @@
 
 A part of the spending selects keys by how many units each has; the rest pays for the answers, whose noise covers a unit
 wherever its keys are, so it does not matter how many keys there are. A threshold adds noise to the numbers of units,
-and where those are asked for they are the same: one price for both.
+and where those are asked for they are the same: one privacy cost for both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
 
 MANY = 10**15
-"""More groups than any table has: what one unit can do is then what its caps allow."""
+"""More groups than any table has: what one unit can do is then what its contribution bounds allow."""
 
 KeyRule = Optimal | LaplaceThreshold | GaussianThreshold
 
@@ -70,7 +70,7 @@ class DiscoveryPlan(TablePlan):
 
     @property
     def event(self) -> events.Event:
-        """What a release does: a selection of keys, and noise on everything that is told of them."""
+        """What a release does: a selection of keys, and noise on all of their outputs."""
         others = [noised for noised in self.answers.noisy_measures if not self._is_shared(noised)]
         return events.ComposedEvent((self.rule.event(), *(noised.mechanism.event() for noised in others)))
 
@@ -83,7 +83,7 @@ class DiscoveryPlan(TablePlan):
     def key_selection(self) -> str:
         """How keys are found, in words."""
         often, half = self.rule.least_units(_OFTEN), self.rule.least_units(Fraction(1, 2))
-        price = f"{shown(100 * self.share, 3)}% of the price and delta {shown(self.rule.delta)}"
+        price = f"{shown(100 * self.share, 3)}% of the privacy cost and delta {shown(self.rule.delta)}"
         least = f", and one of fewer than {self.rule.at_least:,} never" if self.rule.at_least > 1 else ""
         return (
             f"not known; kept by {_WORDS[type(self.rule)]}, for {price}: a key of {half:,} units "
@@ -162,7 +162,7 @@ class DiscoveryPlan(TablePlan):
 
 @dataclass(frozen=True)
 class _ResolvedQuery:
-    """What is the same for every rule: resolved columns, recipes, caps."""
+    """What is the same for every rule: resolved columns, recipes, contribution bounds."""
 
     query: logical.Aggregate
     discovery: logical.Discovery
@@ -219,7 +219,7 @@ def analyze_discovery(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> DiscoveryPlan:
-    """Resolve, bound and price a question whose keys are to be found, or refuse it."""
+    """Plan a query with partition selection, or refuse it."""
     refuse_ambiguous_names(query)
     asked = _resolve_query(query, bind(query.source, catalog))
     require_reserved_delta(asked.discovery.delta, budget)
@@ -237,13 +237,13 @@ def analyze_discovery(
 
 
 def require_reserved_delta(delta: Fraction, budget: Budget) -> None:
-    """Refuse a delta that the promise has not reserved: it could never be charged."""
+    """Refuse a delta that the privacy budget has not reserved: it could never be charged."""
     if delta > budget.reserve:
         has = f"reserves {shown(budget.reserve)} of its delta" if budget.reserve else "reserves no delta"
         smaller = f"dp.discover(delta={shown(readable(budget.reserve))}), or " if budget.reserve else ""
         raise BudgetError(
             f"keys that are discovered at delta {shown(delta)}",
-            because=f"a key that is found shows with that probability that one unit is there, and the promise {has}",
+            because=f"partition selection spends that delta, and the privacy budget {has}",
             instead=f"{smaller}budget=dp.Budget(epsilon={shown(budget.epsilon)}, "
             f"delta={shown(max(2 * delta, budget.delta))}, reserved_delta={shown(delta)}) until the first charge",
         )
@@ -255,8 +255,7 @@ def require_group_bound(columns: Sequence[str], unit: Unit, caps: Caps) -> None:
         named = ", ".join(map(repr, columns))
         raise UnboundedError(
             f"keys of {named} that are discovered",
-            because=f"nothing limits how many keys one {' and '.join(unit.columns)} has, "
-            "so one of them could show any number of keys",
+            because=f"the number of keys of one {' and '.join(unit.columns)} is not bounded",
             instead=f"group_by({named}, keys=dp.discover(...), max_groups=3), or max_groups in the catalog",
         )
 
@@ -278,15 +277,14 @@ def _refuse_what_needs_known_keys(query: logical.Aggregate) -> None:
             quartiles = isinstance(output.measure, logical.InterquartileRangeMeasure)
             raise UnsupportedError(
                 f"{output.name!r} for keys that are discovered",
-                because="beside keys that are found there are counts, sums, means and variances with known bounds; "
-                "for others the rows of each group are counted in parts, and the groups have to be known",
+                because="with unknown keys only counts, sums, means and variances with bounds are released",
                 instead=f"found = session.release(table.{_first(query.grouping)}.agg(n=dp.count()), epsilon=0.5), "
                 "then keys=found.to_arrow()" + (" and dp.quantiles(..., [0.25, 0.75])" if quartiles else ""),
             )
     if query.grouping.labels:
         raise UnsupportedError(
             "bins for keys that are discovered",
-            because="bins are public and always answered, and a search for keys would leave out those of few people",
+            because="bins are public, so partition selection does not apply",
             instead='keys={"ward": ["A", "B"]}, with keys that are public or that an earlier release found',
         )
 
@@ -364,9 +362,9 @@ def _rule(
 
 
 def _no_rule(wanted: logical.KeyRule | None) -> ParameterError:
-    other = "mechanism='laplace'" if wanted == "laplace" else "a promise whose delta is not all reserved"
+    other = "mechanism='laplace'" if wanted == "laplace" else "a budget whose delta is not all reserved"
     return ParameterError(
         f"rule={wanted!r} beside answers with another noise",
-        because="a threshold has the noise of the answers, and what the query asks for buys the other kind",
+        because="the threshold uses the noise of the answers",
         instead=f"rule='optimal', or {other}",
     )

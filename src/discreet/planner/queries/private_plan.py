@@ -30,7 +30,7 @@ Labels = tuple[tuple[str, ...] | None, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PrivatePlan(ABC):
-    """Everything that is public about a question before it is answered, whatever its kind.
+    """Everything that is public about a query before it is answered, of any kind.
 
     Attributes:
         dataset: The dataset that is charged.
@@ -75,9 +75,9 @@ class PrivatePlan(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerPlan(PrivatePlan):
-    """A question that is answered once: what the engine is asked, and what becomes of its exact answer.
+    """A query that is answered once: what the engine is asked, and what becomes of its exact answer.
 
-    `noisy` is whatever `randomize` makes of the exact answer; only the plan itself reads it.
+    `noisy` is the result of `randomize` on the exact answer; only the plan itself reads it.
     """
 
     pushdown: Pushdown
@@ -117,7 +117,7 @@ class AnswerPlan(PrivatePlan):
 
 @dataclass(frozen=True, kw_only=True)
 class TablePlan(AnswerPlan):
-    """A question whose answer is a table: keys, then outputs with their margins."""
+    """A query whose answer is a table: keys, then outputs with their margins."""
 
     caps: Caps
 

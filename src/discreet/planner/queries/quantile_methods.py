@@ -39,7 +39,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where rows can be: so many groups of so many steps, under caps, for a neighbour relation."""
+    """Where rows can be: so many groups of so many steps, under contribution bounds, for a neighbour relation."""
 
     caps: Caps
     groups: int
@@ -209,7 +209,7 @@ Method = ByChoice | ByTree
 
 
 def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, Fraction]]) -> ByChoice:
-    """Selections for quantiles with their weights, at the price of the spending."""
+    """Selections for quantiles with their weights, at the privacy cost of the spending."""
     whole = sum(weight for _, weight in shares)
     made = []
     for share, weight in shares:
@@ -220,7 +220,7 @@ def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, 
 
 
 def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]) -> ByTree:
-    """The tree with the least expected error at the price of the spending."""
+    """The tree with the least expected error at the privacy cost of the spending."""
     tree, shares = _best(layout, spent.noise, probabilities)
     levels = [
         spent.noise.calibrate(layout.level(width), spent.amount * share) if share else None
@@ -233,7 +233,7 @@ def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]
 def _best(
     layout: Layout, kind: type[AdditiveNoise], probabilities: tuple[Fraction, ...]
 ) -> tuple[Tree, tuple[Fraction, ...]]:
-    """The branching and the shares of the levels whose estimates vary least; they do not depend on the price."""
+    """The branching and the shares of the levels whose estimates vary least; they do not depend on the privacy cost."""
     found = []
     for branching in sorted({*(b for b in BRANCHINGS if b < layout.steps), layout.steps}):
         tree = Tree(layout.steps, branching)
@@ -263,7 +263,7 @@ def _shares(tree: Tree, layout: Layout, kind: type[AdditiveNoise]) -> tuple[Frac
 def _unit_variances(
     tree: Tree, layout: Layout, kind: type[AdditiveNoise], shares: Sequence[float]
 ) -> tuple[float, ...]:
-    """The variance of each level's noise at the price of one."""
+    """The variance of each level's noise at the privacy cost of one."""
     units = [float(kind.unit_variance(layout.level(width))) for width in tree.widths]
     return tuple(unit / share**kind.power if share else math.inf for unit, share in zip(units, shares, strict=True))
 

@@ -1,10 +1,10 @@
 """Quantiles of a value, several at once and for each group: what is pushed down, how they are found, what it costs.
 
-The engine counts the rows at each step of a public grid between the bounds, in every group; a step is a part of its
-group, so caps are for whole groups. From these counts a step is chosen for each quantile by its ranks, or all quantiles
-are read off a noisy tree (quantile_methods.py). The method with the smaller expected error in ranks is taken, for the
-sizes that are public; where none are, the one with the smaller margin. Margins are in ranks, because what a rank is
-worth in the values is private.
+The engine counts the rows at each step of a public grid between the bounds, in every group. A step is a part of its
+group, so contribution bounds are for whole groups. From these counts a step is chosen for each quantile by its ranks,
+or all quantiles are read off a noisy tree (quantile_methods.py). The planner takes the method with the smaller expected
+error in ranks for the sizes that are public; where none are, the one with the smaller margin. Margins are in ranks,
+because what a rank is worth in values is private.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _ALIKE = 1.25
 
 @dataclass(frozen=True)
 class QuantileOutput:
-    """A named quantile and its share of the price."""
+    """A named quantile and its share of the privacy cost."""
 
     name: str
     probability: Fraction
@@ -136,7 +136,7 @@ class QuantilePlan(TablePlan):
 
 
 def asks_for_quantiles(query: logical.Question) -> TypeGuard[logical.Aggregate]:
-    """Whether a question has a quantile or a median among its outputs."""
+    """Whether a query has a quantile or a median among its outputs."""
     outputs = query.outputs if type(query) is logical.Aggregate else ()
     return any(isinstance(output.measure, logical.MedianMeasure | logical.QuantileMeasure) for output in outputs)
 
@@ -150,7 +150,7 @@ def analyze_quantiles(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> QuantilePlan:
-    """Resolve, bound and price quantiles, or refuse them; nothing here depends on the data."""
+    """Plan quantiles, or refuse them; nothing here depends on the data."""
     refuse_ambiguous_names(query)
     measure, quantiles = _one_value(query)
     bare = bind(query.source, catalog)

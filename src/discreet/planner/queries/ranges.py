@@ -1,8 +1,8 @@
 """Ranges of one column: bins are counted once, measured by the strategy that serves the ranges best, and added up.
 
-Bins that no range tells apart are one. A unit has rows in any of the bins, and caps hold for all bins together. The
-strategy is chosen by its expected error, from public facts; what is noisy is its integers, and everything after is
-least squares.
+Bins that no range tells apart are one. A unit has rows in any of the bins, and contribution bounds hold for all bins
+together. The strategy is chosen by its expected error, from public facts; what is noisy is its integers, and everything
+after is least squares.
 """
 
 import math
@@ -40,7 +40,7 @@ _AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class RangePlan(WorkloadPlan):
-    """Everything about ranges that is public: bins, strategy, noise, price, and how wrong each will be."""
+    """The plan of ranges: bins, strategy, noise, privacy cost, and expected errors."""
 
     column: str
     shown: tuple[str, ...]
@@ -112,7 +112,7 @@ class RangePlan(WorkloadPlan):
 
 
 def asks_for_ranges(query: logical.Aggregate) -> bool:
-    """Whether a question is about ranges, and nothing else."""
+    """Whether a query is about ranges, and nothing else."""
     return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.Ranges)
 
 
@@ -125,7 +125,7 @@ def analyze_ranges(
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
 ) -> RangePlan:
-    """Resolve, bound and price ranges, or refuse them; nothing here depends on the data."""
+    """Plan ranges, or refuse them; nothing here depends on the data."""
     (output,) = query.outputs
     measure: logical.Ranges = output.measure  # type: ignore[assignment]
     column = measure.operand.name
@@ -191,7 +191,7 @@ def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: Range
 
 
 def sensitivities(strategy: Strategy, caps: Caps, unit: Unit) -> tuple[Sensitivity, ...]:
-    """How far one unit moves each part of a strategy over bins, under caps on all of its rows."""
+    """How far one unit moves each part of a strategy over bins, under contribution bounds on all of its rows."""
     rows = contribution_bounds.spread(caps, 1).l1
     return tuple(Sensitivity(*each) for each in strategy.sensitivity(rows, unit.neighbours))
 

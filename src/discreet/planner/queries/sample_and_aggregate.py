@@ -1,7 +1,7 @@
 """Sample and aggregate: which rows a function sees, in how many blocks, and how its answers become one number.
 
-No unit is in two blocks, so one unit changes the answer of one block (of two where it is replaced), however wild the
-function is. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
+No unit is in two blocks, so one unit changes the answer of one block (of two where it is replaced), for any
+function. What is aggregated is clamped to public bounds, so that this is all that the noise has to cover.
 """
 
 from collections.abc import Mapping, Sequence
@@ -105,7 +105,7 @@ def analyze_sample(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> SampleAndAggregatePlan:
-    """Resolve and price such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
+    """Plan such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
     seen = {name: scope.term(logical.ColumnRef(name)) for name in _column_names(columns)}
     unit, number = scope.table.unit, whole(blocks, "blocks", least=2)

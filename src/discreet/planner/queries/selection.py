@@ -41,7 +41,7 @@ MECHANISM_NAMES: Mapping[type, str] = {
     TopK: "top k",
     TopKeys: "top keys",
 }
-"""The names of mechanisms in stored selections; they stay, whatever the classes are called."""
+"""The names of mechanisms in stored selections; they stay when a class is renamed."""
 
 Mechanism = Exponential | PermuteAndFlip | TopK
 
@@ -113,7 +113,7 @@ def analyze_selection(
     rho: Number | None = None,
     top: int = 1,
 ) -> SelectionPlan:
-    """Resolve, bound and price a selection, or refuse it; nothing here depends on the data."""
+    """Plan a selection, or refuse it; nothing here depends on the data."""
     _refuse_none_or_too_many(query, whole(top, "top"))
     scope = bind(_with_bins(query), catalog)
     made = recipe(logical.Output(SCORE, query.measure), scope)
@@ -162,7 +162,7 @@ def _measure(made: Recipe, query: logical.SelectionQuery, unit: Unit, caps: Caps
     if len(made.parts) != 1:
         raise UnsupportedError(
             f"a {made.kind} as a score",
-            because="nobody can say how far one unit moves it without knowing how many rows there are",
+            because="its sensitivity depends on the number of rows",
             instead="of=dp.sum(...), which is as large as the mean where the rows are as many",
         )
     measure = made.parts[0].measure
@@ -221,7 +221,7 @@ def _refuse_none_or_too_many(query: logical.SelectionQuery, top: int) -> None:
     if not top < max(2, count) or not count <= most or not count:
         raise KeysError(
             f"{top:,} of {count:,} candidates" if count else "no candidates",
-            because=f"there are 1 to {most:,} of them, and of several fewer are chosen than there are",
+            because=f"there are 1 to {most:,} candidates, and fewer are chosen than there are",
             instead="another list of candidates, or a smaller top",
         )
     if query.side != "equal":

@@ -150,7 +150,7 @@ def analyze_smooth(
     noise: logical.SmoothNoise | None = None,
     bound: Number | None = None,
 ) -> SmoothPlan:
-    """Resolve and price a number with noise that fits, or refuse it; with `bound`, the one that is proposed."""
+    """Plan a number with smooth-sensitivity noise, or refuse it; with `bound`, propose-test-release."""
     output, measure = _only(query)
     bare = bind(query.source, catalog)
     reading, scope, public, measures = _read(measure, output.name, query, bare, catalog)
@@ -188,18 +188,18 @@ def analyze_smooth(
 def _smooth(
     name: str, spent: Spending, pure: Fraction, delta: Number | None, share: Fraction | None, grid: Fraction
 ) -> Smooth:
-    """The noise of that name at the price of the spending."""
+    """The noise of that name at the privacy cost of the spending."""
     if name == "laplace_log_normal":
         return Smooth(noise=name, rho=spent.rho, delta=delta, share=share, grid=grid)
     return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
 
 
 def _only(query: logical.Aggregate) -> tuple[logical.Output, SmoothMeasure]:
-    """The one output of a question without groups."""
+    """The one output of a query without groups."""
     if len(query.outputs) != 1 or query.grouping.columns:
         raise UnsupportedError(
             "several numbers with noise that fits the data",
-            because="the noise of each follows its own smooth sensitivity, and each has a price of its own",
+            because="each has its own smooth sensitivity and its own privacy cost",
             instead="one at a time: session.release(query, epsilon=1, method=dp.SmoothSensitivity())",
         )
     (output,) = query.outputs

@@ -1,7 +1,7 @@
-"""The sparse vector technique: what opening it costs, and whether a question keeps what was declared.
+"""The sparse vector technique: what opening it costs, and whether a query keeps what was declared.
 
-A sparse vector is charged as a whole when it opens, for any number of questions, each of which one unit moves by at
-most the declared sensitivity. A question by groups is one question for each key, in the order of the keys: each counts
+A sparse vector is charged as a whole when it opens, for any number of queries, each of which one unit moves by at
+most the declared sensitivity. A query by groups is one query for each key, in the order of the keys: each counts
 by how far one unit moves that one integer, however many groups the unit is in.
 """
 
@@ -62,7 +62,7 @@ class SparseVectorPlan(PrivatePlan):
 
 @dataclass(frozen=True)
 class SparseVectorQueryPlan:
-    """A question to an open sparse vector: what the engine is asked, and what one of its integers stands for."""
+    """A query to an open sparse vector: what the engine is asked, and what one of its integers stands for."""
 
     dataset: str
     pushdown: Pushdown
@@ -71,7 +71,7 @@ class SparseVectorQueryPlan:
     @property
     def event(self) -> events.Event:
         """Nothing that is charged: the sparse vector was."""
-        raise TypeError("a question to a sparse vector has no price of its own")
+        raise TypeError("a query to a sparse vector has no privacy cost of its own")
 
 
 def analyze_sparse_vector(
@@ -83,7 +83,7 @@ def analyze_sparse_vector(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> SparseVectorPlan:
-    """Price a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
+    """Plan a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
     table = catalog.table(name)
     if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
         raise BudgetError(
@@ -94,7 +94,7 @@ def analyze_sparse_vector(
     if len({leaf.table for leaf in leaves(origin(name, catalog).base) if not leaf.is_public}) > 1:
         raise UnsupportedError(
             f"a sparse vector of {name!r}, whose unit is in another table",
-            because="every question would read both, and a sparse vector is charged to one dataset",
+            because="a sparse vector is charged to one dataset, and the join reads two",
             instead="session.release(query, epsilon=...), which charges both",
         )
     spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
@@ -111,17 +111,17 @@ def analyze_sparse_vector(
 def analyze_sparse_vector_query(
     query: logical.Aggregate, catalog: Catalog, vector: SparseVectorPlan
 ) -> SparseVectorQueryPlan:
-    """Resolve and bound a question to an open sparse vector, or refuse it; nothing here depends on the data."""
+    """Resolve and bound a query to an open sparse vector, or refuse it; nothing here depends on the data."""
     scope = bind(query.source, catalog)
     if scope.name != vector.dataset:
         raise UnsupportedError(
-            f"a question to {scope.name!r} in a sparse vector of {vector.dataset!r}",
+            f"a query to {scope.name!r} in a sparse vector of {vector.dataset!r}",
             because="a sparse vector is charged to one dataset",
             instead=f'dp.table("{vector.dataset}"), or session.above_threshold(table="{scope.name}", ...)',
         )
     if len(query.outputs) != 1:
         raise UnsupportedError(
-            f"a question with {len(query.outputs)} outputs",
+            f"a query with {len(query.outputs)} outputs",
             because="a sparse vector compares one number at a time with its threshold",
             instead="vector.ask(query) for each of them",
         )
@@ -129,7 +129,7 @@ def analyze_sparse_vector_query(
     if len(made.parts) != 1:
         raise UnsupportedError(
             f"a {made.kind} in a sparse vector",
-            because="nobody can say how far one unit moves it without knowing how many rows there are",
+            because="its sensitivity depends on the number of rows",
             instead="dp.sum(...), or a sum of values less the threshold, held against zero",
         )
     (part,), unit = made.parts, scope.table.unit
@@ -149,7 +149,7 @@ def analyze_sparse_vector_query(
 
 
 def _refuse_others(scan: physical.Scan, vector: SparseVectorPlan) -> None:
-    """A question that rests on protected tables which the sparse vector was not charged to."""
+    """A query that rests on protected tables which the sparse vector was not charged to."""
     others = [name for name, _ in scan.datasets if name != vector.dataset]
     if others:
         raise UnsupportedError(
@@ -167,7 +167,7 @@ def _require_declared_options(
         raise UnboundedError(
             f"{name!r} in a sparse vector of sensitivity {shown(declared)}",
             because=f"one unit can move it by {shown(moved)}, and the sparse vector was charged for less",
-            instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds or caps",
+            instead=f"session.above_threshold(sensitivity={shown(moved)}, ...), or tighter bounds",
         )
     if (grid / vector.mechanism.grid).denominator != 1:
         raise ParameterError(

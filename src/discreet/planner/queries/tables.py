@@ -1,4 +1,4 @@
-"""From a plan to a private plan, by public facts alone: refuse, bound, price, calibrate. Analysis never sees data.
+"""From a logical plan to a private plan, by public facts alone: check, bound, charge, calibrate.
 
 private = analyze(plan, catalog, budget, epsilon=...)
 """
@@ -106,8 +106,7 @@ def refuse_ambiguous_names(query: logical.Aggregate) -> None:
         if times > 1 or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
             raise ParameterError(
                 f"the name {name[:LONGEST_NAME]!r} in a release",
-                because=f"each answer stands beside its margin, named like it with {MARGIN!r} at the end, "
-                f"and names are 1 to {LONGEST_NAME} characters that can be seen",
+                because=f"names have 1 to {LONGEST_NAME} visible characters and do not end in {MARGIN}",
                 instead="agg(total=...), or another name of its own",
             )
 

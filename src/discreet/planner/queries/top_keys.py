@@ -1,7 +1,8 @@
 """The keys with the highest scores, of keys that are not known: what is pushed down, and what it costs.
 
-The engine counts the rows or the units of every key that is there. What one unit moves is one key's score by its cap,
-in as many keys as it has; how many those are hardly matters, so no cap on them is asked for.
+The engine counts the rows or the units of every key that is there. What one unit moves is one key's score by its
+contribution bound, in as many keys as it has; how many those are hardly matters, so no contribution bound on them is
+asked for.
 """
 
 from collections.abc import Sequence
@@ -80,7 +81,7 @@ def analyze_top_keys(
     rho: Number | None = None,
     top: int = 1,
 ) -> TopKeysPlan:
-    """Resolve, bound and price a choice among keys that are not known, or refuse it."""
+    """Plan a private selection among unknown keys, or refuse it."""
     discovery = query.discovery
     assert discovery is not None  # noqa: S101 - the caller sees to it
     measure = _measure(query, discovery)
@@ -128,7 +129,7 @@ def _measure(query: logical.SelectionQuery, discovery: logical.Discovery) -> phy
         return CountRows()
     raise UnsupportedError(
         "candidates that are discovered, for this score",
-        because="a key that is not there has the score zero, and one unit moves it by as much as any other",
+        because="unknown keys are scored by counts of rows or units only",
         instead="dp.score(by=..., of=dp.count_units()), or of=dp.count() without at_least, "
         "or a list of public candidates",
     )

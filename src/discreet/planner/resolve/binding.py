@@ -1,4 +1,4 @@
-"""Names become columns and expressions become typed terms, or a refusal says what does not fit.
+"""Names become columns and expressions become typed terms, or an error says what does not fit.
 
 Derived columns are substituted where they are used, so that a term reads only columns of the source and no later step
 can mistake a redefined column for the declared one.
@@ -110,7 +110,7 @@ def _open_table(name: str, catalog: Catalog) -> Bound:
     table = catalog.table(name)
     if table.public:
         raise UnsupportedError(
-            f"a question to the public table {name!r}",
+            f"a query to the public table {name!r}",
             because="it protects nobody, and has no budget",
             instead=f'dp.table("visits").join(dp.table("{name}"), on=...), or the table itself, without noise',
         )

@@ -33,7 +33,7 @@ def few_steps(measure: Ranked, name: str, scope: Bound, most: int = logical.MOST
     if steps.missing is not None:
         raise UnsupportedError(
             f"{name!r} of a column whose missing values count as a number",
-            because="they would stand in the middle of the others",
+            because="imputed values would bias the quantile",
             instead="missing values that are skipped: where(~table.age.is_missing()), and no `missing` in the catalog",
         )
     return steps

@@ -20,7 +20,7 @@ def resolve(grouping: logical.Grouping, scope: Bound) -> Keys:
         return Keys()
     if grouping.discovery is not None:
         raise UnsupportedError(
-            "keys that are discovered, in this kind of question",
+            "keys that are discovered, in this kind of query",
             because="they are found for counts, sums and means in a release",
             instead="keys=... with public ones, or session.release(table.group_by(...).agg(n=dp.count()), ...) first",
         )
@@ -103,7 +103,7 @@ def _key_list(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[
     if values is None:
         raise KeysError(
             f"group_by({name!r})",
-            because="its keys are not public, so a rare key would show that somebody is there",
+            because="its keys are not public, so a rare one would reveal a unit",
             instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), '
             "or declare keys in the catalog, or keys=dp.discover(delta=1e-10)",
         )

@@ -1,4 +1,4 @@
-"""What an engine is asked: the scan with the columns that are read, predicate, keys, caps and measures."""
+"""The engine's query: scan with the columns that are read, predicate, keys, contribution bounds, measures."""
 
 from discreet.catalog.privacy_unit import Caps
 from discreet.plan import physical
@@ -14,7 +14,7 @@ def lower_query(
     measures: tuple[physical.Integers, ...],
     also: tuple[physical.Term, ...] = (),
 ) -> physical.Pushdown:
-    """The question of a resolved chain, over public keys, under caps, for measures; and for what else is read."""
+    """The engine's query of a resolved chain: public keys, contribution bounds, measures, other columns read."""
     terms = [*public.columns, *also, *(m.operand for m in measures if getattr(m, "operand", None) is not None)]  # type: ignore[union-attr]
     origin = scope.origin
     part = within(scope.table) if origin is None else None

@@ -103,8 +103,8 @@ def _only_alone(name: str) -> UnsupportedError:
 
 def _bounds_first(name: str) -> UnsupportedError:
     return UnsupportedError(
-        f"{name!r} with bounds that are found first, in a question that is not only about them",
-        because="bounds are found from the rows of one column, whose sum, mean and count then follow",
+        f"{name!r} with bounds that are found first, in a query that is not only about them",
+        because="bounds are found for one column, and its sum, mean and count",
         instead='release = session.release(table.bounds("cost"), epsilon=0.1) first, '
         'then bounds=(release.value("low"), release.value("high"))',
     )
@@ -136,7 +136,7 @@ def _count_values(measure: logical.CountDistinct, scope: Bound) -> physical.Coun
     if domain is None:
         raise KeysError(
             f"count of distinct values of {_operand_text(measure.operand)}",
-            because="its possible values are not public, so a rare one would show that somebody is there",
+            because="its values are not public, so a rare one would reveal a unit",
             instead=f"dp.count_distinct({_operand_text(measure.operand)}, domain={KEY_EXAMPLES[term.type]}), "
             "or keys in the catalog",
         )
@@ -196,7 +196,7 @@ def _squarable(verb: str, measure: logical.Variance | logical.Deviation, scope: 
     if steps.high - steps.low > 2 * LARGEST_SQUARED:
         raise ParameterError(
             f"{verb} with bounds that are {steps.high - steps.low:,} steps of the grid apart",
-            because="squares beyond 2**53 cannot be told apart on every engine",
+            because="squares beyond 2**53 cannot be distinguished on every engine",
             instead="tighter bounds, or a coarser grid",
         )
     return steps
@@ -218,7 +218,7 @@ def clamped_steps(verb: str, measure: logical.Bounded, scope: Bound) -> physical
 
 
 def _number(verb: str, what: str, operand: logical.Expression, scope: Bound) -> physical.Term:
-    """A value that is a number, or the refusal of what only numbers have."""
+    """A numeric value, or an error for any other."""
     term = scope.term(operand)
     if term.type not in NUMERIC:
         text = f'; text that holds numbers: {_code(operand)}.cast("real")' if term.type is ColumnType.TEXT else ""
@@ -269,7 +269,7 @@ def _clamp_to_grid(
     if max(abs(low), abs(high)) > LARGEST_STEP:
         raise ParameterError(
             f"{verb} with bounds of more than 2**53 steps of the grid {shown(grid)}",
-            because="steps beyond 2**53 cannot be told apart on every engine",
+            because="steps beyond 2**53 cannot be distinguished on every engine",
             instead="tighter bounds, or a coarser grid",
         )
     return physical.SumSteps(term, grid, low, high, missing=missing_step(column, grid, low, high))

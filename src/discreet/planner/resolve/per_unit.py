@@ -43,7 +43,7 @@ def _feature(asked: logical.UnitFeature, term: Terms, declared: Facts) -> Featur
             return Feature(asked.name, Extreme(found, is_largest), found.type)
     raise UnsupportedError(
         f"per_unit({asked.name}=...) of this kind",
-        because="features of a unit are counts, sums, means, and smallest and largest values of its rows",
+        because="features are counts, sums, means, smallest and largest values of a unit's rows",
         instead=f'per_unit({asked.name}=dp.count()), dp.sum(...), dp.mean(...), dp.smallest("x"), dp.largest("x")',
     )
 

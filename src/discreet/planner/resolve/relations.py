@@ -1,8 +1,8 @@
 """Joined relations: what a join or a grouping by unit makes of tables, as a new relation whose rows each have one unit.
 
-Whatever is joined, a row belongs to exactly one unit, and the rows of one unit are made from its own rows and public
-tables alone. So the scan, its caps and every sensitivity rule stand above such a relation as they stand above a table:
-caps are enforced after the join, on the rows that it gives.
+After every join a row belongs to exactly one unit, and the rows of one unit are made from its own rows and public
+tables alone. So the scan, its contribution bounds and every sensitivity rule stand above such a relation as they stand
+above a table: contribution bounds are enforced after the join, on the rows that it gives.
 
 Definition   the relation of a chain of joins, and whose each of its rows is
 Guarantee    removing the rows of a unit from one protected table, or from all of them, removes exactly the rows of the
@@ -192,7 +192,7 @@ def _beside_public(left: Origin, step: logical.Join, keys: Sequence[Term], table
     if left.table.unit.is_row:
         raise UnitError(
             f"a join of {left.name!r} where each row is a unit",
-            because=f"a row may meet several rows of {step.table!r}, and nothing then says which of them are its own",
+            because=f"a row may match several rows of {step.table!r}, and each would be a unit",
             instead='privacy_unit="row_id", a column that names each row',
         )
     names = _joined_names(left, step, table)
@@ -230,7 +230,7 @@ def _refuse_other_units(left: Origin, step: logical.Join, table: Table) -> None:
     if mine.is_row or other.is_row or len(mine.columns) != len(other.columns) or mine.neighbours != other.neighbours:
         raise UnitError(
             what,
-            because=f"one protects {mine}, the other {other}, so a joined row would have two kinds of owners",
+            because=f"one protects {mine}, the other {other}",
             instead="tables of one privacy_unit with the same neighbours, or a public table",
         )
     _refuse_outer(left, step)
@@ -240,7 +240,7 @@ def _refuse_outer(left: Origin, step: logical.Join) -> None:
     if step.how != "inner":
         raise UnsupportedError(
             f'a join of {left.name!r} and {step.table!r} with how="{step.how}"',
-            because=f"taking one unit out of {step.table!r} would then change rows that stay, instead of removing them",
+            because=f"removing one unit from {step.table!r} would change rows of others",
             instead='how="inner"',
         )
 
@@ -257,7 +257,7 @@ def _not_per_unit(
         instead = f'.join(dp.table("{step.table}"), on={_on(units | others)})'
     return UnitError(
         f"a join of {left.name!r} and {step.table!r} on {', '.join(repr(one) for one, _ in step.on)}",
-        because="rows of different units would meet in one row, which then belongs to both of them",
+        because="a joined row would belong to two units",
         instead=instead,
     )
 
@@ -366,7 +366,7 @@ def _refuse_alike(base: Base, what: str) -> None:
         if (other := seen.setdefault(name.casefold(), name)) is not name:
             raise ParameterError(
                 f"{what} with columns {other!r} and {name!r}",
-                because="engines take names that differ only in case for one, and could read one for the other",
+                because="engines treat names that differ only in case as one",
                 instead=f'names={{...: "{name}_2"}}, or another name for one of them',
             )
 
@@ -390,7 +390,7 @@ def _check_name(name: str, taken: Collection[str], what: str, instead: str) -> N
     if not is_plain or not 0 < len(name.encode()) <= LONGEST_NAME:
         raise ParameterError(
             what,
-            because=f"new names have 1 to {LONGEST_NAME} bytes that can be seen, and do not begin with {_HIDDEN!r}",
+            because=f"names have 1 to {LONGEST_NAME} visible bytes and do not begin with {_HIDDEN}",
             instead=instead if is_plain else "a plain name such as 'beds'",
         )
 

@@ -1,7 +1,7 @@
 """What a slice lets an engine read: a condition on the stored time of each row, which no query can change or avoid.
 
-It stands in the scan, below caps, filters and derived columns. It looks at one row at a time, so the rows of one unit
-still move an answer by at most what its caps allow, and no sensitivity changes.
+It stands in the scan, below contribution bounds, filters and derived columns. It looks at one row at a time, so the
+rows of one unit still move an answer by at most what its contribution bounds allow, and no sensitivity changes.
 """
 
 import datetime as dt

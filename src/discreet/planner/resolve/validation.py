@@ -161,13 +161,13 @@ _RULES: dict[type, tuple[Rule, ...]] = {
     logical.GroupByUnit: ((lambda step: len(step.features) > 0, "a unit has features"),),
     logical.Join: (
         (lambda step: len(step.on) > 0, "a join has columns that are equal"),
-        (lambda step: _is_cap(step.max_rows), "a cap is at least 1"),
+        (lambda step: _is_cap(step.max_rows), "a contribution bound is at least 1"),
     ),
     logical.Grouping: (
         (lambda by: _are_distinct(by.columns) or not by.columns, "each column is grouped by once"),
         (lambda by: len(by.values) == len(by.columns), "each column has a list of keys, or None"),
         (lambda by: set(map(len, by.rows or ())) <= {len(by.columns)}, "a row of keys has one for each column"),
-        (lambda by: _is_cap(by.max_groups) and _is_cap(by.max_rows_per_group), "a cap is at least 1"),
+        (lambda by: _is_cap(by.max_groups) and _is_cap(by.max_rows_per_group), "a contribution bound is at least 1"),
         (_has_keys_for_labels, "a column with labels has their numbers as keys"),
     ),
     logical.Discovery: (
@@ -188,7 +188,7 @@ _RULES: dict[type, tuple[Rule, ...]] = {
         (lambda asked: _are_distinct((*asked.levels, *asked.crossing)), "each level is named once"),
     ),
     logical.SelectionQuery: (
-        (lambda asked: _is_cap(asked.max_rows_per_group), "a cap is at least 1"),
+        (lambda asked: _is_cap(asked.max_rows_per_group), "a contribution bound is at least 1"),
         (
             lambda asked: asked.factors is None or len(asked.factors) == len(asked.candidates) or asked.discovery,
             "each candidate has a factor",

@@ -52,7 +52,7 @@ class Width:
         return value, max(largest - value, value - least, 0.0)
 
     def widest(self, kind: str, count: int, margins: tuple[int, ...]) -> Fraction:
-        """The most that the margin over so many values can be, whatever they are.
+        """The most that the margin over so many values can be, for any values.
 
         With N values and a count n, S/n is at most (reach |N - n| + |s - S|)/N away from S/N, and Q/n likewise; a
         square moves by at most twice the reach times that. Roots of two numbers are no farther apart than the root of

@@ -1,4 +1,4 @@
-"""How much one unit can put into a grouped table, once its caps are enforced.
+"""How much one unit can put into a grouped table, once its contribution bounds are enforced.
 
 With k rows in all, L groups and R rows in each of d public groups, the rows of one unit form a vector of counts with
 at most min(L, d, k) entries, each at most min(R, k), that sum to at most k. The vector that is largest in L1, L2 and
@@ -23,9 +23,10 @@ class Spread:
 
 
 def spread(caps: Caps, groups: int, parts: int = 1) -> Spread:
-    """The norms of the fullest vector under the caps; rows per group must be bounded by `max_rows` or otherwise.
+    """The norms of the fullest vector under the bounds; rows per group must be bounded by `max_rows` or otherwise.
 
-    Where a group has several parts, caps are for the whole of it: its rows may be in one part, or each in another.
+    Where a group has several parts, contribution bounds are for the whole of it: its rows may be in one part, or each
+    in another.
     """
     rows, per_group = caps.max_rows, caps.max_rows_per_group
     if rows is None and per_group is None:
@@ -52,7 +53,7 @@ def presence(caps: Caps, groups: int) -> Spread:
 
 
 def effective(unit: Unit, declared: Caps, max_groups: int | None, max_rows_per_group: int | None) -> Caps:
-    """The caps of a query: those of its grouping where it has them, else the owner's; a row is its own unit."""
+    """The contribution bounds of a query: those of its grouping, else the owner's; a row is its own unit."""
     if unit.is_row:
         return Caps(1, 1, 1)
     return Caps(
@@ -63,7 +64,7 @@ def effective(unit: Unit, declared: Caps, max_groups: int | None, max_rows_per_g
 
 
 def caps_to_enforce(unit: Unit, caps: Caps, groups: int) -> Caps:
-    """What an engine still has to enforce: caps that others do not imply already."""
+    """What an engine still has to enforce: contribution bounds that others do not imply already."""
     if unit.is_row:
         return Caps()
     rows, per_group = caps.max_rows, caps.max_rows_per_group
@@ -79,7 +80,7 @@ def require_row_bound(what: str, unit: Unit, caps: Caps, *, by_group: bool = Tru
         who = unit.columns[0] if unit.columns else "row"
         raise UnboundedError(
             what,
-            because=f"nothing limits how many rows one {who} has, so one of them could move the answer without limit",
+            because=f"the number of rows of one {who} is not bounded, so the sensitivity is infinite",
             instead="max_rows=10 in dp.protect(...) or in the catalog"
             + (", or max_rows_per_group=1 in group_by(...), histogram(...) or contingency(...)" if by_group else ""),
         )

@@ -87,7 +87,7 @@ def _margins_apart(
 ) -> list[Fraction]:
     """The margin of each part that was moved, where no noise is shared: its own noise counts 1 - w times, others w.
 
-    Parts with the same weight and the same noise have the same margin, which is reckoned once.
+    Parts with the same weight and the same noise have the same margin, which is computed once.
     """
     known: dict[tuple[Fraction, frozenset[tuple[Crowd, int]]], Fraction] = {}
     found = []
@@ -114,13 +114,13 @@ def _refuse_many(rows: int) -> None:
     if rows > MOST_SHARING:
         raise UnsupportedError(
             f"{rows:,} groups made to add up to a total that shares their noise",
-            because=f"each margin is then reckoned from all of them, which is done for up to {MOST_SHARING} groups",
+            because=f"margins of a shared total are computed for up to {MOST_SHARING:,} groups",
             instead="a total that was released apart: session.release(table.agg(n=dp.count()), epsilon=0.1)",
         )
 
 
 def refuse_ranks(outputs: Sequence[OutputColumn], step: str) -> None:
-    """Refuse to change values whose margins are not in their own numbers: nothing could be said of what is shown."""
+    """Refuse to change values whose margins are not in their own numbers: the result would have no margin."""
     for output in outputs:
         if output.margin_of:
             others = [other.name for other in outputs if not other.margin_of]
@@ -138,8 +138,7 @@ def _refuse_other_totals(gap: Linear) -> None:
     if abs(gap.value) > farthest:
         raise ParameterError(
             f"groups that are {float(abs(gap.value)):,.6g} away from their total",
-            because=f"noise explains at most {float(farthest):,.6g}, so they do not add up to it: keys are missing, "
-            "caps left rows out of groups, or it is the total of other rows",
+            because=f"noise explains at most {float(farthest):,.6g}: keys or rows are missing in one",
             instead="the total of the same rows: the same where(...) and keys for every row",
         )
 

@@ -167,7 +167,7 @@ def _require_end(end: Fraction | None, word: str) -> Fraction:
     if end is None:
         raise ParameterError(
             f"clipping without {word}=...",
-            because="the bin at that end is open, so how far its values go must be said, from public knowledge",
+            because="the bin at that end is open, so it needs a public bound",
             instead=f"clipping(bounds=(0, 5_000), {word}={'100_000' if word == 'highest' else '-100_000'})",
         )
     return end

@@ -1,6 +1,6 @@
 """Values derived from releases alone: totals, differences, ratios, shares and combined means, with their intervals.
 
-They cost nothing, because they look at what was released and at nothing else.
+They have no privacy cost: they are computed from the release alone.
 """
 
 # ruff: noqa: PD011 - the values here are tuples, and none of them is a pandas frame
@@ -54,7 +54,7 @@ class DerivedValues:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The values; NaN where a denominator is not told apart from zero."""
+        """The values; NaN where the interval of a denominator contains zero."""
         return tuple(math.nan if q.value is None else float(q.value) for q in self.quantities)
 
     @property
@@ -236,7 +236,7 @@ class DerivedValues:
 
 
 def _each_alone(notes: Sequence[str]) -> tuple[str, ...]:
-    """Notes without what was said of all rows together: it holds no longer."""
+    """Notes without those about all rows together, which hold no longer."""
     return tuple(note for note in notes if _TOGETHER not in note)
 
 
@@ -255,7 +255,7 @@ def _align_rows(first: DerivedValues, second: DerivedValues) -> tuple[tuple[Key,
         return second.keys, [(first.quantities[0], quantity) for quantity in second.quantities]
     raise ParameterError(
         "derived values with different rows",
-        because="they are computed row by row, and one with keys meets only the same keys in the same order",
+        because="their keys are not the same in the same order",
         instead='release.total("n", by="ward") on both sides, or release.total("n") on one',
     )
 
@@ -294,7 +294,7 @@ def _atoms(quantity: Quantity) -> Iterator[object]:
 
 def _format_cells(value: float, margin: float, low: float, high: float) -> tuple[str, str, str]:
     if math.isnan(value):
-        return "not told apart from zero below", "", ""
+        return "denominator may be zero", "", ""
     ends = (rendering.figure(end, margin) if math.isfinite(end) else "no end" for end in (low, high))
     first, second = ends
     return rendering.figure(value, margin), first, second

@@ -14,8 +14,8 @@ Exactness
     Values and intervals are exact rationals; the margins that they rest on are those of `margins`.
 
 Not covered
-    Clamping to bounds, rows beyond caps, sampling of the population. A quotient whose denominator may be zero has an
-    interval without ends.
+    Clamping to bounds, rows beyond contribution bounds, sampling of the population. A quotient whose denominator may be
+    zero has an interval without ends.
 
 References
     Fieller, Some Problems in Interval Estimation, JRSS B 1954 (why an interval for a ratio may have no end).

@@ -72,7 +72,7 @@ def mean_of(output: OutputColumn, source: NoiseSource, rows: Sequence[int]) -> Q
         require_parts(output)
         raise UnsupportedError(
             f"a mean of {output.kind} {output.name!r}",
-            because="it was not released as a mean, so how many rows it is over is not known",
+            because="it was not released as a mean, so its row count is not known",
             instead=f'release.ratio({output.name!r}, "n") by an output that counts, or dp.mean(...) in the query',
         )
     return Quotient(source.linear(output.parts, rows), source.linear(output.over, rows), output.bounds)

@@ -1,6 +1,6 @@
-"""What can be reckoned from a release alone, at no cost: derived values, readable forms, simulated intervals.
+"""What can be computed from a release alone, at no cost: derived values, readable forms, simulated intervals.
 
-Derived values and simulations start from the raw noisy integers, whatever was rounded or clamped for reading.
+Derived values and simulations start from the raw noisy integers, not from rounded or clamped values.
 """
 
 import math
@@ -43,7 +43,7 @@ class PostProcessing(Result):
         Totals add, subtract and divide: `release.total("n", where={"ward": "A"}) / release.total("n")`.
         """
         output = self._raw_output(name)
-        notes = (f"{name}: whoever is in two groups counts in both",) if output.kind not in ("count", "sum") else ()
+        notes = (f"{name}: a unit in two groups counts in both",) if output.kind not in ("count", "sum") else ()
         return self._derive(name, by, where, lambda source, rows: release_rows.total_of(output, source, rows), notes)
 
     @short_traceback

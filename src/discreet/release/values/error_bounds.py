@@ -15,7 +15,8 @@ Exactness
     outside, which is at least 1e-7 there.
 
 Not covered
-    What noise does not do: clamping to bounds, rows beyond caps, sampling of the population. No privacy rests on it.
+    What noise does not do: clamping to bounds, rows beyond contribution bounds, sampling of the population. No privacy
+    rests on it.
 
 References
     Hoeffding, Probability Inequalities for Sums of Bounded Random Variables, JASA 1963, Theorem 2.

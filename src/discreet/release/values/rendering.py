@@ -50,7 +50,7 @@ def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = F
 def _repeat(receipt: Mapping[str, Any]) -> list[str]:
     """That an answer is a stored one, from when, and how an owner asks anew about data that was corrected since."""
     when, version = str(receipt.get("time", ""))[:16].replace("T", " "), receipt.get("version")
-    lines = [f"repeat   this question was answered before{f', on {when} UTC' * bool(when)}; the stored answer is free"]
+    lines = [f"repeat   this query was answered before{f', on {when} UTC' * bool(when)}; the stored answer is free"]
     if isinstance(version, int):
         lines.append(
             f"repeat   data that was corrected since is not in it: dp.protect(..., version={version + 1}) answers from "

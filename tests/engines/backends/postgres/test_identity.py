@@ -73,8 +73,8 @@ def test_two_budgets_over_one_table_are_noticed_by_any_spelling_and_through_a_vi
     _protect(visits.engine_url, ledger, table="visits", name="one").close()
     named = visits.engine_url.replace("@127.0.0.1:", "@relay.invalid:") + "?hostaddr=127.0.0.1"
     _protect(named, ledger, table="visits", name="two").close()
-    assert "'two' and 'one' are promises over the same source, and add up" in caplog.text
+    assert "'two' and 'one' have the same source: their privacy budgets add up" in caplog.text
     caplog.clear()
     _protect(visits.engine_url, ledger, table="visits_seen", name="three").close()
-    assert "'three' and 'one' are promises over the same source" in caplog.text
-    assert "'three' and 'two' are promises over the same source" in caplog.text
+    assert "'three' and 'one' have the same source" in caplog.text
+    assert "'three' and 'two' have the same source" in caplog.text

@@ -194,7 +194,7 @@ def test_two_budgets_over_one_table_are_logged_whatever_it_is_called(people, spa
     ledger = ForgottenLedger()
     with protected(people, "one", ledger=ledger), caplog.at_level(logging.WARNING, "discreet"):
         protected(spark.table("plan_adults"), "two", ledger=ledger).close()
-    assert "'two' and 'one' are promises over the same source, and add up" in caplog.text
+    assert "'two' and 'one' have the same source: their privacy budgets add up" in caplog.text
 
 
 def test_an_analysts_session_warns_of_records_that_show_row_counts_and_an_owners_does_not(people, caplog, monkeypatch):

@@ -1,10 +1,10 @@
 """PostgreSQL: where records live; the server does the work, and only whole numbers leave it.
 
-Capped rows and public keys are temporary tables, which belong to one connection and die with it; so an engine has one
-connection, and its questions take turns. The role needs to read the table and to make temporary tables, nothing else.
+Bounded rows and public keys are temporary tables, which belong to one connection and die with it; so an engine has one
+connection, and its queries take turns. The role needs to read the table and to make temporary tables, nothing else.
 
 No operator may raise an error, and PostgreSQL has no TRY_CAST, evaluates conditions in any order, and raises errors
-where a double overflows or rounds to zero: whatever could fail stands inside a CASE that keeps such cells out.
+where a double overflows or rounds to zero: terms that could fail stand inside a CASE that keeps such cells out.
 """
 
 import re
@@ -241,7 +241,7 @@ class PostgreSQL(SQLEngine):
         undo.callback(self.close)
 
     def prepare(self, question: Pushdown) -> PreparedQuery:
-        """Bind a question without reading a row; a connection that was lost is made anew before anything is charged."""
+        """Bind a query without reading a row; a connection that was lost is made anew before anything is charged."""
         if self._lock.acquire(blocking=False):
             try:
                 self._revive()
@@ -249,9 +249,9 @@ class PostgreSQL(SQLEngine):
                 self._lock.release()
         if _width(question, 0) > _WIDEST or len(question.measures) > _MOST_MEASURES:
             raise UnsupportedError(
-                f"a question over {len(question.scan.columns)} columns with {len(question.measures)} measures",
-                because="PostgreSQL could not keep a row of it in one page, or not answer it in one row",
-                instead="several questions, each over fewer columns",
+                f"a query over {len(question.scan.columns)} columns with {len(question.measures)} measures",
+                because="its rows exceed a page of PostgreSQL, or its answer exceeds one row",
+                instead="several queries, each over fewer columns",
             )
         return super().prepare(question)
 
@@ -272,7 +272,7 @@ class PostgreSQL(SQLEngine):
 
     @contextmanager
     def _use_connection(self, *tables: str) -> Iterator["psycopg.Connection[Any]"]:  # noqa: ARG002 - all tables share one
-        """The one connection, for one question at a time; one that is not fit for another is forgotten."""
+        """The one connection, for one query at a time; one that is not fit for another is forgotten."""
         with self._lock:
             connection = self._open_connection()
             try:
@@ -361,7 +361,7 @@ def _one_address(sources: Mapping[str, RegisteredSource]) -> str:
 
 
 def _limits(memory_limit: str | None, threads: int | None) -> dict[str, str]:
-    """The owner's limits in PostgreSQL's terms: four sorts or hashes may be at work at once in one question."""
+    """The owner's limits in PostgreSQL's terms: four sorts or hashes may be at work at once in one query."""
     settings = {}
     if memory_limit is not None:
         amount = _AMOUNT.fullmatch(memory_limit)

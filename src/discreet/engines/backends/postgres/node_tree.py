@@ -1,7 +1,7 @@
 """PostgreSQL's parsed expressions and queries (`pg_node_tree`), read from the text in which its catalogs keep them.
 
 The text is what the server itself reads when it expands a view or a policy, so nothing is lost between what is checked
-and what runs. Text that does not follow the grammar is an error: whoever reads it refuses the definition.
+and what runs. Text that does not follow the grammar is an error: the definition is refused.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What a PostgreSQL server is asked before the first question: who we are, which table is meant, how it is stored.
+"""The checks of a PostgreSQL server before the first query: the role, the table, and its storage.
 
 Every connection is set up the same way: nothing but PostgreSQL's own functions and operators can be reached, times are
 in UTC, and a role that may read the table and make temporary tables is all that is needed. Catalogs are read here, rows
@@ -27,7 +27,7 @@ IDLE = 0  # of libpq: no transaction is open, and nothing is under way
 _EXAMPLE = 'dp.protect("postgresql://reader@host:5432/database", table="schema.visits", name="visits", ...)'
 
 # With pg_catalog first and no schema of anybody's behind it, no function, operator or type of ours can be caught by one
-# that a user made; temporary tables are ours alone. Text is read by fixed rules, whatever the role or database sets.
+# that a user made; temporary tables are ours alone. Text is read by fixed rules, not by settings of a role.
 SETTINGS: Mapping[str, str] = {
     "search_path": "pg_catalog, pg_temp",
     "TimeZone": "'UTC'",
@@ -148,7 +148,7 @@ class Relation:
 
 
 def driver() -> ModuleType:
-    """The driver, or a refusal that says how to install it."""
+    """The driver, or an error that says how to install it."""
     try:
         import psycopg  # noqa: PLC0415 - optional, and slow to import
     except ImportError:
@@ -163,7 +163,7 @@ def driver() -> ModuleType:
 
 
 def connect(address: str) -> "psycopg.Connection[Any]":
-    """A connection with the role's own settings; whatever the driver says against it stays here."""
+    """A connection with the role's own settings; messages of the driver stay here."""
     library = driver()
     connection: psycopg.Connection[Any] | None = None
     given = _understood(address)
@@ -193,7 +193,7 @@ def _understood(address: str) -> dict[str, str]:
 def _misread() -> SourceError:
     return SourceError(
         "an address of PostgreSQL that cannot be understood",
-        because="it has an unknown parameter, or one of the characters @ / # % ? : in its password",
+        because="it has an unknown parameter, or a password with @ / # % ? :",
         instead=f"{_EXAMPLE}, the password in PGPASSWORD, or with its @ / # % written as %40 %2F %23 %25",
     )
 
@@ -258,19 +258,19 @@ def _require_suitable_server(
     if is_standby:
         raise SourceError(
             "a PostgreSQL server that is a standby",
-            because="it takes no temporary tables, and capped rows are kept in one",
+            because="it allows no temporary tables, which hold the bounded rows",
             instead="the primary server, or a copy of the table in a database of its own",
         )
     if not may_keep:
         raise SourceError(
             f"a role that may make no temporary tables: {role}",
-            because="capped rows and public keys are kept in temporary tables",
+            because="bounded rows and public keys are stored in temporary tables",
             instead=f"GRANT TEMPORARY ON DATABASE {database} TO {role};",
         )
     if casts:
         raise SourceError(
             "a PostgreSQL database with casts of its own between PostgreSQL's types",
-            because="cells are read by casts, and these would read them in another way, or fail on one",
+            because="the database has user-defined casts, which could fail or change values",
             instead=" ".join(casts),
         )
 
@@ -374,7 +374,7 @@ def warn(table: Relation) -> None:
     if table.is_filtered:
         log.warning(
             "row security filters %s for %s: answers are about the rows that its policies show, and a policy that "
-            "looks at other rows, or changes, breaks the promise",
+            "looks at other rows, or changes, breaks the privacy guarantee",
             table.name,
             table.role,
         )

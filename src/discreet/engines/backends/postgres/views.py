@@ -1,7 +1,7 @@
 """Which PostgreSQL views are row-local: each row is a total, immutable function of one row of one table.
 
 Then one person's rows in the tables become that person's rows in the view and change no other row, and no cell can make
-the view fail. The definition is judged as the server has parsed it, against a list of what is admitted; whatever is
+the view fail. The definition is judged as the server has parsed it, against a list of what is admitted; all that is
 not on the list is refused, so that a construct of a later server is refused too. Policies of row security are filters
 by such expressions, and are judged in the same way.
 
@@ -130,7 +130,7 @@ def refuse_view(connection: "psycopg.Connection[Any]", oid: int, name: str) -> N
         copy = f'{name[:-1]}_rows"' if name.endswith('"') else f"{name}_rows"
         raise SourceError(
             f"the view {name}",
-            because=f"it has {reason}: a row may depend on other people's rows, or fail on one cell",
+            because=f"it has {reason}: a row may depend on other rows, or a cell may fail",
             instead=f"a table of its rows: CREATE TABLE {copy} AS SELECT * FROM {name}; or, where each row comes from "
             "rows of one privacy unit and no cell can fail, that statement: row_local=True",
         )
@@ -142,7 +142,7 @@ def refuse_policies(connection: "psycopg.Connection[Any]", oid: int, name: str) 
     if reason is not None:
         raise SourceError(
             f"the table {name}, which row security filters",
-            because=f"a policy of it has {reason}: a row may depend on other rows, or fail on one cell",
+            because=f"its policy has {reason}: a row may depend on other rows, or a cell may fail",
             instead="a policy that compares columns of the row with constants or CURRENT_USER; or, where it looks at "
             "rows of one privacy unit and no cell can fail, that statement: row_local=True",
         )

@@ -1,6 +1,6 @@
 """Spark: the engine of data too large for one machine; rows stay in its executors, and only the answer leaves them.
 
-Questions run in a session of our own beside the owner's, in the same application: it has its own settings, views and
+Queries run in a session of our own beside the owner's, in the same application: it has its own settings, views and
 functions, so nothing that is set, named or registered in the owner's session changes what our SQL means. The SQL itself
 depends on no setting either: times carry no zone, casts are TRY_CAST, and odd text is written in hexadecimal digits.
 """
@@ -132,7 +132,7 @@ _OURS = {
     "spark.sql.groupByAliases": "true",
     # kept rows of a small table would stay in as many parts as shuffles have, each with the cost of a task
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",
-    # a cap of more rows than this would be applied only after all rows of a unit have met in one task
+    # a contribution bound of more rows than this would be applied only after all rows of a unit have met in one task
     "spark.sql.optimizer.windowGroupLimitThreshold": str(2**31 - 1),
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -216,14 +216,14 @@ def _open_frame(frame: Any, stated: Statements) -> Source:
     if frame.isStreaming:
         raise SourceError(
             "a streaming DataFrame",
-            because="every question reads all rows, and a stream has no end",
+            because="every query reads all rows, and a stream has no end",
             instead="a table that the stream is written to",
         )
     for setting in _STRICT_READERS:
         if (frame.sparkSession.conf.get(setting, None) or "").upper() == "EXCEPTION":
             raise SourceError(
                 f"a DataFrame read with {setting}=EXCEPTION",
-                because="one row with a date of long ago would make reading fail, and tell that it is there",
+                because="one row with an ancient date would make the read fail",
                 instead=f'spark.conf.set("{setting}", "CORRECTED")',
             )
     plans = connect if spark_jobs.is_remote(frame.sparkSession) else spark_plans
@@ -232,7 +232,7 @@ def _open_frame(frame: Any, stated: Statements) -> Source:
     return Source("spark", rows.identity, columns, frame=rows.frame)
 
 
-def _unreadable(because: str = "its application has ended, or its schema cannot be told") -> SourceError:
+def _unreadable(because: str = "its application has ended, or its schema cannot be read") -> SourceError:
     return SourceError(
         "a Spark source that cannot be opened",
         because=because,
@@ -274,14 +274,14 @@ class Spark(SQLEngine):
         self._workspace.close()
 
     def prepare(self, question: Pushdown) -> PreparedQuery:
-        """Bind a question without reading a row; an application that has ended is told before anything is charged."""
+        """Bind a query without reading a row; an ended application is refused before a charge."""
         if _has_ended(self._session):
             raise _unreadable("its application has ended")
         return super().prepare(question)
 
     def progress(self) -> Stage | None:
         """How many of the stages that are known so far are done; Spark finds new ones as it goes."""
-        running = self._running[-1:]  # looked at once: whoever runs may be done a moment later
+        running = self._running[-1:]  # read once: a running query may end a moment later
         if not running or spark_jobs.is_remote(self._session):
             return None
         tracker = self._session.sparkContext.statusTracker()
@@ -299,11 +299,11 @@ class Spark(SQLEngine):
         )
 
     def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
-        """Answer a bound question in whole numbers; an interrupt ends its own jobs and no others."""
+        """Answer a bound query in whole numbers; an interrupt ends its own jobs and no others."""
         return self._cancellable(lambda: super(Spark, self).run(prepared))
 
     def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
-        """Bind a split without reading a row; executors that cannot hand rows over are told before a charge."""
+        """Bind a split without reading a row; executors that cannot transfer rows are refused before a charge."""
         prepared = super().prepare_chunks(question, columns, number)
         if not spark_rows.is_here(self._session) and not self._cancellable(self._can_pack):
             raise UnsupportedError(
@@ -332,7 +332,7 @@ class Spark(SQLEngine):
 
     @contextmanager
     def _use_connection(self, *tables: str) -> Iterator[Any]:  # noqa: ARG002 - one session serves all tables
-        """Our session, with the mark of this question on what this thread runs in it."""
+        """Our session, with the mark of this query on what this thread runs in it."""
         mark = self._own.mark
         with spark_jobs.mark_jobs(self._session, mark):
             self._running.append(mark)

@@ -145,7 +145,7 @@ def _constant(expression: Any) -> Any | None:
     with jobs.without_cells_in_logs():
         try:
             return (expression.eval(None),)
-        except Exception:  # noqa: BLE001 - whatever Spark raises
+        except Exception:  # noqa: BLE001 - any exception of Spark
             return None
 
 

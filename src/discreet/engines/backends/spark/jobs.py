@@ -43,7 +43,7 @@ def _job_tag(session: Any, tag: str) -> Iterator[None]:
 
 
 def cancel(session: Any, mark: str) -> None:
-    """End the jobs with a mark, and those that are about to start: a question is several."""
+    """End the jobs with a mark, and those that are about to start: a query is several."""
     if is_remote(session):
         session.interruptTag(mark)
     else:

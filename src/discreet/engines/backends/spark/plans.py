@@ -57,7 +57,7 @@ def admit(frame: Any, stated: Statements) -> AdmittedFrame:
     """Admit a DataFrame, read again as text where its types were inferred, or refuse its plan."""
     plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001 - the only way to the plan
     nodes = list(_nodes(plan))
-    # leaves first: what was inferred from rows decides which expressions are above it, and so which refusal they meet
+    # leaves first: what was inferred from rows decides which expressions are above it, and so which error they meet
     for node in nodes:
         if class_of(node) in (_RDD, _MEMORY):
             _require_memory(node, stated)
@@ -137,7 +137,7 @@ def _require_memory(node: Any, stated: Statements) -> None:
 
 
 def _require_repeatable(plan: Any, nodes: list[Any], session: Any) -> None:
-    """Refuse what may give other rows when it is read again; a cap holds only over rows that stay the same."""
+    """Refuse plans that may give other rows when read again: contribution bounds need fixed rows."""
     patterns = session.sparkContext._jvm.org.apache.spark.sql.catalyst.trees.TreePattern  # noqa: SLF001
     if (
         plan.deterministic()
@@ -172,7 +172,7 @@ def _require_known_node(node: Any, stated: Statements) -> None:
         return
     raise SourceError(
         f"a DataFrame with {node.nodeName()}",
-        because="discreet does not know that it gives the same rows again, row by row, and cannot fail on a cell",
+        because="it is not known to be deterministic, row by row, and safe on every cell",
         instead=AS_A_TABLE,
     )
 
@@ -202,6 +202,6 @@ def _require_total(node: Any, session: Any, stated: Statements) -> None:
         if unfit is not None:
             raise SourceError(
                 f"{unfit.prettyName()} in a DataFrame",
-                because="it can fail on a cell or give another value when it is read again, as far as its plan shows",
+                because="by its plan it can fail on a cell or change between reads",
                 instead=f"try_cast, try_add, try_divide and the like; or {AS_A_TABLE}",
             )

@@ -23,7 +23,7 @@ _FORMATS = {
     "JsonFileFormat": "json",
     "TextFileFormat": "text",
 }
-# A file of these holds its schema, which whoever wrote it declared.
+# A file of these holds its schema, which its writer declared.
 _TYPED = frozenset({"parquet", "delta", "orc", "avro", "text"})
 _MOST_HEADERS = 100
 _FILE_OPTIONS = frozenset(

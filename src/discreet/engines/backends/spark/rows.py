@@ -67,7 +67,7 @@ def can_pack(session: Any) -> bool:
     """Whether the executors have what packing takes; it is tried on two rows that are nobody's."""
     try:
         numbers = [number for batch in pack_rows(session.range(2)) for number in batch.column(0).to_pylist()]
-    except Exception:  # noqa: BLE001 - whatever the driver raises
+    except Exception:  # noqa: BLE001 - any exception of the driver
         return False
     return sorted(numbers) == [0, 1]
 
