@@ -51,7 +51,7 @@ def test_dp_accounting_agrees_up_to_its_grid_of_orders(count):
 def test_deltas_of_events_come_out_of_the_delta_asked_for():
     event = events.ConcentratedEvent(0.01, 4e-7)
     assert concentrated.epsilon(event, 1e-6) == brief_up(epsilon_of(Fraction(1, 100), Fraction(6, 10**7)))
-    with pytest.raises(AccountingError, match="deltas of their own"):
+    with pytest.raises(AccountingError, match="deltas of the events sum"):
         concentrated.epsilon(event, 4e-7)
 
 

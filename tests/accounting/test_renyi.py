@@ -142,7 +142,7 @@ def test_deltas_of_events_come_out_of_the_delta_asked_for():
     assert renyi.conversion(with_delta, 1e-6).epsilon == renyi.conversion(events.GaussianEvent(100, 1), 5e-7).epsilon
     with pytest.raises(AccountingError, match="infinite"):
         renyi.epsilon(with_delta, 2)
-    with pytest.raises(AccountingError, match="deltas of their own"):
+    with pytest.raises(AccountingError, match="deltas of the events sum"):
         renyi.conversion(with_delta, 1e-7)
 
 

@@ -130,7 +130,11 @@ def test_constants_are_normalised_as_the_cells_are():
 
 def test_keys_that_readers_do_not_tell_apart_are_refused_before_the_charge():
     table, session = dp.table("t"), protected(pa.table({"id": ["a"], "zip": ["x"]}), {"zip": "text"})
-    for keys, words in ((["01", "1"], "'01'.* and .*'1'"), (["2020-01-01"], "read as missing"), (["NA"], "missing")):
+    for keys, words in (
+        (["01", "1"], "'01'.* and .*'1'"),
+        (["2020-01-01"], "read such cells as missing"),
+        (["NA"], "missing"),
+    ):
         with pytest.raises(ParameterError, match=words):
             session.release(table.group_by("zip", keys={"zip": keys}).agg(n=dp.count()), epsilon=1)
     assert session.remaining().epsilon == 9

@@ -178,7 +178,7 @@ def _from_frame(data: object, stated: Statements) -> Source:
     if frame is None:
         raise SourceError(
             f"a source of type {type(data).__name__}",
-            because="it is not a path, a table, a relation, a DataFrame or an address",
+            because="sources are a path, a table, a DuckDB relation, a Spark DataFrame, or postgresql://host/database",
             instead='dp.protect("visits.csv", ...), or dp.protect(frame, name="visits", ...)',
         )
     _require_names(frame.column_names, stated)

@@ -155,7 +155,7 @@ def share_below(share: Number) -> Fraction:
     if not 0 < read < 1:
         raise ParameterError(
             f"the quantile {share!r}",
-            because="it is a share of the rows, above 0 and below 1",
+            because="it is a share above 0 and below 1; the ends are one person's",
             instead="0.01 or 0.99 for values near the ends, 0.5 for the median",
         )
     return _coarse(probability(share, "probability", example="0.5"))
