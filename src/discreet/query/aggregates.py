@@ -1,7 +1,5 @@
 """What is asked of the rows of a table: dp.count(), dp.sum("cost", bounds=(0, 100)) and the others."""
 
-import builtins
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,6 @@ from typing import Literal
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
 from discreet.exact import Number, positive, rational, shown
-from discreet.mechanisms.quantile import share_below
 from discreet.plan import logical
 from discreet.query import keys
 from discreet.query.expression import Expr, written
@@ -54,7 +51,7 @@ def count_units(*, weight: Number = 1) -> Aggregation:
 def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None, weight: Number = 1) -> Aggregation:
     """How many values of a public domain occur (given here, or the keys of the column in the catalog)."""
     values = None if domain is None else keys.listed(domain, "domain", 'domain=["A", "B"]')
-    return Aggregation(logical.CountDistinct(_operand(column), values), positive(weight, "weight"))
+    return Aggregation(logical.CountDistinct(operand_of(column), values), positive(weight, "weight"))
 
 
 @short_traceback
@@ -67,8 +64,10 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
 ) -> Aggregation:
     """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
     if (search := _search_or_numbers(bounds)) is not None:
-        return Aggregation(logical.Scouted(logical.Sum(_operand(column), None, _grid(grid)), search), _weight(weight))
-    measure = logical.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
+        return Aggregation(
+            logical.Scouted(logical.Sum(operand_of(column), None, checked_grid(grid)), search), _weight(weight)
+        )
+    measure = logical.Sum(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, _weight(weight))
 
 
@@ -82,8 +81,10 @@ def mean(
 ) -> Aggregation:
     """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
     if (search := _search_or_numbers(bounds)) is not None:
-        return Aggregation(logical.Scouted(logical.Mean(_operand(column), None, _grid(grid)), search), _weight(weight))
-    measure = logical.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
+        return Aggregation(
+            logical.Scouted(logical.Mean(operand_of(column), None, checked_grid(grid)), search), _weight(weight)
+        )
+    measure = logical.Mean(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, _weight(weight))
 
 
@@ -118,7 +119,7 @@ def limits(column: str | Expr, grid: Number | None, method: Literal["histogram",
             because="bounds are found for one column, by name or as an expression",
             instead=f'bounds("{named}"), and a question for each other column',
         )
-    return Aggregation(logical.Limits(_operand(column), _grid(grid), auto_bounds(method=method)))
+    return Aggregation(logical.Limits(operand_of(column), checked_grid(grid), auto_bounds(method=method)))
 
 
 @short_traceback
@@ -130,7 +131,7 @@ def variance(
     weight: Number = 1,
 ) -> Aggregation:
     """The variance of a value clamped to bounds: its mean squared distance from its mean."""
-    measure = logical.Variance(_operand(column), checked_bounds(bounds), _grid(grid))
+    measure = logical.Variance(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
 
 
@@ -143,79 +144,8 @@ def std(
     weight: Number = 1,
 ) -> Aggregation:
     """The standard deviation of a value clamped to bounds: the root of its variance."""
-    measure = logical.Deviation(_operand(column), checked_bounds(bounds), _grid(grid))
+    measure = logical.Deviation(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
-
-
-@short_traceback
-def median(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
-
-    `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
-    """
-    return Aggregation(logical.Median(_operand(column), checked_bounds(bounds), _grid(grid)))
-
-
-@short_traceback
-def quantile(
-    column: str | Expr,
-    probability: Number | None = None,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    sizes: int | Sequence[int] | None = None,
-    weight: Number = 1,
-) -> Aggregation:
-    """The value that such a part of the rows are below, as a step of a public grid, with a margin in ranks.
-
-    bounds, grid  values are moved to the nearest step between the bounds; from the catalog, or chosen, otherwise
-    sizes         how many rows each group has, roughly, as an earlier release or public knowledge says; it only helps
-                  to choose how the quantile is found
-    """
-    if probability is None:
-        raise ParameterError(
-            "a quantile without its place",
-            because="it is the value that such a part of the rows are below, above 0 and below 1",
-            instead=f"dp.quantile({_column(_operand(column))}, 0.5, bounds=(0, 100))",
-        )
-    share = share_below(probability)
-    measure = logical.Quantile(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
-    return Aggregation(measure, positive(weight, "weight"))
-
-
-@short_traceback
-def quantiles(
-    column: str | Expr,
-    probabilities: Sequence[Number] | None = None,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    sizes: int | Sequence[int] | None = None,
-) -> Several:
-    """Several quantiles at once: agg(age=dp.quantiles("age", [0.25, 0.5])) asks for age_25 and age_50."""
-    if not isinstance(probabilities, list | tuple) or not probabilities:
-        raise ParameterError(
-            "quantiles that are not a list",
-            because="each of them is a part of the rows, above 0 and below 1",
-            instead='dp.quantiles("age", [0.25, 0.5, 0.75]), or dp.quantile("age", 0.5)',
-        )
-    made = [quantile(column, share, bounds=bounds, grid=grid, sizes=sizes) for share in probabilities]
-    named = {_percent(each.measure.probability): each for each in made if isinstance(each.measure, logical.Quantile)}
-    if len(named) < len(made):
-        raise ParameterError(
-            "the same quantile twice", because="each is answered once", instead="a list of different quantiles"
-        )
-    return Several(tuple(named.items()))
-
-
-@short_traceback
-def interquartile_range(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The distance between the quartiles of a value clamped to bounds, for `method=dp.SmoothSensitivity()`."""
-    return Aggregation(logical.InterquartileRange(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
 def each(aggregations: Mapping[str, object]) -> dict[str, Aggregation]:
@@ -276,23 +206,6 @@ def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
         ) from None
 
 
-def _percent(share: Fraction) -> str:
-    """A part of the rows as the end of a name: 25 of a quarter, 99_9 of 0.999, 1_of_3 of a third."""
-    percent = 100 * share
-    decimals = next((d for d in range(5) if (percent * 10**d).denominator == 1), None)
-    if decimals is None:
-        return f"{share.numerator}_of_{share.denominator}"
-    return f"{float(percent):.{decimals}f}".replace(".", "_")
-
-
-def _typical(sizes: int | Sequence[int] | None) -> int | None:
-    """One size that stands for all: the mean."""
-    if sizes is None:
-        return None
-    listed = [sizes] if isinstance(sizes, int) else list(sizes)
-    return max(1, math.floor(builtins.sum(rational(size, "sizes") for size in listed) / max(1, len(listed))))
-
-
 def _search(bounds: object) -> logical.Search | None:
     if isinstance(bounds, logical.Search):
         return bounds
@@ -314,7 +227,8 @@ def _weight(weight: Number) -> Fraction:
     return positive(weight, "weight")
 
 
-def _grid(grid: Number | None) -> Fraction | None:
+def checked_grid(grid: Number | None) -> Fraction | None:
+    """A grid above zero, or nothing."""
     return None if grid is None else positive(grid, "grid")
 
 
@@ -360,19 +274,19 @@ def typed(measure: logical.Measure) -> str:
         case logical.CountUnits():
             return "dp.count_units()"
         case logical.CountDistinct(operand):
-            return f"dp.count_distinct({_column(operand)})"
+            return f"dp.count_distinct({column_text(operand)})"
         case logical.Scouted(known):
             return typed(known).removesuffix(")") + ', bounds="auto")'
         case logical.Limits(operand):
-            return f"bounds({_column(operand)})"
+            return f"bounds({column_text(operand)})"
         case logical.Ranges(operand, _, pairs):
-            return f"{len(pairs):,} ranges of {_column(operand)}"
+            return f"{len(pairs):,} ranges of {column_text(operand)}"
         case logical.Nested(levels):
             return f"hierarchy({', '.join(map(repr, levels))})"
         case _:
             share = f", {shown(measure.probability)}" if isinstance(measure, logical.Quantile) else ""
             limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
-            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{share}{limits})"
+            return f"dp.{_VERBS[type(measure)]}({column_text(measure.operand)}{share}{limits})"
 
 
 _VERBS: Mapping[type[logical.Measure], str] = {
@@ -391,11 +305,13 @@ def measured(measure: logical.Measure) -> str:
     return typed(measure).removeprefix("dp.")
 
 
-def _column(operand: logical.Expression) -> str:
+def column_text(operand: logical.Expression) -> str:
+    """A column or an expression as it is typed."""
     return repr(operand.name) if isinstance(operand, logical.Column) else written(operand)
 
 
-def _operand(column: str | Expr) -> logical.Expression:
+def operand_of(column: str | Expr) -> logical.Expression:
+    """The expression of a column that is named, or of an expression."""
     if isinstance(column, str):
         return logical.Column(column)
     if isinstance(column, Expr):

@@ -21,13 +21,9 @@ from discreet.query.aggregates import (
     count_distinct,
     count_units,
     each,
-    interquartile_range,
     limits,
     mean,
     measured,
-    median,
-    quantile,
-    quantiles,
     std,
     suggested,
     sum,  # noqa: A004 - dp.sum is the name that people type
@@ -36,6 +32,7 @@ from discreet.query.aggregates import (
 from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
 from discreet.query.joins import OfUnit
+from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
 
 if TYPE_CHECKING:
