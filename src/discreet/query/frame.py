@@ -5,8 +5,7 @@ query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=d
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
@@ -20,17 +19,15 @@ from discreet.query.aggregates import (
     count,
     count_distinct,
     count_units,
-    each,
     limits,
     mean,
-    measured,
     std,
-    suggested,
     sum,  # noqa: A004 - dp.sum is the name that people type
     variance,
 )
 from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
+from discreet.query.grouped import Grouped, Query, count_cells, outputs_of, refuse_unnamed, relation_text
 from discreet.query.joins import OfUnit
 from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
@@ -61,26 +58,6 @@ __all__ = [
 
 
 @public_class
-@dataclass(frozen=True)
-class Query:
-    """A question, ready for `session.explain` and `session.release`."""
-
-    plan: logical.Question
-
-    def __repr__(self) -> str:
-        by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
-        asked = ", ".join(f"{output.name}={measured(output.measure)}" for output in self.plan.outputs)
-        return f"query of {_told(self.plan.source)}{by}: {asked}"
-
-    if not TYPE_CHECKING:  # a checker still finds names that are not there
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise hints.unknown_call("a query", name, hints.QUERY, ["plan"], "query.{}")
-
-
-@public_class
 class Frame:
     """A table of the catalog, narrowed and extended; it holds no data."""
 
@@ -88,7 +65,7 @@ class Frame:
         self._relation = relation
 
     def __repr__(self) -> str:
-        return _told(self._relation)
+        return relation_text(self._relation)
 
     @short_traceback
     def __getitem__(self, name: str) -> Expr:
@@ -170,7 +147,7 @@ class Frame:
         missing  rows without a value have a bin of their own
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        return _counted(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
+        return count_cells(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
 
     @short_traceback
     def bounds(
@@ -201,7 +178,7 @@ class Frame:
         cells = histograms.cells(
             self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
         )
-        return _counted(cells, name)
+        return count_cells(cells, name)
 
     @short_traceback
     def ranges(
@@ -268,8 +245,8 @@ class Frame:
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
         """Ask for named aggregates over all rows."""
-        _refuse_unnamed(unnamed)
-        return Query(logical.Aggregate(self._relation, _outputs(aggregations)))
+        refuse_unnamed(unnamed)
+        return Query(logical.Aggregate(self._relation, outputs_of(aggregations)))
 
     @short_traceback
     def choose(self, candidates: object, *, score: Score, top: int = 1) -> Choice:
@@ -337,55 +314,6 @@ class Frame:
         return Application(self._relation, function, Blocks(columns, blocks, bounds, aggregate, default, grid), limits)
 
 
-@public_class
-class Grouped:
-    """A frame with a grouping, waiting for its aggregates."""
-
-    def __init__(self, relation: logical.Relation, grouping: logical.Grouping) -> None:
-        self._relation = relation
-        self._grouping = grouping
-
-    @short_traceback
-    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
-        """Ask for named aggregates for each key."""
-        _refuse_unnamed(unnamed)
-        outputs = _outputs(aggregations)
-        for output in outputs:
-            if output.name in self._grouping.columns:
-                raise ParameterError(
-                    f"agg({output.name}=...)",
-                    because="the name is taken by a grouping column",
-                    instead=f"agg({output.name}_total=...)",
-                )
-        return Query(logical.Aggregate(self._relation, outputs, self._grouping))
-
-    @short_traceback
-    def histogram(
-        self,
-        column: str,
-        *,
-        bins: Iterable[Any] | None = None,
-        missing: bool = False,
-        name: str = "n",
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
-        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
-        return _counted(histograms.within(self._grouping, inner), name)
-
-    def __repr__(self) -> str:
-        return f"{_told(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
-
-    if not TYPE_CHECKING:  # a checker still finds names that are not there
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg", "histogram"], ".{}(n=dp.count())")
-
-
 def relation_of(frame: Frame) -> logical.Relation:
     """What a frame stands for; no attribute, because those are columns."""
     return frame._relation  # noqa: SLF001 - the one reader outside the class
@@ -401,62 +329,6 @@ def table(name: str) -> Frame:
             instead='dp.table("visits")',
         )
     return Frame(logical.Table(name))
-
-
-def _counted(cells: histograms.Cells, name: str) -> Query:
-    """How many rows each cell has, under a name that no column has."""
-    columns = cells.grouping.columns
-    if name in columns:
-        raise ParameterError(
-            f"counts named {name!r} beside a column of that name",
-            because="cells are named by their columns, and the counts stand beside them",
-            instead='name="rows"' if "rows" not in columns else 'name="rows_counted"',
-        )
-    return Grouped(cells.relation, cells.grouping).agg(**{name: count()})
-
-
-def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, ...]:
-    if not aggregations:
-        raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
-    aggregations = each(aggregations)
-    for name, value in aggregations.items():
-        if isinstance(value, OfUnit):
-            raise joins.only_of_a_unit(name, value)
-        if not isinstance(value, Aggregation):
-            raise TypeMismatchError(
-                f"agg({name}=...) of type {type(value).__name__}",
-                because="only aggregates leave a table; a row or a column never does",
-                instead=f'agg({name}=dp.count()), dp.sum("cost", bounds=(0, 100)), dp.mean(...), dp.count_units()',
-            )
-    return tuple(logical.Output(name, value.measure, value.weight) for name, value in aggregations.items())
-
-
-def _refuse_unnamed(unnamed: tuple[object, ...]) -> None:
-    if unnamed:
-        named = isinstance(unnamed[0], Aggregation)
-        raise ParameterError(
-            "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
-            because="every answer has a name of its own in the release",
-            instead=f"agg({suggested(unnamed[0])})",
-        )
-
-
-def _told(relation: logical.Relation) -> str:
-    """A table with how often it was narrowed and extended."""
-    conditions = derived = 0
-    beside: list[str] = []
-    while not isinstance(relation, logical.Table):
-        beside += [f"joined with {relation.table!r}"] if isinstance(relation, logical.Join) else []
-        beside += ["one row per unit"] if isinstance(relation, logical.PerUnit) else []
-        conditions, derived = (
-            conditions + isinstance(relation, logical.Where),
-            derived + isinstance(relation, logical.Derive),
-        )
-        relation = relation.source
-    words = [f"table {relation.name!r}", *reversed(beside)]
-    words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
-    words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
-    return ", ".join(words)
 
 
 def _expression(value: object, example: str) -> logical.Expression:
