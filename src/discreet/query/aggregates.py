@@ -37,19 +37,66 @@ class Several:
 
 @short_traceback
 def count(*, weight: Number = 1) -> Aggregation:
-    """How many rows."""
+    """Number of rows.
+
+    Args:
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the weight is not a positive number.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(n=dp.count())
+        query of table 'visits': n=count()
+    """
     return Aggregation(logical.Count(), positive(weight, "weight"))
 
 
 @short_traceback
 def count_units(*, weight: Number = 1) -> Aggregation:
-    """How many different privacy units."""
+    """Number of distinct privacy units.
+
+    Args:
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the weight is not a positive number.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(patients=dp.count_units())
+        query of table 'visits': patients=count_units()
+    """
     return Aggregation(logical.CountUnits(), positive(weight, "weight"))
 
 
 @short_traceback
 def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None, weight: Number = 1) -> Aggregation:
-    """How many values of a public domain occur (given here, or the keys of the column in the catalog)."""
+    """Number of values of a public domain that occur in a column.
+
+    Args:
+        column: Name of a column, or an expression.
+        domain: Public values to look for. Default: the keys of the column in the catalog.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the domain is not a list, or the weight is not a positive number.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(wards=dp.count_distinct("ward", domain=["cardiology", "emergency"]))
+    """
     values = None if domain is None else keys.listed(domain, "domain", 'domain=["A", "B"]')
     return Aggregation(logical.CountDistinct(operand_of(column), values), positive(weight, "weight"))
 
@@ -62,7 +109,27 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    """Sum of the values of a column, clipped to bounds.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
+            of epsilon. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(cost=dp.sum("cost", bounds=(0, 5_000)))
+        query of table 'visits': cost=sum('cost', bounds=(0, 5000))
+    """
     if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(
             logical.Scouted(logical.Sum(operand_of(column), None, checked_grid(grid)), search), _weight(weight)
@@ -79,7 +146,29 @@ def mean(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    """Mean of the values of a column, clipped to bounds.
+
+    It is the quotient of a noisy sum and a noisy count, so its margin of error depends on the size of the group.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
+            of epsilon. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(cost=dp.mean("cost", bounds=(0, 5_000)))
+        query of table 'visits': cost=mean('cost', bounds=(0, 5000))
+    """
     if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(
             logical.Scouted(logical.Mean(operand_of(column), None, checked_grid(grid)), search), _weight(weight)
@@ -92,11 +181,22 @@ def mean(
 def auto_bounds(
     *, share: Number = SHARE_OF_A_SEARCH, method: Literal["histogram", "growth"] = "histogram"
 ) -> logical.Search:
-    """How bounds are found where nobody knows them: dp.sum("gain", bounds=dp.auto_bounds(share=0.1)).
+    """Automatic clipping bounds for a sum or a mean, found privately in the same query.
 
-    share   how much of the query's price the search takes
-    method  "histogram" counts rows by their size, on a scale that grows by about half; "growth" widens the bounds
-            until the sum hardly grows
+    Args:
+        share: Part of the query's privacy cost that the search takes, between 0 and 1. Default 0.25.
+        method: "histogram" counts rows by size, in bins that grow by about half. "growth" widens the bounds until the
+            sum hardly grows. Default "histogram".
+
+    Returns:
+        A search for `bounds=` of `dp.sum` and `dp.mean`.
+
+    Raises:
+        ParameterError: If the share is not between 0 and 1, or the method has another name.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(cost=dp.sum("cost", bounds=dp.auto_bounds(share=0.1)))
     """
     part = positive(share, "share")
     if part >= 1:
@@ -130,7 +230,25 @@ def variance(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The variance of a value clamped to bounds: its mean squared distance from its mean."""
+    """Variance of the values of a column, clipped to bounds.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(spread=dp.variance("cost", bounds=(0, 5_000)))
+    """
     measure = logical.Variance(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
 
@@ -143,7 +261,25 @@ def std(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The standard deviation of a value clamped to bounds: the root of its variance."""
+    """Standard deviation of the values of a column, clipped to bounds.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(spread=dp.std("cost", bounds=(0, 5_000)))
+    """
     measure = logical.Deviation(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
 

@@ -59,7 +59,16 @@ __all__ = [
 
 @public_class
 class Frame:
-    """A table of the catalog, narrowed and extended; it holds no data."""
+    """A table of the catalog, filtered and extended by its methods. It holds no data.
+
+    Columns are attributes or items: `visits.age` or `visits["age"]`.
+
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.table("visits")
+        >>> visits.where(visits.age >= 40)
+        table 'visits', 1 condition
+    """
 
     def __init__(self, relation: logical.Relation) -> None:
         self._relation = relation
@@ -86,7 +95,22 @@ class Frame:
 
     @short_traceback
     def where(self, *predicates: Expr) -> "Frame":
-        """Keep the rows for which every predicate is true."""
+        """Keep the rows for which all conditions are true.
+
+        Args:
+            predicates: Conditions on columns, such as `visits.age >= 40`.
+
+        Returns:
+            The filtered table.
+
+        Raises:
+            TypeMismatchError: If a condition is not an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> visits = dp.table("visits")
+            >>> adults = visits.where(visits.age >= 18, visits.ward == "cardiology")
+        """
         relation = self._relation
         for predicate in predicates:
             relation = logical.Where(relation, _expression(predicate, "where(table.age >= 40)"))
@@ -94,7 +118,23 @@ class Frame:
 
     @short_traceback
     def derive(self, **columns: Expr) -> "Frame":
-        """Add or replace columns one after the other, each computed from its own row."""
+        """Add or replace columns, each computed from its own row.
+
+        Args:
+            columns: Expressions by the name of their column. Later ones may use earlier ones.
+
+        Returns:
+            The extended table.
+
+        Raises:
+            TypeMismatchError: If a value is not an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> visits = dp.table("visits")
+            >>> visits.derive(thousands=visits.cost / 1_000)
+            table 'visits', 1 derived column
+        """
         relation = self._relation
         for name, value in columns.items():
             relation = logical.Derive(relation, name, _expression(value, f"derive({name}=table.age / 10)"))
@@ -108,9 +148,26 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> "Grouped":
-        """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
+        """Group by columns with public keys.
 
-        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-10).
+        Args:
+            columns: Names of the columns, each once.
+            keys: Public keys by column, a public table with one row per group, or `dp.discover(delta=1e-10)` for
+                unknown keys. Default: the keys in the catalog.
+            max_groups: Number of groups that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each group. Default: the catalog's.
+
+        Returns:
+            A grouping, for `agg` or `histogram`.
+
+        Raises:
+            ParameterError: If columns are not different names, or keys or bounds are of another kind.
+            NameNotFoundError: If keys are given for other columns.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").group_by("ward", keys={"ward": ["cardiology", "emergency"]}).agg(n=dp.count())
+            query of table 'visits', by 'ward': n=count()
         """
         if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) != len(columns):
             raise ParameterError(
@@ -141,10 +198,25 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows are in each bin of a column: below the first edge, between edges, and from the last on.
+        """Number of rows in each bin of a column: below the first edge, between edges, and from the last edge on.
 
-        bins     public edges, smallest first: range(20, 100, 10), or dp.bins(0, 1, 0.1)
-        missing  rows without a value have a bin of their own
+        Args:
+            column: Name of the column.
+            bins: Public edges, smallest first: `range(20, 100, 10)` or `dp.bins(0, 1, 0.1)`.
+            missing: Whether rows without a value have a bin of their own. Default False.
+            name: Name of the output. Default "n".
+            max_groups: Number of bins that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each bin. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If the edges are not increasing, or the name is that of a column.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").histogram("age", bins=range(20, 100, 10))
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
         return count_cells(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
@@ -153,7 +225,24 @@ class Frame:
     def bounds(
         self, column: str | Expr, *, grid: Number | None = None, method: Literal["histogram", "growth"] = "histogram"
     ) -> Query:
-        """Ask for the bounds of a value, to be given to later questions: a release with `low` and `high`."""
+        """Automatic clipping bounds of a column, for use in later queries.
+
+        Args:
+            column: Name of a numeric column, or an expression.
+            grid: Bounds are multiples of it, in the unit of the column. Default: chosen.
+            method: "histogram" or "growth", as for `dp.auto_bounds`. Default "histogram".
+
+        Returns:
+            A query; its release has the values "low" and "high".
+
+        Raises:
+            ParameterError: If the grid is not a positive number, or the method has another name.
+            TypeMismatchError: If `column` is neither a name nor an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").bounds("cost")
+        """
         asked = limits(column, grid, method)
         return Query(logical.Aggregate(self._relation, (logical.Output("bounds", asked.measure),)))
 
@@ -168,11 +257,28 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows there are for every combination of the keys of some columns, in one pass.
+        """Contingency table: number of rows for every combination of the keys of some columns.
 
-        keys     as in group_by; those of the catalog otherwise
-        bins     edges for columns that are cut into bins: {"age": range(20, 100, 10)}
-        missing  rows without a value in a column with bins have a bin of their own
+        Args:
+            columns: Names of the columns, each once.
+            bins: Public edges by column, for columns that are cut into bins: `{"age": range(20, 100, 10)}`. Default:
+                none.
+            keys: Public keys by column. Default: the keys in the catalog.
+            missing: Whether rows without a value in a binned column have a bin of their own. Default False.
+            name: Name of the output. Default "n".
+            max_groups: Number of cells that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each cell. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If edges or keys are of another kind, or the name is that of a column.
+
+        Example:
+            >>> import discreet as dp
+            >>> keys = {"ward": ["cardiology", "emergency"]}
+            >>> query = dp.table("visits").contingency("ward", "age", keys=keys, bins={"age": [18, 65]})
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
         cells = histograms.cells(
@@ -190,10 +296,25 @@ class Frame:
         name: str = "n",
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows are in each of many ranges of a column, measured together by what serves them best.
+        """Number of rows in many ranges of a column, measured together (matrix mechanism).
 
-        ranges  pairs: from a value up to another, which is not in it, [(21, 33), (21, 65)]
-        edges   the public values that ranges may end at, smallest first; those that they do end at, unless you say
+        Args:
+            column: Name of the column.
+            ranges: Pairs of a value and the value before which the range ends: `[(21, 33), (21, 65)]`. Default: all
+                ranges between two edges.
+            edges: Public values that ranges may end at, smallest first. Default: the ends of `ranges`.
+            name: Name of the output. Default "n".
+            max_rows_per_group: Number of rows of one unit that count in each range. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If ranges or edges are of another kind, or not in order.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").ranges("age", [(21, 33), (21, 65)])
         """
         cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
         output = logical.Output(name, workloads.ranges(column, edges, ranges))
@@ -208,11 +329,26 @@ class Frame:
         name: str = "n",
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows are in each area of every level, in whole numbers of which every parent is its children's sum.
+        """Number of rows in each area of every level, as whole numbers that add up from level to level.
 
-        levels    columns from the coarsest to the finest: "state", "county", "tract"
-        keys      a public table (Arrow, pandas, Polars) with a row for each finest area, and those columns
-        crossing  further columns of it whose areas nest in none of the levels: ["zip"]
+        Args:
+            levels: Names of columns from the coarsest to the finest: "state", "county", "tract".
+            keys: Public table (Arrow, pandas, Polars) with these columns and one row per finest area.
+            crossing: Further columns of `keys` whose areas nest in none of the levels. Default: none.
+            name: Name of the output. Default "n".
+            max_rows_per_group: Number of rows of one unit that count in each area. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If levels or keys are of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> import pyarrow as pa
+            >>> areas = pa.table({"state": ["A", "A", "B"], "county": ["A1", "A2", "B1"]})
+            >>> query = dp.table("people").hierarchy("state", "county", keys=areas)
         """
         measure, grouping = workloads.nested(levels, keys, crossing, max_rows_per_group)
         return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
@@ -227,36 +363,82 @@ class Frame:
         names: Mapping[str, str] | None = None,
         max_rows: int | None = None,
     ) -> "Frame":
-        """Put rows beside those of another table that equal them in some columns.
+        """Join with the rows of another table that are equal in some columns.
 
-        other     dp.table("wards"): a public table, or a protected one of the same privacy unit
-        on        a column of both, several, or {"column here": "column there"}; of protected tables, the unit too
-        how       "inner", or "left" to keep rows that a public table has nothing for
-        names     other names for columns of the other table: {"name": "ward_name"}
-        max_rows  how many joined rows of one unit count; as many as of this table's own rows, unless you say
+        Args:
+            other: A public table, or a protected one with the same privacy unit: `dp.table("wards")`.
+            on: A column of both tables, several, or `{"column here": "column there"}`. Between protected tables it
+                includes the privacy unit. Default: the columns that the catalog declares.
+            how: "inner", or "left" to keep rows without a match in a public table. Default "inner".
+            names: New names for columns of the other table: `{"name": "ward_name"}`. Default: none.
+            max_rows: Number of joined rows of one unit that count. Default: as for this table.
+
+        Returns:
+            The joined table.
+
+        Raises:
+            ParameterError: If the other table or an argument is of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").join(dp.table("wards"), on="ward")
+            table 'visits', joined with 'wards'
         """
         return Frame(joins.join(self._relation, relation_of(joins.table_of(other, Frame)), on, how, names, max_rows))
 
     @short_traceback
     def per_unit(self, **features: Aggregation | OfUnit) -> "Frame":
-        """Make one row of all rows of a unit, with features as columns: dp.count(), dp.sum(...), dp.largest(...)."""
+        """One row per privacy unit, with features of its rows as columns.
+
+        Args:
+            features: Features by the name of their column: `dp.count()`, `dp.sum(...)`, `dp.largest(...)`.
+
+        Returns:
+            A table with one row per unit.
+
+        Raises:
+            ParameterError: If there is no feature.
+            TypeMismatchError: If a value is not a feature of a unit.
+
+        Example:
+            >>> import discreet as dp
+            >>> patients = dp.table("visits").per_unit(visits=dp.count(), oldest=dp.largest("age"))
+            >>> query = patients.agg(average=dp.mean("visits", bounds=(0, 10)))
+        """
         return Frame(joins.per_unit(self._relation, features))
 
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
-        """Ask for named aggregates over all rows."""
+        """Named aggregates over all rows.
+
+        Args:
+            unnamed: Always refused: each output needs a name of its own.
+            aggregations: Aggregates by the name of their output, such as `n=dp.count()`.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If there is no aggregate, or one has no name.
+            TypeMismatchError: If a value is not an aggregate.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").agg(n=dp.count(), patients=dp.count_units())
+            query of table 'visits': n=count(), patients=count_units()
+        """
         refuse_unnamed(unnamed)
         return Query(logical.Aggregate(self._relation, outputs_of(aggregations)))
 
     @short_traceback
     def choose(self, candidates: object, *, score: Score, top: int = 1) -> Choice:
-        """Private selection: ask for a candidate with a high score, at one cost however many candidates there are.
+        """Private selection: a candidate with a high score, at one cost for any number of candidates.
 
         Args:
             candidates: Public values, such as wards, prices or dates; `dp.discover(delta=1e-10)` where they are not
                 known (partition selection).
-            score: How candidates are scored; the engine computes all scores in one query.
-            top: How many candidates are chosen.
+            score: Score of each candidate; the engine computes all scores in one query.
+            top: Number of candidates to choose. Default 1.
 
         Returns:
             A question for `session.explain` and `session.release`.
@@ -292,19 +474,24 @@ class Frame:
         """Sample and aggregate: any function of a table, applied to disjoint blocks of rows in a sandbox.
 
         Args:
-            function: Takes a `pyarrow.Table` with these columns and returns a number. As text, such as
-                "def answer(table): ...", it is compiled in the sandbox alone. It may use the modules that the owner
-                allowed when the session was opened. `dp.sandbox.rehearse` tries it.
+            function: Takes a `pyarrow.Table` with these columns and returns a number. As text, such as "def
+                answer(table): ...", it is compiled in the sandbox alone. It may use the modules that the owner allowed
+                when the session was opened. `dp.sandbox.rehearse` tries it.
             columns: The columns that the function sees.
-            blocks: How many blocks. More blocks mean less noise, and each represents the table less well.
-            bounds: The answers of blocks are clipped to them.
-            aggregate: "mean", "median", or "mean with bounds of its own" for bounds that are far too wide.
-            default: The answer of a block that fails, hangs or takes too much. Default: the middle of the bounds.
-            grid: The grid of the answers. Default: fine enough for the bounds.
-            limits: A `dp.sandbox.Limits`: time and memory of each block, and seconds for the engine.
+            blocks: Number of blocks. More blocks mean less noise, and each represents the table less well.
+            bounds: Lowest and highest result of a block; results outside are clipped.
+            aggregate: "mean", "median", or "mean with bounds of its own" for bounds that are far too wide. Default
+                "mean".
+            default: Result of a block that fails, hangs or takes too much. Default: the middle of the bounds.
+            grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+            limits: A `dp.sandbox.Limits`: time and memory of each block, and seconds for the engine. Default:
+                `Limits()`.
 
         Returns:
             A question for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If an argument is of another kind, when the question is explained or released.
 
         Example:
             >>> import discreet as dp
@@ -321,7 +508,23 @@ def relation_of(frame: Frame) -> logical.Relation:
 
 @short_traceback
 def table(name: str) -> Frame:
-    """A table of the catalog, by name."""
+    """A table of the catalog, to build queries from. Its rows come from the session.
+
+    Args:
+        name: Name of the table in the catalog, or `name=` of `dp.protect`.
+
+    Returns:
+        A table without data.
+
+    Raises:
+        ParameterError: If the name is not text.
+
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.table("visits")
+        >>> visits.where(visits.age >= 40).agg(n=dp.count())
+        query of table 'visits', 1 condition: n=count()
+    """
     if not isinstance(name, str):
         raise ParameterError(
             f"a table of type {type(name).__name__}",

@@ -14,7 +14,16 @@ from discreet.query.joins import OfUnit
 @public_class
 @dataclass(frozen=True)
 class Query:
-    """A question, ready for `session.explain` and `session.release`."""
+    """A query, ready for `session.explain` and `session.release`. It holds no data.
+
+    Attributes:
+        plan: The logical plan: source, outputs and grouping.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").group_by("ward").agg(n=dp.count())
+        query of table 'visits', by 'ward': n=count()
+    """
 
     plan: logical.Question
 
@@ -33,7 +42,13 @@ class Query:
 
 @public_class
 class Grouped:
-    """A frame with a grouping, waiting for its aggregates."""
+    """A table with a grouping; `agg` or `histogram` makes it a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").group_by("ward")
+        table 'visits', by 'ward'
+    """
 
     def __init__(self, relation: logical.Relation, grouping: logical.Grouping) -> None:
         self._relation = relation
@@ -41,7 +56,23 @@ class Grouped:
 
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
-        """Ask for named aggregates for each key."""
+        """Named aggregates of each group.
+
+        Args:
+            unnamed: Always refused: each output needs a name of its own.
+            aggregations: Aggregates by the name of their output, such as `n=dp.count()`.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If there is no aggregate, one has no name, or a name is that of a grouping column.
+            TypeMismatchError: If a value is not an aggregate.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").group_by("ward").agg(n=dp.count(), cost=dp.sum("cost", bounds=(0, 5_000)))
+        """
         refuse_unnamed(unnamed)
         outputs = outputs_of(aggregations)
         for output in outputs:
@@ -64,7 +95,27 @@ class Grouped:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
+        """Number of rows in each bin of a column, for each group. A cell of group and bin is a group for contribution
+        bounds.
+
+        Args:
+            column: Name of the column.
+            bins: Public edges, smallest first: `range(20, 100, 10)` or `dp.bins(0, 1, 0.1)`.
+            missing: Whether rows without a value have a bin of their own. Default False.
+            name: Name of the output. Default "n".
+            max_groups: Number of cells that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each cell. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If the edges are not increasing, or the name is that of a column.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").group_by("ward").histogram("age", bins=range(20, 100, 10))
+        """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
         inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
         return count_cells(histograms.within(self._grouping, inner), name)

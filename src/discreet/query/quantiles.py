@@ -16,9 +16,27 @@ from discreet.query.expression import Expr
 def median(
     column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
 ) -> Aggregation:
-    """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
+    """Median of the values of a column, as a point of a public grid.
 
-    `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
+    The margin of error is in ranks, not in values. `method=dp.SmoothSensitivity()` of `release` scales noise to the
+    data instead.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Distance between two points of the grid, in the unit of the column. Default: chosen from the bounds.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds or grid are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(age=dp.median("age", bounds=(0, 120)))
+        query of table 'visits': age=median('age', bounds=(0, 120))
     """
     return Aggregation(logical.Median(operand_of(column), checked_bounds(bounds), checked_grid(grid)))
 
@@ -33,11 +51,28 @@ def quantile(
     sizes: int | Sequence[int] | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The value that such a part of the rows are below, as a step of a public grid, with a margin in ranks.
+    """Quantile of the values of a column, as a point of a public grid; its margin of error is in ranks.
 
-    bounds, grid  values are moved to the nearest step between the bounds; from the catalog, or chosen, otherwise
-    sizes         how many rows each group has, roughly, as an earlier release or public knowledge says; it only helps
-                  to choose how the quantile is found
+    Args:
+        column: Name of a numeric column, or an expression.
+        probability: Part of the rows that are below the quantile, above 0 and below 1.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Distance between two points of the grid, in the unit of the column. Default: chosen from the bounds.
+        sizes: Approximate number of rows of each group, from public knowledge or an earlier release. It only helps to
+            choose the mechanism. Default: none.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the probability is missing, or an argument is not a number in its range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(age=dp.quantile("age", 0.9, bounds=(0, 120)))
+        query of table 'visits': age=quantile('age', 0.9, bounds=(0, 120))
     """
     if probability is None:
         raise ParameterError(
@@ -59,7 +94,28 @@ def quantiles(
     grid: Number | None = None,
     sizes: int | Sequence[int] | None = None,
 ) -> Several:
-    """Several quantiles at once: agg(age=dp.quantiles("age", [0.25, 0.5])) asks for age_25 and age_50."""
+    """Several quantiles of the values of a column, each an output with its percentage in its name.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        probabilities: Parts of the rows that are below each quantile, all different, above 0 and below 1.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Distance between two points of the grid, in the unit of the column. Default: chosen from the bounds.
+        sizes: Approximate number of rows of each group, as for `dp.quantile`. Default: none.
+
+    Returns:
+        Aggregates for `agg`, which it names `age_25`, `age_50` and so on.
+
+    Raises:
+        ParameterError: If probabilities are not a list, are repeated, or are outside their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(age=dp.quantiles("age", [0.25, 0.5, 0.75], bounds=(0, 120)))
+        >>> [output.name for output in query.plan.outputs]
+        ['age_25', 'age_50', 'age_75']
+    """
     if not isinstance(probabilities, list | tuple) or not probabilities:
         raise ParameterError(
             "quantiles that are not a list",
@@ -79,7 +135,24 @@ def quantiles(
 def interquartile_range(
     column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
 ) -> Aggregation:
-    """The distance between the quartiles of a value clamped to bounds, for `method=dp.SmoothSensitivity()`."""
+    """Upper minus lower quartile of the values of a column, for `method=dp.SmoothSensitivity()` or `dp.ProposedBound`.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds or grid are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(width=dp.interquartile_range("age", bounds=(0, 120)))
+    """
     return Aggregation(logical.InterquartileRange(operand_of(column), checked_bounds(bounds), checked_grid(grid)))
 
 

@@ -11,7 +11,27 @@ from discreet.exact import shown, shown_up
 @public_class
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta) for one unit over a stated span; guarantees that mean different things do not compare."""
+    """Differential privacy guarantee: epsilon and delta for one privacy unit, over a stated scope.
+
+    Guarantees for different units or deltas do not compare.
+
+    Attributes:
+        epsilon: The epsilon.
+        delta: The delta.
+        unit: The privacy unit and the neighbour relation.
+        span: The scope, such as "this release".
+
+    Raises:
+        ComparisonError: If guarantees with different units or deltas are compared.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> guarantee = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5).guarantee
+        >>> float(guarantee.epsilon), float(guarantee.delta)
+        (0.5, 0.0)
+    """
 
     epsilon: Fraction
     delta: Fraction

@@ -35,6 +35,22 @@ class OpenSession:
         threads: int | None = None,
         modules: Sequence[str] = (),
     ) -> None:
+        """Open the tables of a catalog.
+
+        Args:
+            catalog: A catalog, or the path of one in YAML.
+            sources: Sources by the name of their table, where the catalog names none. Default: none.
+            ledger: Path of a ledger, its address in PostgreSQL, or a ledger. Default: a file in the user's home.
+            analyst: Name of the analyst in the history. An "owner" sees the progress of long queries. Default "owner".
+            memory_limit: Memory that the engine may use, such as "4GB". Default: the engine's.
+            threads: Number of threads that the engine may use. Default: the engine's.
+            modules: Modules that functions of `Frame.apply` may import, besides numpy, pyarrow and computing parts of
+                Python. Default: none.
+
+        Raises:
+            Refusal: If a table has no source or no budget, or differs from the one registered.
+            LedgerError: If the ledger cannot be used.
+        """
         facts = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
         beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
         self.analyst = analyst
@@ -58,7 +74,14 @@ class OpenSession:
         return self._pipeline.catalog.model_copy(deep=True)
 
     def close(self) -> None:
-        """Give back the engine; prepared tables and spill files are deleted."""
+        """Release the engine, and delete prepared tables and spill files.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> session.close()
+        """
         self._pipeline.close()
 
     def __enter__(self) -> Self:
@@ -100,38 +123,60 @@ class OpenSession:
         threads: int | None = None,
         modules: Sequence[str] = (),
     ) -> Self:
-        """Put a file or a frame under a promise, in one call.
+        """Open a session over one source, under a privacy budget.
 
-        Types that are not declared are read from the source once and frozen. What is said here is public.
+        Types that are not declared are read from the source once and frozen. All arguments are public.
 
-        source              a path, glob or directory (CSV, Parquet, DuckDB), s3:// or gs://, a pandas, Polars or
-                            Arrow table, a Spark DataFrame, or postgresql://host/database with table=
-        privacy_unit        whom to protect: a column, several, or dp.ROW; you must say it
-        budget              what all answers together may reveal of one unit: dp.Budget(epsilon=2)
-        name, version       the dataset that the budget belongs to, and the number of its version
-        slice               the rows of one period alone, with a budget of their own: dp.Slice("visited", "2026-10-01",
-                            "2026-11-01"); visits.csv is then asked as dp.table("visits-2026-10")
-        max_rows            how many rows of one unit count; the others are left out
-        max_groups          how many groups one unit counts in
-        max_rows_per_group  how many rows of one unit count in each group
-        neighbours          "add_remove" one unit, or "replace_one"
-        keys                groups by column: {"ward": ["A", "B"]}
-        bounds              values are moved into them: {"cost": (0, 5_000)}
-        types               {"age": "integer"}, where they should not be read from the source
-        missing             what a missing number counts as: {"cost": 0}; it is skipped otherwise
-        missing_units       rows without a unit: "drop" them, or count them as "one_unit"
-        sampling            which rows of a unit count: by the engine's own hash ("fast"), or "portable"
-        population          how many people there are in all, to judge delta by
-        rows                roughly how many rows there are; used to predict errors and to choose a strategy
-        delimiter, table    of a CSV file; in a DuckDB or SQLite file, or in PostgreSQL
-        fixed_schema        your statement about an in-memory table: its column types were declared to whatever read it,
-                            and do not depend on the rows; recorded with the registration
-        row_local           your statement about a view: each of its rows is computed from rows of one unit alone
-        ledger              where spending is remembered: a path, or a ledger; one at home otherwise
-        analyst             who asks, for the history; an "owner" sees how far a long query is
-        memory_limit, threads   what the engine may use
-        modules             what functions of `Frame.apply` may import beside numpy, pyarrow and parts of Python that
-                            only compute: ("pandas", "scipy.stats"); these are imported outside the sandbox
+        Args:
+            source: A path, glob or directory (CSV, Parquet, DuckDB, SQLite), s3:// or gs://, a pandas, Polars or Arrow
+                table, a Spark DataFrame, or postgresql://host/database with `table`.
+            privacy_unit: The column, or columns, that identify whom to protect, or `dp.ROW`. Required.
+            budget: Bound on the privacy loss of all answers together: `dp.Budget(epsilon=2)`. Required for a new
+                dataset.
+            name: Name of the dataset that the budget belongs to. Default: taken from the source.
+            version: Number of the version of the data. Default 1.
+            slice: Only the rows of one period, with a budget of their own: with `dp.Slice("visited", "2026-10-01",
+                "2026-11-01")`, visits.csv is `dp.table("visits-2026-10")`. Default: all rows.
+            max_rows: Number of rows of one unit that count; the others are left out.
+            max_groups: Number of groups that one unit counts in. Default: bounded by `max_rows`.
+            max_rows_per_group: Number of rows of one unit that count in each group. Default: bounded by `max_rows`.
+            neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+            keys: Public keys by column: `{"ward": ["A", "B"]}`. Default: none.
+            bounds: Clipping bounds by column: `{"cost": (0, 5_000)}`. Default: none.
+            types: Types by column, such as `{"age": "integer"}`. Default: read from the source.
+            missing: Number that a missing value counts as, by column: `{"cost": 0}`. Default: missing values are
+                skipped.
+            missing_units: Rows without a unit: "drop" them, or count them as "one_unit". Default "drop".
+            sampling: Which rows of a unit count: "fast", by the engine's hash, or "portable", the same on all engines.
+                Default "fast".
+            population: Number of people in the population, to judge delta by. Default: one million.
+            rows: Approximate number of rows; predicts errors and helps to choose a strategy. Default: unknown.
+            delimiter: Delimiter of a CSV file. Default: a comma, or a tab for TSV.
+            table: Name of the table in a DuckDB or SQLite file, or in PostgreSQL. Default: the only one of a file.
+            fixed_schema: Your statement about an in-memory table: its column types do not depend on the rows. It is
+                recorded with the registration. Default False.
+            row_local: Your statement about a view: each row is computed from rows of one unit alone. Default False.
+            ledger: Path of a ledger, its address in PostgreSQL, or a ledger. Default: a file in the user's home.
+            analyst: Name of the analyst in the history. An "owner" sees the progress of long queries. Default "owner".
+            memory_limit: Memory that the engine may use, such as "4GB". Default: the engine's.
+            threads: Number of threads that the engine may use. Default: the engine's.
+            modules: Modules that functions of `Frame.apply` may import, besides numpy, pyarrow and computing parts of
+                Python: `("pandas", "scipy.stats")`. They are imported outside the sandbox. Default: none.
+
+        Returns:
+            An open session.
+
+        Raises:
+            Refusal: If the unit, the budget, the source or another argument cannot be used, or differs from the
+                registration.
+            LedgerError: If the ledger cannot be used.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+            >>> with dp.protect(dp.datasets.visits(100), **facts, fixed_schema=True, ledger=":memory:") as session:
+            ...     float(session.remaining())
+            2.0
         """
         known, part = draft_catalog.sliced(draft_catalog.name_of(source, name, table), slice)
         stated = Statements(fixed_schema=fixed_schema, row_local=row_local)

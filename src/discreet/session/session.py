@@ -50,7 +50,18 @@ __all__ = ["Session", "protect"]
 
 @public_class
 class Session(OpenSession):
-    """Tables under a privacy budget: explain, release, remaining. Usable from several threads at once."""
+    """Tables under a privacy budget: explain queries for free, release answers for a charge, see what remains.
+
+    A session may be used from several threads at once. `dp.protect` opens one over a single source.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> with dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2)) as session:
+        ...     release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+        >>> float(session.remaining())
+        1.5
+    """
 
     @overload
     def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Planned]) -> Explanation: ...
@@ -72,19 +83,33 @@ class Session(OpenSession):
         confidence: Number = CONFIDENCE,
         sizes: Sizes | None = None,
     ) -> Explanation | BatchExplanation:
-        """What a question would cost and how wrong it would be; free, because nothing is read.
+        """Privacy cost and margins of error of a question; free, because no row is read.
 
         Args:
             query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
-            epsilon: What it may spend; rho, delta, mechanism, method, weights and confidence are as for `release`.
-            sizes: How large groups are, from public knowledge or an earlier release of counts: each group is then shown
-                with its expected relative error. `{"A": 500, "B": 40}`, or rows in all.
+            epsilon: Privacy cost of the question.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            delta: Of a batch, as for `release`. Default: none.
+            mechanism: "laplace", "gaussian" or "staircase", as for `release`. Default: chosen by the budget.
+            method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, as for `release`. Default: none.
+            weights: Of a batch: how the cost is divided over its questions. Default: evenly.
+            confidence: Probability with which margins of error hold. Default 0.95.
+            sizes: Sizes of the groups in rows, from public knowledge or an earlier release: `{"A": 500, "B": 40}`, or
+                rows in all. The expected relative error of each group is then shown. Default: none.
 
         Returns:
-            An explanation to print; of a list, one of all of them.
+            An explanation to print; for a list, one of the whole batch.
 
         Raises:
             Refusal: If the question cannot be answered; nothing is spent.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> explanation = session.explain(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> explanation.cost, explanation.fits, int(explanation.outputs[0].margin)
+            ('epsilon 0.5', True, 60)
         """
         level = confidence_of(confidence)
         request = request_of(query, self._modules, Price(epsilon, rho, delta, mechanism), method, weights)
@@ -135,16 +160,17 @@ class Session(OpenSession):
         Args:
             query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
                 once and answered in order.
-            epsilon: What it may spend.
+            epsilon: Privacy cost of the question.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch: it is charged as one event of (epsilon, delta), from the delta that the budget reserves,
-                with the least noise that meets this.
-            mechanism: The additive noise: "laplace", "gaussian" or "staircase". Default: what the budget asks for.
+                with the least noise that meets this. Default: none.
+            mechanism: Additive noise: "laplace", "gaussian" or "staircase". Default: chosen by the budget.
             method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
+                Default: none.
             weights: Of a batch: how the cost is divided over its questions. Default: evenly.
-            confidence: How often margins hold. Default 0.95.
-            fresh: Charge and answer anew, where the same question was answered before.
-            idempotency_key: A key of your own for a retry: whatever happened in between, it is charged once.
+            confidence: Probability with which margins of error hold. Default 0.95.
+            fresh: Charge again and draw new noise, where the same question was answered before. Default False.
+            idempotency_key: A text of your own: all retries with it are one charge. Default: none.
 
         Returns:
             A `Release` for a table, a `Chosen` for a choice, an `Estimate` for a method or a function; a list for a
@@ -153,6 +179,14 @@ class Session(OpenSession):
         Raises:
             Refusal: If the question cannot be answered or does not fit the budget; nothing is spent.
             Failure: If it fails after the charge.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> int(release.margin("n")[0])
+            60
         """
         level = confidence_of(confidence)
         checked_fresh(fresh)
@@ -169,20 +203,28 @@ class Session(OpenSession):
         output: str | None = None,
         mechanism: MechanismName | None = None,
     ) -> ErrorsByEpsilon:
-        """The expected relative error of an output in every group, for several epsilons side by side; free.
+        """Expected relative error of an output in every group, for several epsilons side by side; free.
 
         Args:
             query: A query of counts, sums and means by public keys.
             epsilons: The epsilons to compare.
-            sizes: As for `explain`. Default: the declared rows, spread evenly.
-            output: The output. Default: the first.
-            mechanism: The additive noise, as for `release`.
+            sizes: Sizes of the groups in rows, as for `explain`. Default: the declared rows, spread evenly.
+            output: Name of the output. Default: the first.
+            mechanism: The additive noise, as for `release`. Default: chosen by the budget.
 
         Returns:
             A table to print or plot.
 
         Raises:
             Refusal: If errors are not known in advance for such a query.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> errors = session.expected_errors(dp.table("visits").agg(n=dp.count()), epsilons=[0.1, 1], sizes=300)
+            >>> errors.epsilons
+            (0.1, 1.0)
         """
 
         def plan_at(epsilon: Fraction) -> AnswerPlan:
@@ -201,20 +243,28 @@ class Session(OpenSession):
         method: Method | None = None,
         confidence: Number = CONFIDENCE,
     ) -> float:
-        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin.
+        """Smallest epsilon at which every output, or the named one, is within a margin of error; free.
 
         Args:
             query: A question.
-            margin: The largest margin of error.
-            output: The output that has to meet it. Default: all of them.
-            mechanism: The additive noise, as for `release`, and so is `method`.
-            confidence: How often the margin holds. Default 0.95.
+            margin: Largest margin of error, in the unit of the output.
+            output: Name of the output that has to meet it. Default: all of them.
+            mechanism: The additive noise, as for `release`. Default: chosen by the budget.
+            method: `dp.ProposedBound(...)`, as for `release`. Default: none.
+            confidence: Probability with which the margin holds. Default 0.95.
 
         Returns:
             The epsilon, to three digits and rounded up.
 
         Raises:
             ParameterError: If the margin is not public in advance, or no epsilon reaches it.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> session.epsilon_for(dp.table("visits").agg(n=dp.count()), margin=50)
+            0.594
         """
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
@@ -243,24 +293,34 @@ class Session(OpenSession):
         """Sparse vector technique: which of any number of queries are above a threshold, for one cost.
 
         Use it as `with session.above_threshold(...) as vector`. Opening charges for all of it. It ends after so many
-        answers above, however many queries are below.
+        answers above, for any number of queries below.
 
         Args:
-            table: The table that is asked. Default: the only one.
-            threshold: What answers are compared with.
-            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
-            answers: How many may be above before it ends.
-            sensitivity: The most that one unit moves any answer; a query that it can move farther is refused.
+            table: The table of the queries. Default: the only one.
+            threshold: Number that answers are compared with.
+            epsilon: Privacy cost of all queries together.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            answers: Number of answers above before it ends. Default 1.
+            sensitivity: Largest change of any answer by one unit; a query with a larger one is refused. Default 1.
             monotone: Only counts, and sums of values of at least zero, are asked: less noise, under "add_remove".
-            with_answers: An answer above comes with its noisy number, for a part of the cost.
-            gap: An answer above comes with how far above, which is free.
-            grid: What answers are whole multiples of: that of the sums, where sums are asked.
+                Default False.
+            with_answers: Whether an answer above comes with its noisy number, for a part of the cost. Default False.
+            gap: Whether an answer above comes with its noisy distance from the threshold, at no cost. Default False.
+            grid: Answers are multiples of it: the grid of the sums, where sums are asked. Default 1.
 
         Returns:
             The open mechanism, to be asked by `ask`.
 
         Raises:
             Refusal: If the cost does not fit the budget.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> with session.above_threshold(threshold=100, sensitivity=10, epsilon=0.5) as vector:
+            ...     bool(vector.ask(dp.table("visits").agg(n=dp.count())))
+            True
         """
         options = Threshold(threshold, answers, sensitivity, monotone, with_answers, gap, grid)
         return SparseVector.planned(self._pipeline, table, options, Price(epsilon, rho))
@@ -278,29 +338,58 @@ class Session(OpenSession):
         epsilon: Number | None = None,
         rho: Number | None = None,
     ) -> OnlineRanges:
-        """Any number of ranges of a column, one after another, for one cost: `with session.online_ranges(...) as r`.
+        """Online range queries: any number of ranges of a column, one after another, for one cost.
+
+        Use it as `with session.online_ranges(...) as ranges`. Opening charges for all of it.
 
         Args:
             table: `dp.table("visits")`, with any where and derive.
-            column: The column.
+            column: Name of the column.
             edges: Public values that ranges may end at, smallest first.
-            total: How many rows there are, roughly: a public number, or one that was released.
-            threshold: How wrong an answer may be before it is corrected.
-            corrections: How many corrections there may be before it ends.
-            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
+            total: Approximate number of rows: a public number, or one that was released.
+            threshold: Error of an answer, in rows, above which it is corrected.
+            corrections: Number of corrections before it ends. Default 10.
+            epsilon: Privacy cost of all ranges together.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
 
         Returns:
             The open mechanism, to be asked by `ask`.
 
         Raises:
             Refusal: If the cost does not fit the budget.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> options = {"edges": range(0, 101, 10), "total": 300, "threshold": 100}
+            >>> with session.online_ranges(dp.table("visits"), "age", **options, epsilon=0.5) as ranges:
+            ...     answer = ranges.ask(20, 40)
         """
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         return OnlineRanges.planned(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
-        """What is left of the budget of a table (the only one, if there is one), and of the analyst's quota."""
+        """What is left of the budget of a table, and of the analyst's quota.
+
+        Args:
+            table: Name of the table. Default: the only one.
+
+        Returns:
+            The rest of the budget; `float()` of it is the epsilon.
+
+        Raises:
+            NameNotFoundError: If there is no such table.
+            ParameterError: If the session has several tables and none is named.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> float(session.remaining())
+            2.0
+        """
         name = self._pipeline.table_name(table)
         budget, spent, table_facts = (
             self.ledger.budget(name),
@@ -313,7 +402,25 @@ class Session(OpenSession):
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:
-        """Every charge so far, oldest first."""
+        """All charges of a table, oldest first.
+
+        Args:
+            table: Name of the table. Default: the only one.
+
+        Returns:
+            The entries of the ledger: registration, charges and their outcome.
+
+        Raises:
+            NameNotFoundError: If there is no such table.
+            ParameterError: If the session has several tables and none is named.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> [str(entry.kind) for entry in session.history()]
+            ['registered']
+        """
         return self.ledger.history(self._pipeline.table_name(table))
 
     def __str__(self) -> str:

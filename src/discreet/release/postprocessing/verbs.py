@@ -3,7 +3,6 @@
 Derived values and simulations start from the raw noisy integers, whatever was rounded or clamped for reading.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -11,17 +10,17 @@ from fractions import Fraction
 from typing import Any, Self
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
-from discreet.exact import Number, double_up, positive, rational, shown, whole
+from discreet.exact import Number, positive, rational, shown, whole
 from discreet.release.postprocessing import adjust, simulation
 from discreet.release.postprocessing import rows as release_rows
 from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ranges_of, require_ordered_bounds
 from discreet.release.postprocessing.derived import DerivedValues
 from discreet.release.postprocessing.pivot import Pivot, make_pivot
-from discreet.release.postprocessing.quantities import Linear, Quantity
+from discreet.release.postprocessing.quantities import Quantity
 from discreet.release.postprocessing.rows import NoiseSource, Where
 from discreet.release.postprocessing.simulation import Simulation
 from discreet.release.values import rendering
-from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn, RawAnswers
+from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 
 @public_class
@@ -95,7 +94,7 @@ class PostProcessing(ABC):
         for place, output in enumerate(chosen):
             mine = rows.quantities[place * self._rows : (place + 1) * self._rows]
             pairs = zip(mine, output.values, strict=True)
-            margins = tuple(_margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
+            margins = tuple(release_rows.margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
             widened[output.name] = replace(output, margins=margins)
         together = f"margins widened so that all {len(chosen) * self._rows:,} hold at once"
         every = tuple(widened.get(output.name, output) for output in self.outputs)
@@ -131,11 +130,13 @@ class PostProcessing(ABC):
         release_rows.require_rows(range(self._rows), self._rows, "groups that add up")
         sought = self._totals(name, total)
         coarse, members = release_rows.group_rows(self.keys, range(self._rows), [key.name for key in sought.keys])
-        order = _match_groups(coarse, sought)
+        order = adjust.match_groups(coarse, sought)
         source = self._source
         groups = [
             adjust.Reconciliation(
-                rows, [release_rows.total_of(chosen, source, [row]) for row in rows], _linear(sought.quantities[place])
+                rows,
+                [release_rows.total_of(chosen, source, [row]) for row in rows],
+                adjust.linear_total(sought.quantities[place]),
             )
             for rows, place in zip(members, order, strict=True)
         ]
@@ -296,7 +297,7 @@ class PostProcessing(ABC):
     def with_steps(self, steps: list[list[int]]) -> Self:
         """The release with other noisy integers, and the values that they give; margins are left as they were."""
         measured = tuple(replace(m, steps=tuple(s)) for m, s in zip(self.measured, steps, strict=True))
-        outputs = tuple(replace(output, values=_values_of(output, steps)) for output in self.outputs)
+        outputs = tuple(replace(output, values=release_rows.values_of(output, steps)) for output in self.outputs)
         return self._replace_fields(measured=measured, outputs=outputs)
 
 
@@ -335,53 +336,3 @@ def _no_rows(released: int) -> str:
 def _title(name: str, where: Where | None) -> str:
     picked = ", ".join(f"{key} {value}" for key, value in (where or {}).items())
     return f"{name} ({picked})" if picked else name
-
-
-def _linear(quantity: Quantity) -> Linear:
-    if isinstance(quantity, Linear):
-        return quantity
-    raise UnsupportedError(
-        "groups that add up to a ratio", because="only totals are added up to", instead='total=other.total("n")'
-    )
-
-
-def _match_groups(coarse: tuple[Key, ...], sought: DerivedValues) -> list[int]:
-    """The row of the total of each coarser group; both must have the same groups."""
-    mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
-    theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
-    if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
-        raise ParameterError(
-            "totals of other groups",
-            because="each group must have its total, and each total its groups",
-            instead='a release of the same table by one of the same keys: group_by("region").agg(n=dp.count())',
-        )
-    return [theirs[group] for group in mine]
-
-
-def _margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> Figure:
-    """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
-    low, high = quantity.interval(confidence)
-    if low is None or high is None or value is None or not math.isfinite(value):
-        return math.inf
-    away = max(high - Fraction(value), Fraction(value) - low)
-    return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
-
-
-def _values_of(output: OutputColumn, steps: list[list[int]]) -> tuple[Answer, ...]:
-    """The values of an output that other noisy integers give."""
-    if release_rows.is_certain(output):
-        return output.values
-    release_rows.require_parts(output)
-    tops = _combine(output.parts, steps)
-    if not output.over:
-        is_whole = isinstance(output.values[0], int) if output.values else True
-        return tuple(round(top) if is_whole else float(top) for top in tops)
-    low, high = output.bounds or (-math.inf, math.inf)
-    pairs = zip(tops, _combine(output.over, steps), strict=True)
-    return tuple(float(min(high, max(low, top / bottom))) if bottom > 0 else math.nan for top, bottom in pairs)
-
-
-def _combine(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
-    shared = math.lcm(*(factor.denominator for _, factor in factors))
-    columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
-    return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]
