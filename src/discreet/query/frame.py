@@ -11,7 +11,7 @@ from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
 from discreet.exact import Number, whole
 from discreet.plan import logical
-from discreet.query import hints, histograms, joins, workloads
+from discreet.query import hints, histograms, joins
 from discreet.query import keys as key_lists
 from discreet.query.aggregates import (
     Aggregation,
@@ -31,6 +31,7 @@ from discreet.query.grouped import Grouped, Query, count_cells, outputs_of, refu
 from discreet.query.joins import OfUnit
 from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
+from discreet.query.workloads import WorkloadQueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +59,7 @@ __all__ = [
 
 
 @public_class
-class Frame:
+class Frame(WorkloadQueries):
     """A table of the catalog, filtered and extended by its methods. It holds no data.
 
     Columns are attributes or items: `visits.age` or `visits["age"]`.
@@ -285,73 +286,6 @@ class Frame:
             self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
         )
         return count_cells(cells, name)
-
-    @short_traceback
-    def ranges(
-        self,
-        column: str,
-        ranges: Iterable[tuple[Any, Any]] | None = None,
-        *,
-        edges: Iterable[Any] | None = None,
-        name: str = "n",
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """Number of rows in many ranges of a column, measured together (matrix mechanism).
-
-        Args:
-            column: Name of the column.
-            ranges: Pairs of a value and the value before which the range ends: `[(21, 33), (21, 65)]`. Default: all
-                ranges between two edges.
-            edges: Public values that ranges may end at, smallest first. Default: the ends of `ranges`.
-            name: Name of the output. Default "n".
-            max_rows_per_group: Number of rows of one unit that count in each range. Default: the catalog's.
-
-        Returns:
-            A query for `session.explain` and `session.release`.
-
-        Raises:
-            ParameterError: If ranges or edges are of another kind, or not in order.
-
-        Example:
-            >>> import discreet as dp
-            >>> query = dp.table("visits").ranges("age", [(21, 33), (21, 65)])
-        """
-        cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
-        output = logical.Output(name, workloads.ranges(column, edges, ranges))
-        return Query(logical.Aggregate(self._relation, (output,), logical.Grouping(max_rows_per_group=cap)))
-
-    @short_traceback
-    def hierarchy(
-        self,
-        *levels: str,
-        keys: Any = None,
-        crossing: Sequence[str] = (),
-        name: str = "n",
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """Number of rows in each area of every level, as whole numbers that add up from level to level.
-
-        Args:
-            levels: Names of columns from the coarsest to the finest: "state", "county", "tract".
-            keys: Public table (Arrow, pandas, Polars) with these columns and one row per finest area.
-            crossing: Further columns of `keys` whose areas nest in none of the levels. Default: none.
-            name: Name of the output. Default "n".
-            max_rows_per_group: Number of rows of one unit that count in each area. Default: the catalog's.
-
-        Returns:
-            A query for `session.explain` and `session.release`.
-
-        Raises:
-            ParameterError: If levels or keys are of another kind.
-
-        Example:
-            >>> import discreet as dp
-            >>> import pyarrow as pa
-            >>> areas = pa.table({"state": ["A", "A", "B"], "county": ["A1", "A2", "B1"]})
-            >>> query = dp.table("people").hierarchy("state", "county", keys=areas)
-        """
-        measure, grouping = workloads.nested(levels, keys, crossing, max_rows_per_group)
-        return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
 
     @short_traceback
     def join(

@@ -26,11 +26,9 @@ class Guarantee:
 
     Example:
         >>> import discreet as dp
-        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
-        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
-        >>> guarantee = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5).guarantee
-        >>> float(guarantee.epsilon), float(guarantee.delta)
-        (0.5, 0.0)
+        >>> from discreet.catalog.privacy_unit import unit_of
+        >>> dp.Guarantee(1, 0, unit_of("patient_id"), "one") < dp.Guarantee(2, 0, unit_of("patient_id"), "other")
+        True
     """
 
     epsilon: Fraction

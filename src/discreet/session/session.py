@@ -418,8 +418,9 @@ class Session(OpenSession):
             >>> import discreet as dp
             >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
             >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
-            >>> [str(entry.kind) for entry in session.history()]
-            ['registered']
+            >>> release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> len(session.history())
+            2
         """
         return self.ledger.history(self._pipeline.table_name(table))
 
