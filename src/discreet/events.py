@@ -21,7 +21,16 @@ from discreet.exact import positive, rational, whole
 @public_class
 @dataclass(frozen=True)
 class PureEvent:
-    """Any mechanism known only to be epsilon-differentially private."""
+    """Any epsilon-differentially private mechanism.
+
+    Args:
+        epsilon: The epsilon, at least 0.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.PureEvent(0.5)
+        PureEvent(epsilon=Fraction(1, 2))
+    """
 
     epsilon: Fraction
 
@@ -32,9 +41,14 @@ class PureEvent:
 @public_class
 @dataclass(frozen=True)
 class BoundedRangeEvent:
-    """A mechanism whose losses for two neighbours, over all of its outcomes, lie within an interval of length epsilon.
+    """Mechanism of epsilon-bounded range, such as the exponential mechanism.
 
-    That is more than being epsilon-differentially private: selections by exponential weights are like this.
+    Args:
+        epsilon: Length of the interval of its privacy losses.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.BoundedRangeEvent(0.5)
     """
 
     epsilon: Fraction
@@ -46,7 +60,16 @@ class BoundedRangeEvent:
 @public_class
 @dataclass(frozen=True)
 class ApproximateEvent:
-    """Any mechanism known only to be (epsilon, delta)-differentially private."""
+    """Any (epsilon, delta)-differentially private mechanism.
+
+    Args:
+        epsilon: The epsilon, at least 0.
+        delta: The delta, from 0 to 1.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ApproximateEvent(0.5, 1e-9)
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -59,7 +82,16 @@ class ApproximateEvent:
 @public_class
 @dataclass(frozen=True)
 class ConcentratedEvent:
-    """Any mechanism known only to be delta-approximately rho-zero-concentrated private."""
+    """Any delta-approximately rho-zCDP mechanism.
+
+    Args:
+        rho: The rho, at least 0.
+        delta: The delta, from 0 to 1. Default 0.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ConcentratedEvent(0.01)
+    """
 
     rho: Fraction
     delta: Fraction = Fraction(0)
@@ -72,7 +104,16 @@ class ConcentratedEvent:
 @public_class
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent:
-    """Integers plus independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale); L1 sensitivity."""
+    """Integers with independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale).
+
+    Args:
+        scale: The scale.
+        sensitivity: The L1 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.DiscreteLaplaceEvent(10, 1)
+    """
 
     scale: Fraction
     sensitivity: Fraction
@@ -85,10 +126,16 @@ class DiscreteLaplaceEvent:
 @public_class
 @dataclass(frozen=True)
 class DiscreteGaussianEvent:
-    """Integers plus independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
+    """Integers with independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
 
-    `squared_sensitivity` is the square of the L2 sensitivity, which is rational where the sensitivity itself is not;
-    `dimension` is the number of coordinates that one unit may move (1 for a scalar).
+    Args:
+        variance: The square of sigma.
+        squared_sensitivity: Square of the L2 sensitivity.
+        dimension: Number of coordinates that one unit changes. Default 1.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.DiscreteGaussianEvent(100, 1)
     """
 
     variance: Fraction
@@ -104,7 +151,16 @@ class DiscreteGaussianEvent:
 @public_class
 @dataclass(frozen=True)
 class LaplaceEvent:
-    """Continuous Laplace noise of a public scale, for study: nothing in discreet emits it."""
+    """Continuous Laplace noise, for study: discreet does not draw it.
+
+    Args:
+        scale: The scale.
+        sensitivity: The L1 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.LaplaceEvent(10, 1)
+    """
 
     scale: Fraction
     sensitivity: Fraction
@@ -117,7 +173,16 @@ class LaplaceEvent:
 @public_class
 @dataclass(frozen=True)
 class GaussianEvent:
-    """Continuous Gaussian noise, for study: nothing in discreet draws it."""
+    """Continuous Gaussian noise, for study: discreet does not draw it.
+
+    Args:
+        variance: The variance.
+        squared_sensitivity: Square of the L2 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.GaussianEvent(100, 1)
+    """
 
     variance: Fraction
     squared_sensitivity: Fraction
@@ -130,7 +195,15 @@ class GaussianEvent:
 @public_class
 @dataclass(frozen=True)
 class ComposedEvent:
-    """Several events on the same data, one after another."""
+    """Several events on the same data.
+
+    Args:
+        events: The events.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ComposedEvent((dp.events.PureEvent(1), dp.events.PureEvent(2)))
+    """
 
     events: tuple["Event", ...]
 
@@ -141,7 +214,16 @@ class ComposedEvent:
 @public_class
 @dataclass(frozen=True)
 class RepeatedEvent:
-    """The same event, drawn afresh `count` times."""
+    """The same event, repeated with fresh randomness.
+
+    Args:
+        event: The event.
+        count: Number of repetitions.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.RepeatedEvent(dp.events.PureEvent(0.5), 4)
+    """
 
     event: "Event"
     count: int
@@ -205,7 +287,11 @@ class HasEvent(Protocol):
     """A mechanism, as far as accountants care: it says what it does."""
 
     def event(self) -> Event:
-        """What a release does."""
+        """Event of a release.
+
+        Returns:
+            The event.
+        """
 
 
 @short_traceback
@@ -221,7 +307,22 @@ def event_of(what: Event | HasEvent) -> Event:
 
 @short_traceback
 def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
-    """One event for all that was done, with equal parts counted: a thousand equal answers are priced as one."""
+    """One event for several, with equal parts counted.
+
+    Args:
+        what: An event, a mechanism, or several.
+
+    Returns:
+        The event.
+
+    Raises:
+        AccountingError: If a part is neither.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.compose([dp.events.PureEvent(1)] * 3).count
+        3
+    """
     counted: Counter[Event] = Counter()
     for part in what if isinstance(what, Iterable) else (what,):
         for leaf, count in leaves(event_of(part)):
