@@ -251,7 +251,29 @@ def against(
     called: str = "a publisher",
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Ask a publisher about random subsets until it refuses, and reconstruct; the secret is only compared with."""
+    """Ask a publisher about random subsets until it refuses, and reconstruct the bits.
+
+    Args:
+        publisher: Function from a subset to a count.
+        secret: The true bits, only compared with.
+        questions: Number of subsets. Default 640.
+        largest_error: Largest error of an answer. Default: unknown.
+        total_epsilon: Epsilon of all answers together. Default: unknown.
+        called: Name of the publisher. Default "a publisher".
+        generator: Generator of the subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> bits = dp.attacks.reconstruction.secret_bits(16)
+        >>> dp.attacks.reconstruction.against(dp.attacks.reconstruction.exact(bits), bits, questions=100).share
+        1.0
+    """
     bits = _secret(secret)
     chosen = _generator(generator).integers(0, 2, (whole(questions, "questions"), len(bits))).astype(bool)
     answers, refusal = _collect_answers(publisher, chosen)
@@ -276,7 +298,28 @@ def against_table(
     questions: int = QUESTIONS,
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Counts over random subsets of a table's rows, exact but for rounding, and what comes back from them."""
+    """Reconstruct a binary column from rounded counts over random subsets of rows.
+
+    Args:
+        rows: Table, or the path of a CSV or Parquet file.
+        value: Column of ones and zeros, or booleans.
+        to: Counts are rounded to multiples of it. Default 5.
+        questions: Number of subsets. Default 640.
+        generator: Generator of the subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"positive": [0, 1] * 8})
+        >>> dp.attacks.reconstruction.against_table(rows, value="positive", to=1, questions=100).share
+        1.0
+    """
     bits = _bits(as_arrow(rows, value)[value].to_pylist(), value)
     step = whole(to, "to")
     return against(
