@@ -5,8 +5,9 @@ from pathlib import Path
 
 from discreet.errors import public_class
 from discreet.home import home
+from discreet.ledger.access import LEASE
 from discreet.ledger.integrity.rollback import RollbackDetector
-from discreet.ledger.ledger import LEASE, Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
 

@@ -1,0 +1,108 @@
+"""What a ledger answers without a charge: registrations, spending, stored answers and history."""
+
+from collections.abc import Sequence
+
+from discreet.accounting.filters import Budget, Cost
+from discreet.errors import public_class
+from discreet.exact import Number
+from discreet.ledger.access import LedgerAccess
+from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.records import faults
+from discreet.ledger.records.canonical_text import key, label
+from discreet.ledger.records.chain import State
+from discreet.ledger.records.history import Entry
+from discreet.ledger.records.quota import Share
+from discreet.ledger.records.receipt import ChargeReference
+from discreet.ledger.records.registration import Registration
+from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
+from discreet.ledger.transactions import statements
+from discreet.ledger.transactions.statements import LedgerWriter
+
+_SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
+
+
+@public_class
+class LedgerQueries(LedgerAccess):
+    """The calls of a ledger that only read it."""
+
+    def registered(self, name: str, version: int | None = None) -> Registration | None:
+        """What is registered under a name (its newest version unless one is given), or None."""
+
+        def work(writer: LedgerWriter) -> Registration | None:
+            known = statements.find_account(writer, name, lock=False)
+            return None if known is None else statements.registered_version(writer, known, version)
+
+        return self._look(work)
+
+    def state(self, reservation: ChargeReference) -> State:
+        """Where a charge stands."""
+        return self._look(lambda writer: statements.find_charge(writer, reservation).state)
+
+    def stored(self, name: str, question: str) -> bytes | None:
+        """The latest stored answer to a question, or None; an empty answer is an answer."""
+
+        def work(writer: LedgerWriter) -> bytes | None:
+            statements.account(writer, name, lock=False)
+            found = statements.charge_in(writer.read(statements.same_question(name, key(question, "question")))[0])
+            return None if found is None else found.payload
+
+        return self._look(work)
+
+    def spent(self, name: str) -> Cost:
+        """What was ever charged to a dataset, by all analysts, over all versions."""
+        return self._look(lambda writer: statements.account(writer, name, lock=False).spent)
+
+    def budget(self, name: str) -> Budget:
+        """The promise of a dataset."""
+        return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
+
+    def share(self, name: str, analyst: str) -> Share:
+        """What an analyst may spend of a dataset, has spent of it, and how often they failed."""
+
+        def work(writer: LedgerWriter) -> Share:
+            known = statements.account(writer, name, lock=False)
+            return statements.share(writer, known.name, label(analyst, "analyst"))[0].in_terms_of(known.budget)
+
+        return self._look(work)
+
+    def history(self, name: str) -> list[Entry]:
+        """Everything that happened to a dataset, in the order of its chain."""
+        return self._look(
+            lambda writer: list(statements.entries(writer, statements.account(writer, name, lock=False).name))
+        )
+
+    def report(
+        self,
+        name: str,
+        *,
+        analyst: str | None = None,
+        deltas: Sequence[Number] = DELTAS,
+        fixed_in_advance: bool = False,
+    ) -> SpendingReport:
+        """What was spent and is left in every accountant's terms, by analyst, version and day."""
+
+        def work(writer: LedgerWriter) -> tuple[Budget, list[Entry]]:
+            known = statements.account(writer, name, lock=False)
+            return known.budget, list(statements.entries(writer, known.name))
+
+        budget, entries = self._look(work)
+        return report(name, budget, entries, analyst=analyst, deltas=deltas, fixed_in_advance=fixed_in_advance)
+
+    def datasets(self) -> list[Registration]:
+        """The newest version of every dataset, by name."""
+        return self._look(lambda writer: list(statements.newest_versions(writer)))
+
+    def sources(self) -> list[tuple[str, str]]:
+        """The sources of every version of every dataset, each with the name of the dataset."""
+        return self._look(lambda writer: [(row["dataset"], row["source"]) for row in writer.rows(_SOURCES)])
+
+    def anchors(self) -> dict[str, Anchor]:
+        """The highest anchor of every dataset that was ever anchored where this ledger looks."""
+        return self._detector.anchors()
+
+    def stopped(self) -> dict[str, str]:
+        """The datasets that are not served, and why; '' stands for all of them."""
+        found = self._look(recovery.open_halts)
+        behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
+        return behind | found
