@@ -36,26 +36,52 @@ PATIENCE = 600.0
 
 @public_class
 class Ledger(LedgerQueries):
-    """A promise over every question ever asked, kept in a store.
+    """Privacy budgets of datasets, kept in a store: charges before data is read, and one stored answer for each.
 
     `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
     """
 
     def register(self, dataset: Dataset) -> Registration:
-        """Register a dataset or its next version, or return what is registered.
+        """Register a dataset or its next version, or return its registration.
 
-        Another declaration of a registered version replaces it as long as nothing was ever charged to the dataset, and
-        is refused from then on.
+        Another declaration of a registered version replaces it as long as nothing was ever charged to the dataset.
+
+        Args:
+            dataset: Name, version, budget, source and declaration.
+
+        Returns:
+            The registration.
+
+        Raises:
+            Refusal: If the declaration differs from that of a dataset that was charged.
         """
         return self._run(lambda writer: registers.register(writer, dataset))
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
-        """Give a dataset another name; the old one goes on leading to the same promise."""
+        """Give a dataset another name; the old one still leads to the same budget.
+
+        Args:
+            name: Name of the dataset.
+            to: The new name.
+            reason: Reason, which the ledger records.
+
+        Raises:
+            Refusal: If there is no such dataset, or the new name is taken.
+        """
         label(reason, "reason", most=LONGEST_REASON)
         self._run(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
-        """Make a new promise for a dataset: recorded with its reason; what was spent stays spent."""
+        """Set a new budget of a dataset; its spending stays.
+
+        Args:
+            name: Name of the dataset.
+            budget: The new budget.
+            reason: Reason, which the ledger records.
+
+        Raises:
+            Refusal: If there is no such dataset, or the budget is not allowed.
+        """
         label(reason, "reason", most=LONGEST_REASON)
         self._run(lambda writer: limits.set_cap(writer, name, budget, reason))
 
@@ -68,10 +94,18 @@ class Ledger(LedgerQueries):
         failures: int | None = None,
         reason: str,
     ) -> None:
-        """What an analyst may spend of a dataset's cap, and how often they may fail after data was read.
+        """Set what an analyst may spend of a dataset, and how often they may fail after data was read.
 
-        Without an analyst it holds for everyone who has no quota of their own. None lifts the quota; the cap stays.
-        What is not named stays as it is.
+        Args:
+            name: Name of the dataset.
+            analyst: Name of the analyst. Default: all who have no quota of their own.
+            quota: The quota, as a budget; None lifts it. Default: unchanged.
+            failures: Number of failures allowed. Default: unchanged.
+            reason: Reason, which the ledger records.
+
+        Raises:
+            ParameterError: If the quota is not a budget.
+            NameNotFoundError: If there is no such dataset.
         """
         label(reason, "reason", most=LONGEST_REASON)
         label(analyst, "analyst")
@@ -101,12 +135,30 @@ class Ledger(LedgerQueries):
         former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Reservation:
-        """T1: charge an event, durably, before any data is read; `BudgetError` where it does not fit.
+        """Charge an event, durably, before any data is read (T1).
 
-        `question` is the fingerprint of what is asked, and `former` are those that it had in earlier formats: it is
-        looked up under all of them, and charged under the first. A question that was answered returns its stored answer
-        and is not charged, unless `fresh`; one that somebody else is answering is waited for, at most `patience`
-        seconds. A repeated `request` of the same analyst is always the same charge.
+        A question that was answered before returns its stored answer and is not charged, unless `fresh`.
+
+        Args:
+            name: Name of the dataset.
+            version: Version of the dataset.
+            analyst: Name of the analyst.
+            event: The event.
+            question: Fingerprint of the question.
+            request: Idempotency key: repeated by the same analyst, it is the same charge. Default: a new one.
+            description: The plan, as text.
+            registration: Number of the registration that the plan was made for. Default: the present one.
+            fresh: Whether to charge a question that was answered before. Default False.
+            former: Fingerprints of the question in earlier formats. Default: none.
+            patience: Seconds to wait for another process that is answering the question. Default 600.
+
+        Returns:
+            The reservation, with its receipt or the stored answer.
+
+        Raises:
+            BudgetError: If it does not fit the budget or the quota.
+            PendingError: If another process is still answering the question.
+            LedgerError: If the ledger cannot be used.
         """
         part = DatasetCharge(name=name, version=version, event=event, registration=registration)
         details = {"analyst": analyst, "question": question, "request": request, "description": description}
@@ -124,7 +176,26 @@ class Ledger(LedgerQueries):
         former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Reservation:
-        """T1 for a question over several datasets: all are charged, or none is."""
+        """Charge a question over several datasets (T1): all of them, or none.
+
+        Args:
+            parts: Dataset, version and event of each charge.
+            analyst: Name of the analyst.
+            question: Fingerprint of the question.
+            request: Idempotency key: repeated by the same analyst, it is the same charge. Default: a new one.
+            description: The plan, as text.
+            fresh: Whether to charge a question that was answered before. Default False.
+            former: Fingerprints of the question in earlier formats. Default: none.
+            patience: Seconds to wait for another process that is answering the question. Default 600.
+
+        Returns:
+            The reservation, with its receipts or the stored answer.
+
+        Raises:
+            BudgetError: If it does not fit the budget or the quota.
+            PendingError: If another process is still answering the question.
+            LedgerError: If the ledger cannot be used.
+        """
         charge_request = ChargeRequest(
             parts=tuple(parts),
             analyst=analyst,
@@ -138,7 +209,19 @@ class Ledger(LedgerQueries):
         return self._sign(self._charge_or_wait(charge_request, patience))
 
     def answer(self, reservation: Reservation | Receipt, payload: bytes) -> bytes:
-        """T2: store the answer of a charge unless it has one; returns what the store holds."""
+        """Store the answer of a charge, unless it has one (T2).
+
+        Args:
+            reservation: The reservation, or its receipt.
+            payload: The answer, as bytes.
+
+        Returns:
+            The stored answer.
+
+        Raises:
+            TypeError: If the answer is not bytes.
+            LedgerError: If the charge is not one of this ledger, or is forfeited.
+        """
         if not isinstance(payload, bytes):
             raise TypeError("an answer is bytes")
         ours = reservation_of(reservation)
@@ -151,26 +234,57 @@ class Ledger(LedgerQueries):
         return outcomes.stored_answer(ours, self._store.ask) if stored is None else stored
 
     def forfeit(self, reservation: Reservation | Receipt, code: str) -> State:
-        """Record that a charge failed after data was read; the charge stays, and a stored answer stays too."""
+        """Record that a charge failed after data was read. The charge stays, and a stored answer stays too.
+
+        Args:
+            reservation: The reservation, or its receipt.
+            code: Short code of the failure.
+
+        Returns:
+            State of the charge.
+
+        Raises:
+            ParameterError: If the code is not a short code.
+        """
         short_code(code, "code")
         return self._insist(lambda writer: outcomes.forfeit(writer, reservation_of(reservation), code))
 
     def holding(self, reservation: Reservation) -> Lease:
-        """Renew a reservation's lease while its answer is made: `with ledger.holding(reservation):`."""
+        """Renew the lease of a reservation while its answer is computed: `with ledger.holding(reservation):`.
+
+        Args:
+            reservation: The reservation.
+
+        Returns:
+            A context manager.
+        """
         return Lease(
             lambda: self._run(lambda writer: outcomes.renew(writer, reservation, self._term)), self._term / 3000
         )
 
     def forfeit_expired(self, *, grace: float = 86_400.0) -> int:
-        """Forfeit charges whose holder went silent for `grace` seconds after its lease and that nobody asked again."""
+        """Forfeit charges whose holder fell silent and that nobody asked again.
+
+        Args:
+            grace: Seconds after the end of the lease. Default 86,400.
+
+        Returns:
+            Number of charges that were forfeited.
+        """
         places = self._look(lambda writer: outcomes.expired_charges(writer, round(grace * 1000)))
         return sum(self._run(partial(outcomes.forfeit_expired_charge, place=place)) for place in places)
 
     def verify(self, name: str | None = None, *, receipts: Iterable[Receipt] = ()) -> Verification:
-        """Recompute the chain of one dataset or of all, and compare it with everything else that the store holds.
+        """Recompute the hash chain of one dataset or of all, and compare it with everything else in the store.
 
-        Receipts that are given must be in the chain: one that is not shows that an older copy was put back. A dataset
-        with a finding is not charged any more, by anybody, until `recover`; stored answers are still given.
+        A dataset with a finding is not charged any more until `recover`; stored answers are still given.
+
+        Args:
+            name: Name of the dataset. Default: all.
+            receipts: Receipts that must be in the chain. Default: none.
+
+        Returns:
+            The findings; `ok` if there are none.
         """
         found = self._verify(name, tuple(receipts))
         if not found.ok:
@@ -178,11 +292,20 @@ class Ledger(LedgerQueries):
         return found
 
     def recover(self, *, reason: str, receipts: Iterable[Receipt] = ()) -> Verification:
-        """Serve again after damage or an old copy: totals become the most that any evidence shows, and it is recorded.
+        """Serve again after damage or an old copy: totals become the most that any evidence shows.
 
-        The evidence is the store, its chain, its anchors and the receipts that are given and that it signed. Nothing is
-        ever lowered, and what was in flight is forfeited. A dataset whose declaration was changed stays halted: that
-        comes back from a copy only.
+        Evidence is the store, its chain, its anchors and signed receipts. Nothing is lowered. Charges in flight are
+        forfeited. A dataset whose declaration was changed stays halted.
+
+        Args:
+            reason: Reason, which the ledger records.
+            receipts: Receipts that must be in the chain. Default: none.
+
+        Returns:
+            The findings that remain.
+
+        Raises:
+            ParameterError: If there is no reason.
         """
         label(reason, "reason", most=LONGEST_REASON)
         given = tuple(receipts)
@@ -200,11 +323,11 @@ class Ledger(LedgerQueries):
         return self._verify(None, given)
 
     def anchor(self) -> None:
-        """Write down outside the store where every chain stands now."""
+        """Write the present end of every chain to the anchors, outside the store."""
         self._detector.write(self._look(recovery.accounts))
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         self._detector.close()
         self._store.close()
 

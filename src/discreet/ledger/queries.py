@@ -27,7 +27,15 @@ class LedgerQueries(LedgerAccess):
     """The calls of a ledger that only read it."""
 
     def registered(self, name: str, version: int | None = None) -> Registration | None:
-        """What is registered under a name (its newest version unless one is given), or None."""
+        """Registration of a dataset.
+
+        Args:
+            name: Name of the dataset.
+            version: The version. Default: the newest.
+
+        Returns:
+            The registration, or None.
+        """
 
         def work(writer: LedgerWriter) -> Registration | None:
             known = statements.find_account(writer, name, lock=False)
@@ -36,11 +44,32 @@ class LedgerQueries(LedgerAccess):
         return self._look(work)
 
     def state(self, reservation: ChargeReference) -> State:
-        """Where a charge stands."""
+        """State of a charge.
+
+        Args:
+            reservation: A receipt, or the dataset and the sequence number.
+
+        Returns:
+            The state.
+
+        Raises:
+            LedgerError: If there is no such charge.
+        """
         return self._look(lambda writer: statements.find_charge(writer, reservation).state)
 
     def stored(self, name: str, question: str) -> bytes | None:
-        """The latest stored answer to a question, or None; an empty answer is an answer."""
+        """Latest stored answer to a question.
+
+        Args:
+            name: Name of the dataset.
+            question: Fingerprint of the question.
+
+        Returns:
+            The answer, or None; an empty answer is an answer.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
 
         def work(writer: LedgerWriter) -> bytes | None:
             statements.account(writer, name, lock=False)
@@ -50,15 +79,46 @@ class LedgerQueries(LedgerAccess):
         return self._look(work)
 
     def spent(self, name: str) -> Cost:
-        """What was ever charged to a dataset, by all analysts, over all versions."""
+        """Total cost of all charges of a dataset, by all analysts, over all versions.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The cost, in units of the ledger.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
         return self._look(lambda writer: statements.account(writer, name, lock=False).spent)
 
     def budget(self, name: str) -> Budget:
-        """The promise of a dataset."""
+        """Budget of a dataset.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The budget.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
         return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
 
     def share(self, name: str, analyst: str) -> Share:
-        """What an analyst may spend of a dataset, has spent of it, and how often they failed."""
+        """Quota, spending and failures of an analyst.
+
+        Args:
+            name: Name of the dataset.
+            analyst: Name of the analyst.
+
+        Returns:
+            The share.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
 
         def work(writer: LedgerWriter) -> Share:
             known = statements.account(writer, name, lock=False)
@@ -67,7 +127,17 @@ class LedgerQueries(LedgerAccess):
         return self._look(work)
 
     def history(self, name: str) -> list[Entry]:
-        """Everything that happened to a dataset, in the order of its chain."""
+        """All events of a dataset, in the order of its chain.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The entries.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
         return self._look(
             lambda writer: list(statements.entries(writer, statements.account(writer, name, lock=False).name))
         )
@@ -80,7 +150,21 @@ class LedgerQueries(LedgerAccess):
         deltas: Sequence[Number] = DELTAS,
         fixed_in_advance: bool = False,
     ) -> SpendingReport:
-        """What was spent and is left in every accountant's terms, by analyst, version and day."""
+        """Spending and rest in every accountant's terms, by analyst, version and day.
+
+        Args:
+            name: Name of the dataset.
+            analyst: Only this analyst. Default: all.
+            deltas: Deltas to report epsilons at.
+            fixed_in_advance: Whether the questions were fixed in advance, so that tighter accountants hold. Default
+                False.
+
+        Returns:
+            The report, to print.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
 
         def work(writer: LedgerWriter) -> tuple[Budget, list[Entry]]:
             known = statements.account(writer, name, lock=False)
@@ -90,19 +174,35 @@ class LedgerQueries(LedgerAccess):
         return report(name, budget, entries, analyst=analyst, deltas=deltas, fixed_in_advance=fixed_in_advance)
 
     def datasets(self) -> list[Registration]:
-        """The newest version of every dataset, by name."""
+        """Newest version of every dataset, by name.
+
+        Returns:
+            The registrations.
+        """
         return self._look(lambda writer: list(statements.newest_versions(writer)))
 
     def sources(self) -> list[tuple[str, str]]:
-        """The sources of every version of every dataset, each with the name of the dataset."""
+        """Sources of every version of every dataset.
+
+        Returns:
+            Pairs of a dataset and a source.
+        """
         return self._look(lambda writer: [(row["dataset"], row["source"]) for row in writer.rows(_SOURCES)])
 
     def anchors(self) -> dict[str, Anchor]:
-        """The highest anchor of every dataset that was ever anchored where this ledger looks."""
+        """Highest anchor of every dataset that was ever anchored where this ledger looks.
+
+        Returns:
+            Anchors by dataset.
+        """
         return self._detector.anchors()
 
     def stopped(self) -> dict[str, str]:
-        """The datasets that are not served, and why; '' stands for all of them."""
+        """Datasets that are not served, and why.
+
+        Returns:
+            Reasons by dataset; '' stands for all of them.
+        """
         found = self._look(recovery.open_halts)
         behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
         return behind | found
