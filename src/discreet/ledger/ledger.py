@@ -220,7 +220,8 @@ class Ledger(LedgerQueries):
 
         Raises:
             TypeError: If the answer is not bytes.
-            LedgerError: If the charge is not one of this ledger, or is forfeited.
+            Failure: If the charge is forfeited.
+            LedgerError: If the charge is not one of this ledger.
         """
         if not isinstance(payload, bytes):
             raise TypeError("an answer is bytes")
