@@ -58,10 +58,34 @@ def error_bars(
     caption: str | None = None,
     bare: str | None = None,
 ) -> "Figure":
-    """A release as dots with whiskers of one margin either side; one line per key, or one in all where key is None.
+    """Values with error bars of one margin on either side, one line for each key.
 
-    Several values are drawn below one another, a panel each. `whiskers` says what they mean where that is not the
-    margin of the noise, `bare` where the margins of dots without whiskers are; `caption` stands under the figure.
+    Several values are drawn below one another, in a panel each.
+
+    Args:
+        table: An Arrow table.
+        key: Key column, or columns. None for one row.
+        value: Column of the values, or columns.
+        margin: Column of the margins, or one for each value; None for no error bars.
+        title: Title of the figure. Default: none.
+        label: Label of the axis. Default: the name of the column.
+        confidence: Probability with which margins hold, for the caption. Default: not stated.
+        whiskers: Meaning of the error bars, where it is not the margin of the noise. Default: the margin of the noise.
+        caption: Text below the figure. Default: none.
+        bare: Where the margins of values without error bars are. Default: not stated.
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ward": ["A", "B"], "n": [120, 340], "n_margin": [12, 12]})
+        >>> dp.plots.error_bars(table, key="ward", value="n", margin="n_margin", title="Visits").get_label()
+        'Visits: A 120 ± 12; B 340 ± 12'
     """
     values = [value] if isinstance(value, str) else list(value)
     margins = [margin] * len(values) if margin is None or isinstance(margin, str) else list(margin)
@@ -94,7 +118,29 @@ def accuracy_curve(
     title: str | None = None,
     label: str | None = None,
 ) -> "Figure":
-    """The margin of error against epsilon, with what each direction means on the axes; one line for each series."""
+    """Margin of error against epsilon, one line for each series.
+
+    Args:
+        table: An Arrow table.
+        epsilon: Column of epsilons.
+        margin: Column of margins of error.
+        series: Column of the series, at most six. Default: one series.
+        title: Title of the figure. Default: none.
+        label: Label of the margin. Default "margin of error (±)".
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"epsilon": [0.1, 1.0], "margin": [300, 30]})
+        >>> dp.plots.accuracy_curve(table, epsilon="epsilon", margin="margin").get_label()
+        'margin of error against epsilon: ±300 at epsilon 0.1, ±30 at epsilon 1'
+    """
     curves = _curves(table, epsilon, margin, series)
     with canvas(7.0, 4.8, title) as (figure, (axes,)):
         for place, (name, points) in enumerate(curves.items()):
@@ -121,7 +167,29 @@ def accuracy_curve(
 def budget_bars(
     table: pa.Table, *, label: str, spent: str, remaining: str, title: str | None = None, measure: str = "epsilon"
 ) -> "Figure":
-    """What is spent of each budget (dark) and what remains (light and hatched)."""
+    """Spent and remaining part of each budget.
+
+    Args:
+        table: An Arrow table.
+        label: Column of the names.
+        spent: Column of the spending.
+        remaining: Column of the rest.
+        title: Title of the figure. Default: none.
+        measure: Label of the axis. Default "epsilon".
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"dataset": ["visits"], "spent": [1.25], "remaining": [0.75]})
+        >>> dp.plots.budget_bars(table, label="dataset", spent="spent", remaining="remaining").get_label()
+        'budget in epsilon: visits 1.25 spent, 0.75 left'
+    """
     names = [_name(cell) for cell in _column(table, label)]
     used = [number or 0.0 for number in _numbers(table, spent)]
     left = [number or 0.0 for number in _numbers(table, remaining)]

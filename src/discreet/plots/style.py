@@ -50,7 +50,21 @@ STYLE: Any = {
 
 @short_traceback
 def html(figure: "Figure") -> str:
-    """The figure as an HTML image that stands alone, with its description for those who do not see it."""
+    """The figure as an HTML image with its description as alternative text.
+
+    Args:
+        figure: The figure.
+
+    Returns:
+        The HTML text.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.plots.canvas(4, 3, "Visits") as (figure, axes):
+        ...     figure.set_label("visits by ward")
+        >>> dp.plots.html(figure).startswith('<img alt="visits by ward"')
+        True
+    """
     picture = io.BytesIO()
     figure.savefig(picture, format="png", dpi=144)
     data = base64.b64encode(picture.getvalue()).decode("ascii")
@@ -61,7 +75,26 @@ def html(figure: "Figure") -> str:
 @short_traceback
 @contextmanager
 def canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """A figure without a window, and its axes from the top; the style holds while it is being drawn."""
+    """A figure without a window, and its axes, in the style of discreet.
+
+    Args:
+        width: Width in inches.
+        height: Height in inches.
+        title: Title, or None.
+        panels: Number of axes, below one another. Default 1.
+
+    Yields:
+        The figure and its axes, from the top.
+
+    Raises:
+        UnsupportedError: If matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.plots.canvas(4, 3, None, panels=2) as (figure, axes):
+        ...     len(axes)
+        2
+    """
     kind = figure_class()
     import matplotlib as mpl  # noqa: PLC0415 - optional
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - optional
@@ -99,7 +132,26 @@ def figure_class() -> "type[Figure]":
 def listing(
     names: list[str], notes: list[list[str]], title: str | None, *, height: float
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """One line for each name, read from the top, with its numbers at the right end; as large as the text needs."""
+    """A figure with one line for each name, and its numbers at the right end.
+
+    Args:
+        names: The names, from the top.
+        notes: For each panel, the text beside each name.
+        title: Title, or None.
+        height: Height of a line in inches.
+
+    Yields:
+        The figure and its axes, one for each panel.
+
+    Raises:
+        UnsupportedError: If matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.plots.listing(["A", "B"], [["120", "340"]], None, height=0.3) as (figure, axes):
+        ...     len(axes)
+        1
+    """
     width = 6.0 + 0.075 * (max(map(len, names)) + max(len(note) for panel in notes for note in panel))
     tall = 0.8 + len(notes) * (0.8 + height * len(names))
     with canvas(width, tall, title, len(notes)) as (figure, drawn):
@@ -143,7 +195,19 @@ def wrap(text: str, inches: float) -> str:
 
 @short_traceback
 def plain(number: float | Real) -> str:
-    """A number as people write it: thousands set apart, no powers of ten, at most four digits after a leading zero."""
+    """A number as people write it: with thousands separators, and without powers of ten.
+
+    Args:
+        number: The number.
+
+    Returns:
+        The text.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.plots.plain(12345.6), dp.plots.plain(0.25)
+        ('12,346', '0.25')
+    """
     size = float(number)
     if size == 0 or abs(size) >= 1000:
         return f"{size:,.0f}"
