@@ -1,20 +1,12 @@
-"""What was done, precisely enough to account for it.
+"""The vocabulary of events, and what they are made of."""
 
-Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes:
-an event written today means the same to every later version, and an accountant refuses an event it does not know.
-Every number is a rational, and no event can be written whose price would be negative. An event stands for the whole
-answer, vector answers included.
-"""
-
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import AccountingError, ParameterError, Refusal, public_class, short_traceback
+from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.exact import positive, rational, whole
 
 
@@ -245,9 +237,7 @@ Event = (
     | RepeatedEvent
 )
 
-_RATIO = re.compile(r"-?[0-9]{1,1000}/[1-9][0-9]{0,1000}")
-
-_KINDS: dict[str, type] = {
+KINDS: dict[str, type] = {
     "PureEvent": PureEvent,
     "BoundedRangeEvent": BoundedRangeEvent,
     "ApproximateEvent": ApproximateEvent,
@@ -261,12 +251,24 @@ _KINDS: dict[str, type] = {
 }
 """The names that ledgers and receipts know events by; they stay, whatever the classes are called."""
 
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 @short_traceback
 def leaves(event: Event) -> Iterator[tuple[Event, int]]:
-    """The simple events inside an event, each with how often it happened."""
+    """Simple events inside an event, each with its number of repetitions.
+
+    Args:
+        event: The event.
+
+    Yields:
+        Pairs of an event and a number.
+
+    Example:
+        >>> import discreet as dp
+        >>> list(dp.events.leaves(dp.events.RepeatedEvent(dp.events.PureEvent(1), 3)))
+        [(PureEvent(epsilon=Fraction(1, 1)), 3)]
+    """
     if isinstance(event, ComposedEvent):
         for part in event.events:
             yield from leaves(part)
@@ -279,7 +281,19 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
 
 @short_traceback
 def own_delta(event: "Event") -> Fraction:
-    """The sum of the deltas that parts of an event have of their own."""
+    """Sum of the deltas of the parts of an event.
+
+    Args:
+        event: The event.
+
+    Returns:
+        The sum.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.own_delta(dp.events.RepeatedEvent(dp.events.ApproximateEvent(1, 0.125), 2))
+        Fraction(1, 4)
+    """
     return sum((count * getattr(leaf, "delta", Fraction(0)) for leaf, count in leaves(event)), Fraction(0))
 
 
@@ -296,8 +310,23 @@ class HasEvent(Protocol):
 
 @short_traceback
 def event_of(what: Event | HasEvent) -> Event:
-    """The event itself, or that of a mechanism; anything else is refused."""
-    if type(what) in _NAMES:
+    """The event itself, or the event of a mechanism.
+
+    Args:
+        what: An event or a mechanism.
+
+    Returns:
+        The event.
+
+    Raises:
+        AccountingError: If it is neither.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.event_of(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)).scale
+        Fraction(10, 1)
+    """
+    if type(what) in NAMES:
         return what  # type: ignore[return-value]
     method = getattr(what, "event", None)
     if not callable(method) or isinstance(what, type):
@@ -332,60 +361,20 @@ def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
 
 
 @short_traceback
-def to_json(event: Event) -> dict[str, object]:
-    """The event as plain data; rationals as 'numerator/denominator' text."""
-    if type(event) not in _NAMES:
-        raise unknown(type(event).__name__)
-    return {"kind": _NAMES[type(event)]} | {f.name: _plain(getattr(event, f.name)) for f in fields(event)}
-
-
-@short_traceback
-def from_json(data: dict[str, object]) -> Event:
-    """The event that `to_json` wrote; an unknown kind is refused."""
-    kind = _KINDS.get(str(data.get("kind")))
-    if kind is None:
-        raise unknown(data.get("kind"))
-    if set(data) - {"kind"} - {f.name for f in fields(kind)}:
-        raise unknown(data.get("kind"))
-    try:
-        result: Event = kind(**{name: _parse_rational(value) for name, value in data.items() if name != "kind"})
-    except Refusal:
-        raise
-    except (ArithmeticError, AttributeError, TypeError, ValueError):
-        raise unknown(data.get("kind")) from None
-    return result
-
-
-@short_traceback
-def canonical(event: Event) -> str:
-    """One text for one event, for hashing."""
-    return json.dumps(to_json(event), sort_keys=True, separators=(",", ":"))
-
-
-@short_traceback
-def from_canonical(text: str) -> Event:
-    """The event that `canonical` wrote; a repeated key, a number with a point or an unknown kind is refused."""
-    try:
-        data = json.loads(
-            text,
-            object_pairs_hook=_each_once,
-            parse_float=_unwritten_number_error,
-            parse_constant=_unwritten_number_error,
-        )
-        return from_json(data)
-    except Refusal:
-        raise
-    except (AttributeError, RecursionError, TypeError, ValueError):
-        raise AccountingError(
-            "text in place of an event",
-            because="it is not what discreet writes for one, and a guess at its meaning would have no price",
-            instead="the text of events.canonical(event)",
-        ) from None
-
-
-@short_traceback
 def unknown(kind: object) -> AccountingError:
-    """The refusal of an event that is not in the vocabulary."""
+    """The error for an event that is not in the vocabulary.
+
+    Args:
+        kind: Name of its kind.
+
+    Returns:
+        The error, to raise.
+
+    Example:
+        >>> import discreet as dp
+        >>> isinstance(dp.events.unknown("OtherEvent"), dp.errors.AccountingError)
+        True
+    """
     return AccountingError(
         f"event {kind!r}",
         because="this version does not know it, and an unknown event has no price",
@@ -395,7 +384,19 @@ def unknown(kind: object) -> AccountingError:
 
 @short_traceback
 def no_event(value: object) -> AccountingError:
-    """The refusal of an object where an event belongs."""
+    """The error for an object in the place of an event.
+
+    Args:
+        value: The object.
+
+    Returns:
+        The error, to raise; it names the call that gives the event.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.no_event(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)).instead
+        'laplace.event()'
+    """
     is_method = callable(value) and getattr(value, "__name__", "") == "event"
     if not is_method and not (callable(getattr(value, "event", None)) or isinstance(value, type)):
         return unknown(type(value).__name__)
@@ -435,40 +436,3 @@ def _at_most_one(value: object, name: str) -> Fraction:
             instead=f"{name}=1e-9, or another small probability",
         )
     return number
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, tuple):
-        return [to_json(part) for part in value]
-    if isinstance(value, int):
-        return value
-    return to_json(value)  # type: ignore[arg-type]
-
-
-def _parse_rational(value: object) -> object:
-    if isinstance(value, str):
-        return _ratio(value)
-    if isinstance(value, list):
-        return tuple(from_json(part) for part in value)
-    if isinstance(value, dict):
-        return from_json(value)
-    return value
-
-
-def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        raise ValueError
-    return data
-
-
-def _unwritten_number_error(number: str) -> object:
-    raise ValueError(number)
-
-
-def _ratio(text: str) -> Fraction:
-    if not _RATIO.fullmatch(text):
-        raise ValueError
-    return Fraction(text)
