@@ -163,7 +163,7 @@ class Budget:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the promise has no delta."""
+        """Whether the budget has no delta."""
         return self.delta == 0
 
     @property

@@ -325,7 +325,7 @@ class Catalog(Fact):
 
     @property
     def protected(self) -> dict[str, Table]:
-        """The tables that have a promise."""
+        """Tables with a privacy budget, by name."""
         return {name: table for name, table in self.tables.items() if not table.public}
 
     def _led_to_its_unit(self, name: str, before: tuple[str, ...]) -> Table:

@@ -162,8 +162,8 @@ class Session(OpenSession):
                 once and answered in order.
             epsilon: Privacy cost of the question.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
-            delta: Of a batch: it is charged as one event of (epsilon, delta), from the delta that the budget reserves,
-                with the least noise that meets this. Default: none.
+            delta: Of a batch: it is charged as one event of (epsilon, delta), with the least noise that meets this. The
+                delta is taken from the reserved part of the budget's delta. Default: none.
             mechanism: Additive noise: "laplace", "gaussian" or "staircase". Default: chosen by the budget.
             method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
                 Default: none.

@@ -97,7 +97,7 @@ def compare_calls(
         epsilon: Epsilon of each release; the budget must hold two for each question. Default 0.01.
         calls: Further calls by name: `{"plot": lambda session: ...}`. Default: none.
         repeats: Number of runs on each dataset; a channel that differs between them is void. Default 2.
-        name: Name of the subject in the finding. Default: that of the object.
+        name: Name of the subject in the findings. Default "session".
 
     Returns:
         One finding for each channel.
@@ -107,7 +107,13 @@ def compare_calls(
 
     Example:
         >>> import discreet as dp
-        >>> findings = dp.auditing.compare_calls(open_session, rows, neighbour, [query])  # doctest: +SKIP
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3, "budget": dp.Budget(epsilon=2)}
+        >>> visits, query = dp.datasets.visits(20), dp.table("visits").agg(n=dp.count())
+        >>> def opened(rows):
+        ...     return dp.testing.protect(rows, **facts, fixed_schema=True)
+        >>> findings = dp.auditing.compare_calls(opened, visits, visits.slice(1), [query], repeats=1)
+        >>> len({finding.detail["channel"] for finding in findings}) == len(findings)
+        True
     """
     refuse_no_way_to_make_sessions(make_session)
     questions, more, runs = checked_queries(queries), checked_calls(calls), whole(repeats, "repeats")
