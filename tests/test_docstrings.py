@@ -89,9 +89,8 @@ def sections(docstring: str | None) -> dict[str, str]:
         if heading := HEADING.match(line):
             current = heading[1]
             found[current] = ""
-        elif current and line and not line.startswith(" "):
-            current = ""
         else:
+            current = "" if line and not line.startswith(" ") else current
             found[current] += f"{line}\n"
     return {name: textwrap.dedent(text) for name, text in found.items()}
 
@@ -156,10 +155,12 @@ def can_raise(function: Function) -> bool:
 
 
 def missing_in(docstring: str | None, function: Function, *, has_example: bool) -> Iterator[str]:
-    """What the docstring of a function lacks."""
+    """What the docstring of a function lacks, and parameters that it describes and the function does not have."""
     found, signature = sections(docstring), inspect.signature(inspect.unwrap(function))
     names = [name for name in signature.parameters if name not in ("self", "cls") and not name.startswith("_")]
-    yield from [f"Args: {name}" for name in names if name not in entries(found.get("Args", ""))]
+    described = entries(found.get("Args", ""))
+    yield from [f"Args: {name}" for name in names if name not in described]
+    yield from [f"parameter: {name}" for name in sorted(described - set(names))]
     if signature.return_annotation not in (None, typing.NoReturn) and not {"Returns", "Yields"} & set(found):
         yield "Returns"
     if can_raise(function) and "Raises" not in found:
@@ -181,6 +182,7 @@ def missing_in_class(kind: type) -> Iterator[str]:
     if not _is_returned(kind) and (not issubclass(kind, BaseException) or "__init__" in own):
         names = [name for name in inspect.signature(kind).parameters if not name.startswith("_")]
         yield from [f"Args: {name}" for name in names if name not in described]
+        yield from [f"parameter: {name}" for name in sorted(entries(found.get("Args", "")) - set(names))]
     checks = [own[name] for name in ("__post_init__", "__init__") if name in own]
     written = [check for check in checks if inspect.unwrap(check).__code__.co_filename != "<string>"]
     if any(can_raise(check) for check in written) and not {"Raises"} & {*found, *init}:
@@ -214,6 +216,35 @@ def _summary(value: object) -> list[str]:
     return [] if sections(inspect.getdoc(value))[""].strip() else ["summary"]
 
 
+def test_what_a_docstring_lacks_is_named():
+    def double(number: int) -> int:
+        if number < 0:
+            raise ValueError
+        return 2 * number
+
+    complete = """Twice a number.
+
+    Args:
+        number: The number.
+
+    Returns:
+        The double.
+
+    Raises:
+        ValueError: If it is negative.
+
+    Example:
+        >>> double(2)
+        4
+    """
+    assert list(missing_in(complete, double, has_example=True)) == []
+    assert list(missing_in("Twice.", double, has_example=True)) == ["Args: number", "Returns", "Raises", "Example"]
+    assert list(missing_in(complete.replace("number:", "count:"), double, has_example=True)) == [
+        "Args: number",
+        "parameter: count",
+    ]
+
+
 def test_help_of_every_public_name_is_complete():
     found = incomplete()
     lines = [f"{name}: {', '.join(lacks)}" for name, lacks in sorted(found.items()) if name not in LEFT]
@@ -222,13 +253,17 @@ def test_help_of_every_public_name_is_complete():
 
 
 def examples(module: str) -> list[doctest.DocTest]:
-    """The examples in the docstrings of a module, public or not; they see the names of the module."""
+    """The examples in the docstrings of a module. One that imports discreet is complete, others use the module."""
     parser, path = doctest.DocTestParser(), SOURCE / module
     nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, DOCUMENTED)]
     texts = [(getattr(node, "name", "module"), ast.get_docstring(node) or "") for node in nodes]
     name = ".".join(["discreet", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__")
     known = vars(importlib.import_module(name))
-    return [parser.get_doctest(text, known, title, module, 0) for title, text in texts if PROMPT in text]
+    return [
+        parser.get_doctest(text, {} if "import discreet" in text else known, title, module, 0)
+        for title, text in texts
+        if PROMPT in text
+    ]
 
 
 @pytest.mark.parametrize("module", WITH_PROMPTS)

@@ -130,7 +130,9 @@ class Stream:
             The reply.
 
         Raises:
-            ParameterError: If the value is not on the grid, or the stream is closed.
+            ParameterError: If the value is not on the grid.
+            BudgetError: If the stream is closed.
+            UnsupportedError: If another process opened it.
         """
         self._refuse_another_process()
         self._require_open()
@@ -147,7 +149,9 @@ class Stream:
             The replies; the rest is unanswered.
 
         Raises:
-            ParameterError: If a value is not on the grid, or the stream is closed.
+            ParameterError: If a value is not on the grid.
+            BudgetError: If the stream is closed.
+            UnsupportedError: If another process opened it.
         """
         self._refuse_another_process()
         self._require_open()
