@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from discreet.errors import BudgetError, LedgerError, PendingError
+from discreet.errors import BudgetError, LedgerError, PendingError, public_class
 from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
@@ -29,6 +29,7 @@ SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 COMMITS_LOOKED_UP = 5
 
 
+@public_class
 class LedgerAccess:
     """A store, with the key that signs receipts and the detector of rollbacks.
 
