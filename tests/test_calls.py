@@ -139,7 +139,7 @@ def test_an_error_inside_a_call_that_fits_stays_what_it_is():
 def test_a_guarded_class_keeps_its_signature_its_page_of_help_and_its_methods():
     assert list(inspect.signature(dp.Budget).parameters)[:2] == ["epsilon", "delta"]
     assert next(iter(inspect.signature(dp.protect).parameters)) == "source"
-    assert dp.Budget.__doc__.startswith("A promise")
+    assert dp.Budget.__doc__.startswith("Bound on the privacy loss")
     assert dp.Budget.rho.__doc__.startswith("The rho")
 
     @public_class

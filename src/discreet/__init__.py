@@ -26,11 +26,7 @@ if TYPE_CHECKING:
         count,
         count_distinct,
         count_units,
-        interquartile_range,
         mean,
-        median,
-        quantile,
-        quantiles,
         std,
         sum,  # noqa: A004 - dp.sum is the name that people type
         variance,
@@ -40,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.query.joins import largest, smallest
     from discreet.query.keys import discover
     from discreet.query.methods import ProposedBound, SmoothSensitivity
+    from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
     from discreet.query.scores import score
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
@@ -73,13 +70,13 @@ _HOMES = {
     "count_distinct": "query.aggregates",
     "count_units": "query.aggregates",
     "discover": "query.keys",
-    "interquartile_range": "query.aggregates",
+    "interquartile_range": "query.quantiles",
     "largest": "query.joins",
     "mean": "query.aggregates",
-    "median": "query.aggregates",
+    "median": "query.quantiles",
     "protect": "session.session",
-    "quantile": "query.aggregates",
-    "quantiles": "query.aggregates",
+    "quantile": "query.quantiles",
+    "quantiles": "query.quantiles",
     "score": "query.scores",
     "smallest": "query.joins",
     "std": "query.aggregates",

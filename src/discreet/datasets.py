@@ -100,7 +100,23 @@ _CATEGORY_PRESENCE = (0.45, 0.99, 0.5, 0.97, 0.65, 0.8)
 
 @short_traceback
 def people(rows: int, *, seed: int = 0) -> pa.Table:
-    """Census-like people, one row each; birth date and ZIP code together are unique for almost everyone."""
+    """Synthetic census of people, one row each. Birth date and ZIP code together are unique for almost everyone.
+
+    Args:
+        rows: Number of people.
+        seed: Seed of the generator. Default 0.
+
+    Returns:
+        A table with person_id, names, birth_date, sex, zip_code, state, education, occupation, income and others.
+
+    Raises:
+        ParameterError: If the number or the seed is negative or not whole.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.datasets.people(100).num_rows
+        100
+    """
     rows, rng = whole(rows, "rows", least=0), _generator(seed)
     ages = np.minimum(17 + 74 * rng.beta(1.25, 1.9, rows), 90)
     bands = np.digitize(ages, _AGE_BANDS)
@@ -130,7 +146,23 @@ def people(rows: int, *, seed: int = 0) -> pa.Table:
 
 @short_traceback
 def visits(people_count: int, *, seed: int = 0) -> pa.Table:
-    """Hospital visits of 2024 by day; most patients come once or twice, a few very often; some costs are NULL."""
+    """Synthetic hospital visits of 2024. Most patients come once or twice, a few very often; some costs are missing.
+
+    Args:
+        people_count: Number of patients.
+        seed: Seed of the generator. Default 0.
+
+    Returns:
+        A table with visit_id, patient_id, ward, age, cost, day and urgent.
+
+    Raises:
+        ParameterError: If the number or the seed is negative or not whole.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.datasets.visits(100).column_names
+        ['visit_id', 'patient_id', 'ward', 'age', 'cost', 'day', 'urgent']
+    """
     count, rng = whole(people_count, "people_count", least=0), _generator(seed)
     births = _DAY - np.floor(_YEAR * 95 * rng.beta(1.3, 1.1, count)).astype(np.int64) - 366
     patients = np.repeat(np.arange(count), np.minimum(rng.lognormal(0.6, 0.9, count).astype(np.int64) + 1, 60))
@@ -153,7 +185,23 @@ def visits(people_count: int, *, seed: int = 0) -> pa.Table:
 
 @short_traceback
 def expenditure(households: int, *, seed: int = 0) -> pa.Table:
-    """What households spent: one row per household, month and category, over the one to four months each reported."""
+    """Synthetic household expenditure: one row per household, month and category, for one to four months each.
+
+    Args:
+        households: Number of households.
+        seed: Seed of the generator. Default 0.
+
+    Returns:
+        A table with household_id, month, income, spending, category, area and members.
+
+    Raises:
+        ParameterError: If the number or the seed is negative or not whole.
+
+    Example:
+        >>> import discreet as dp
+        >>> "spending" in dp.datasets.expenditure(10).column_names
+        True
+    """
     count, rng = whole(households, "households", least=0), _generator(seed)
     members = _pick(rng, (29, 34, 15, 13, 6, 3), count) + 1
     urban = _pick(rng, (28, 72), count)
@@ -178,13 +226,49 @@ def expenditure(households: int, *, seed: int = 0) -> pa.Table:
 
 @short_traceback
 def skewed_table(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table:
-    """The table for measurements: exactly so many rows, units and possible keys, with skewed rows per unit and key."""
+    """Table for benchmarks: exact numbers of rows, units and possible keys, with skewed rows per unit and key.
+
+    Args:
+        rows: Number of rows.
+        units: Number of privacy units, at most `rows`.
+        keys: Number of possible keys.
+        seed: Seed of the generator. Default 0.
+
+    Returns:
+        A table.
+
+    Raises:
+        ParameterError: If there are fewer rows than units, or a number is not whole.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.datasets.skewed(1_000, 100, 5).num_rows
+        1000
+    """
     return pa.Table.from_batches(list(skewed_batches(rows, units, keys, seed=seed)))
 
 
 @short_traceback
 def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterator[pa.RecordBatch]:
-    """The rows of `skewed` in batches, so that a table of any size needs little memory."""
+    """Rows of `skewed` in batches, so that a table of any size needs little memory.
+
+    Args:
+        rows: Number of rows.
+        units: Number of privacy units, at most `rows`.
+        keys: Number of possible keys.
+        seed: Seed of the generator. Default 0.
+
+    Returns:
+        An iterator over record batches.
+
+    Raises:
+        ParameterError: If there are fewer rows than units, or a number is not whole.
+
+    Example:
+        >>> import discreet as dp
+        >>> sum(batch.num_rows for batch in dp.datasets.skewed_batches(1_000, 100, 5))
+        1000
+    """
     rows, units, keys = whole(rows, "rows"), whole(units, "units"), whole(keys, "keys")
     if rows < units:
         raise ParameterError(
@@ -197,13 +281,44 @@ def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterat
 
 @short_traceback
 def skewed_keys(keys: int) -> list[str]:
-    """The keys that `skewed` draws from, the most frequent first."""
+    """Possible keys of `skewed`, the most frequent first.
+
+    Args:
+        keys: Number of keys.
+
+    Returns:
+        The keys.
+
+    Raises:
+        ParameterError: If the number is not whole and positive.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.datasets.skewed_keys(2)
+        ['key_0000', 'key_0001']
+    """
     return [f"key_{number:04d}" for number in range(whole(keys, "keys"))]
 
 
 @short_traceback
 def write_parquet(batches: Iterable[pa.RecordBatch], path: str | Path) -> Path:
-    """Write batches to a Parquet file one by one, and return its path."""
+    """Write record batches to a Parquet file, one by one.
+
+    Args:
+        batches: The batches, at least one.
+        path: Path of the file.
+
+    Returns:
+        The path.
+
+    Raises:
+        ParameterError: If there is no batch.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.datasets.write_parquet(dp.datasets.skewed_batches(1_000, 100, 5), "skewed.parquet").name
+        'skewed.parquet'
+    """
     remaining = iter(batches)
     first = next(remaining, None)
     if first is None:

@@ -49,7 +49,15 @@ class ExactPipeline(Pipeline):
 
 
 class Session(session.Session):
-    """A session that answers exactly and says so."""
+    """A session with exact answers, marked NOT PRIVATE, for tests. It keeps its ledger in memory.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> session.release(dp.table("visits").agg(patients=dp.count_units()), epsilon=1).value()
+        100
+    """
 
     _pipeline_class = ExactPipeline
 
@@ -88,5 +96,17 @@ protect = Session.protect
 
 @short_traceback
 def generator(seed: int) -> np.random.Generator:
-    """A seeded generator for test data; noise never takes one."""
+    """A seeded generator for test data. Noise never takes one.
+
+    Args:
+        seed: The seed.
+
+    Returns:
+        A numpy generator.
+
+    Example:
+        >>> import discreet as dp
+        >>> bool(0 <= dp.testing.generator(1).random() < 1)
+        True
+    """
     return np.random.default_rng(seed)

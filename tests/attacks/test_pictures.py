@@ -5,10 +5,10 @@ import sys
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from discreet import plots
 from discreet.attacks import pictures
 from discreet.attacks.pictures import Axis, Curve
 from discreet.errors import UnsupportedError
+from discreet.plots import style
 
 RISING = Curve("measured", ((1.0, 0.5), (10.0, 0.7), (100.0, 0.99)))
 BOUND = Curve("bound", ((1.0, 0.9), (100.0, 0.9)), is_measured=False)
@@ -87,7 +87,7 @@ def test_a_curve_is_told_in_words():
 
 @pytest.mark.parametrize("draw", [bars, curves])
 def test_without_matplotlib_a_picture_is_refused_with_the_command_that_installs_it(draw, monkeypatch):
-    plots._figure_class.cache_clear()
+    style.figure_class.cache_clear()
     for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

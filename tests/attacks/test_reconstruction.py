@@ -75,14 +75,6 @@ def test_a_total_epsilon_of_one_leaves_little_more_than_guessing(samples):
     assert spread > 0
 
 
-def test_a_curve_rises_with_epsilon_and_names_its_bound():
-    curve = reconstruction.curve([0.1, 10_000], people=32, questions=64, runs=2, generator=dp.testing.generator(5))
-    (_, little, _), (_, much, _) = curve.points
-    assert little < 0.9 < much
-    assert "55% at 0.1, 88% at 1, " in curve.with_epsilon
-    assert "100% at 10,000" in curve.plot().get_label()
-
-
 @pytest.mark.statistical(false_alarm=1e-6)
 def test_the_ledger_stops_the_questions_of_an_impatient_attacker(generator, samples):
     """Ten answers about 256 bits, whose guesses depend on each other: shares of 60 runs had mean 51%, deviation 3.2%.
@@ -178,16 +170,6 @@ def test_an_error_bound_that_no_bits_fit_is_refused(generator):
 def test_secrets_that_are_no_bits_are_refused(cells):
     with pytest.raises(ParameterError, match="secret"):
         reconstruction.against_table(pa.table({"s": pa.array(cells)}), value="s")
-
-
-def test_outcomes_are_drawn_beside_one_another(bits, generator):
-    first, second = (
-        reconstruction.against(publisher, bits, questions=QUESTIONS, called=name, generator=generator)
-        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounding(bits)))
-    )
-    label = first.plot(second).get_label()
-    assert "exact 100% of bits from 256 counts" in label
-    assert "guessing 50% of bits" in label
 
 
 def grouped_by_person(bits, asked, **words):

@@ -169,14 +169,6 @@ def test_the_same_question_to_another_dataset_is_another_question(visits, charge
     assert visits.stored_answer("other", receipt.question) is None
 
 
-def test_a_stored_answer_is_read_at_no_cost(visits, charge):
-    receipt = charge(visits)
-    visits.answer(receipt, b"answer")
-    before = len(visits.history("visits"))
-    assert visits.stored_answer("visits", receipt.question) == b"answer"
-    assert (visits.spent("visits").epsilon, len(visits.history("visits"))) == (10**11, before)
-
-
 # Sums and caps
 
 
@@ -311,19 +303,6 @@ def test_postgresql_admits_exactly_what_the_filters_admit(postgres_address, budg
 # Reading
 
 
-def test_every_dataset_is_listed_with_its_newest_version(visits, dataset):
-    visits.register(dataset(version=2))
-    visits.register(dataset(name="a"))
-    assert [(d.name, d.version) for d in visits.datasets()] == [("a", 1), ("visits", 2)]
-
-
-def test_datasets_are_listed_in_the_order_of_their_characters_in_every_store(ledger, dataset):
-    names = ["Z", "a", "b-1", "b1", "ß", "Ä"]
-    for name in names:
-        ledger.register(dataset(name=name))
-    assert [each.name for each in ledger.datasets()] == sorted(names)
-
-
 def test_an_unknown_dataset_is_refused_with_the_nearest_name(visits, charge):
     for call in (
         visits.spent,
@@ -331,7 +310,7 @@ def test_an_unknown_dataset_is_refused_with_the_nearest_name(visits, charge):
         visits.history,
         visits.report,
         visits.verify,
-        lambda name: visits.stored_answer(name, "ab"),
+        lambda name: visits.stored(name, "ab"),
         lambda name: visits.share(name, "ann"),
         lambda name: visits.set_cap(name, Budget(epsilon=2), reason="a test"),
         lambda name: visits.set_quota(name, "ann", Budget(epsilon=1), reason="a test"),
@@ -363,23 +342,6 @@ def test_a_charge_that_cannot_be_recorded_is_refused_before_it_is_made(visits, c
         with pytest.raises(ParameterError):
             charge(visits, **change)
     assert len(visits.history("visits")) == 1
-
-
-def test_one_dataset_is_verified_without_a_word_of_the_others(visits, dataset, charge):
-    visits.register(dataset(name="other"))
-    charge(visits, name="other")
-    report = visits.verify("visits")
-    assert report, str(report)
-    assert (report.datasets, report.events) == (1, 1)
-    assert str(visits.verify()) == "2 datasets, 3 events: everything agrees"
-    charge(visits, name="other")
-
-
-def test_a_report_is_made_from_what_the_store_holds(visits, charge):
-    visits.answer(charge(visits), b"answer")
-    report = visits.report("visits")
-    assert report.dataset == "visits"
-    assert "ann" in str(visits.report("visits", analyst="ann"))
 
 
 # Restarts, other processes, other clocks
@@ -430,11 +392,3 @@ def test_a_charge_left_by_a_process_a_year_ahead_is_not_held_for_a_year(tmp_path
         assert ledger.answer(again, b"answer") == b"answer"
         assert ledger.spent("visits").epsilon == 10**11
         assert ledger.verify()
-
-
-def test_a_closed_ledger_says_so(visits, charge, dataset):
-    visits.close()
-    visits.close()
-    for act in (lambda: visits.register(dataset()), lambda: charge(visits), lambda: visits.spent("visits")):
-        with pytest.raises(LedgerError, match="closed"):
-            act()

@@ -32,22 +32,6 @@ class TestAggregates:
             with pytest.raises(TypeMismatchError):
                 aggregate(column)
 
-    @pytest.mark.parametrize("aggregate", [frame.median, frame.interquartile_range])
-    def test_quartiles_have_bounds_and_a_grid_like_any_other_measure(self, aggregate):
-        measure = aggregate("cost", bounds=(0.1, 3), grid=Decimal("0.01")).measure
-        assert (measure.bounds, measure.grid) == ((Fraction(1, 10), 3), Fraction(1, 100))
-        for refused in ({"bounds": (1, 0)}, {"bounds": 5}, {"grid": 0}):
-            with pytest.raises(ParameterError):
-                aggregate("cost", **refused)
-        query = visits.agg(m=aggregate("cost", bounds=(0, 3)))
-        assert repr(query) == f"query of table 'visits': m={aggregate.__name__}('cost', bounds=(0, 3))"
-        with pytest.raises(ParameterError, match="without a name") as refusal:
-            visits.agg(aggregate("cost"))
-        assert refusal.value.instead in (
-            "agg(middle=dp.median('cost'))",
-            "agg(width=dp.interquartile_range('cost'))",
-        )
-
     def test_bounds_and_grids_are_exact(self):
         measure = dp.sum("cost", bounds=(0.1, np.float64(0.3)), grid=Decimal("0.01")).measure
         assert measure.bounds == (Fraction(1, 10), Fraction(3, 10))
@@ -116,13 +100,6 @@ class TestAggregates:
         with pytest.raises(ParameterError) as caught:
             verb("cost", bounds="automatic")
         assert "table.bounds" in caught.value.instead
-
-    def test_a_quantile_without_its_place_is_refused_with_one(self):
-        with pytest.raises(ParameterError) as caught:
-            dp.quantile("cost")
-        assert caught.value.instead == "dp.quantile('cost', 0.5, bounds=(0, 100))"
-        with pytest.raises(ParameterError, match="not a list"):
-            dp.quantiles("cost")
 
     @pytest.mark.parametrize("column", [["cost"], 5, None])
     def test_bounds_are_found_for_one_column(self, column):

@@ -265,21 +265,6 @@ class TestFrames:
         with pytest.raises(TypeMismatchError, match="columns"):
             visits.derive(x=value)
 
-    @pytest.mark.parametrize("value", [visits.age, 5, None, "n", dp.count])
-    def test_only_aggregates_leave_a_table(self, value):
-        for source in (visits, visits.group_by("ward")):
-            with pytest.raises(TypeMismatchError, match="never does"):
-                source.agg(x=value)
-
-    def test_a_query_asks_for_something(self):
-        for source in (visits, visits.group_by("ward")):
-            with pytest.raises(ParameterError, match="asks for something"):
-                source.agg()
-
-    def test_an_answer_is_not_named_like_a_grouping_column(self):
-        with pytest.raises(ParameterError, match="taken"):
-            visits.group_by("ward").agg(ward=dp.count())
-
 
 def test_a_refusal_of_a_frame_is_raised_from_one_frame_of_ours():
     for call in (lambda: visits.where(5), lambda: dp.sum("cost", bounds=(2, 1)), visits.group_by):

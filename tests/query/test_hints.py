@@ -77,6 +77,6 @@ def test_a_word_called_on_a_table_is_answered_with_the_verb_that_does_it(word, o
 
 
 def test_every_verb_that_is_listed_is_one_of_a_table():
-    methods = {name for name in vars(frame.Frame) if not name.startswith("_")}
+    methods = {name for name in dir(frame.Frame) if not name.startswith("_")}
     assert set(hints.TABLE_VERBS) == methods
     assert all(name in hints.LISTED_VERBS for name in methods)

@@ -16,14 +16,14 @@ AREAS = pa.table({"state": ["A", "A", "B"], "county": ["A1", "A2", "B1"], "zip":
 
 
 def test_ranges_are_places_among_the_edges():
-    made = workloads.ranges("age", [0, 21, 33, 65], [(21, 33), (0, 65)])
+    made = workloads.range_measure("age", [0, 21, 33, 65], [(21, 33), (0, 65)])
     assert made == logical.Ranges(logical.ColumnRef("age"), (0, 21, 33, 65), ((1, 2), (0, 3)))
 
 
 def test_edges_are_where_ranges_end_unless_they_are_given():
-    assert workloads.ranges("age", None, [(21, 65), (5, 21)]).edges == (5, 21, 65)
+    assert workloads.range_measure("age", None, [(21, 65), (5, 21)]).edges == (5, 21, 65)
     days = [(dt.date(2026, 1, 1), dt.date(2026, 2, 1))]
-    assert workloads.ranges("day", None, days).edges == days[0]
+    assert workloads.range_measure("day", None, days).edges == days[0]
 
 
 @pytest.mark.parametrize(

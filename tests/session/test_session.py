@@ -1,7 +1,6 @@
 """A session: what is charged and when, what a repeat costs, and what survives threads, restarts and forks."""
 
 import datetime as dt
-import gc
 import json
 import logging
 import re
@@ -435,43 +434,7 @@ def test_a_table_without_a_source_or_without_a_budget_is_refused():
         dp.Session(catalog, sources={"visits": rows(), "people": pa.table({"age": [1]})})
 
 
-# Closing and failing
-
-
-def rooms(home):
-    return [path for path in (home / "private").iterdir() if path.is_dir()]
-
-
-def test_closing_deletes_the_workspace(discreet_home):
-    session = opened()
-    session.release(COUNT, epsilon=0.1)
-    (room,) = rooms(discreet_home)
-    assert room.stat().st_mode & 0o777 == 0o700
-    session.close()
-    session.close()
-    assert rooms(discreet_home) == []
-
-
-def test_a_session_that_is_forgotten_deletes_its_workspace(discreet_home):
-    session = opened()
-    session.release(COUNT, epsilon=0.1)
-    assert len(rooms(discreet_home)) == 1
-    del session
-    gc.collect()
-    assert rooms(discreet_home) == []
-
-
-def test_a_session_that_cannot_start_leaves_no_workspace(discreet_home):
-    with pytest.raises(SourceError, match="cannot be set up"):
-        opened(memory_limit="plenty")
-    gc.collect()
-    assert rooms(discreet_home) == []
-
-
-@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "many"])
-def test_a_number_of_threads_that_is_none_is_refused(threads):
-    with pytest.raises(ParameterError, match="threads"):
-        opened(threads=threads)
+# After closing, and failing
 
 
 def test_a_closed_session_refuses_before_it_charges():

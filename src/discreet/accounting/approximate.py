@@ -39,7 +39,17 @@ _SPARE_DIGITS = 80
 
 
 class Parameters(NamedTuple):
-    """The two parameters of approximate differential privacy."""
+    """Parameters of approximate differential privacy.
+
+    Attributes:
+        epsilon: The epsilon.
+        delta: The delta.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.approximate.basic(dp.events.PureEvent(0.5)).delta
+        Fraction(0, 1)
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -47,7 +57,22 @@ class Parameters(NamedTuple):
 
 @short_traceback
 def basic(event: events.Event) -> Parameters:
-    """The sums of epsilons and deltas."""
+    """Basic composition: sums of epsilons and deltas.
+
+    Args:
+        event: The event.
+
+    Returns:
+        Epsilon and delta of everything inside the event.
+
+    Raises:
+        AccountingError: If a part has no finite epsilon.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.approximate.basic(dp.events.RepeatedEvent(dp.events.PureEvent(0.5), 4)).epsilon)
+        2.0
+    """
     exact = total(event)
     if exact.epsilon is None:
         raise _unbounded_error()
@@ -56,14 +81,50 @@ def basic(event: events.Event) -> Parameters:
 
 @short_traceback
 def advanced(*, epsilon: Number, count: int, slack: Number, delta: Number = 0) -> Parameters:
-    """Advanced composition of `count` events that are each (epsilon, delta)-DP."""
+    """Advanced composition of equal events, fixed in advance.
+
+    Args:
+        epsilon: Epsilon of each event.
+        count: Number of events.
+        slack: Delta that the composition adds.
+        delta: Delta of each event. Default 0.
+
+    Returns:
+        Epsilon and delta of all of them.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> round(float(dp.accounting.approximate.advanced(epsilon=0.1, count=100, slack=1e-6).epsilon), 4)
+        6.3082
+    """
     one = Parameters(positive(epsilon, "epsilon"), probability(delta, "delta"))
     return _advanced_composition([(one, whole(count, "count"))], _check_slack(slack))
 
 
 @short_traceback
 def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
-    """Advanced composition of everything inside an event, which may have different epsilons."""
+    """Advanced composition of everything inside an event, with different epsilons.
+
+    Args:
+        event: The event.
+        slack: Delta that the composition adds.
+
+    Returns:
+        Epsilon and delta of all of it.
+
+    Raises:
+        AccountingError: If a part has no finite epsilon.
+        ParameterError: If the slack is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.RepeatedEvent(dp.events.PureEvent(0.1), 100)
+        >>> round(float(dp.accounting.approximate.advanced_total(event, slack=1e-6).epsilon), 4)
+        6.3082
+    """
     parts = []
     for leaf, count in events.leaves(event):
         exact = price(leaf)
@@ -75,7 +136,25 @@ def advanced_total(event: events.Event, *, slack: Number) -> Parameters:
 
 @short_traceback
 def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
-    """2 epsilon sqrt(2 count ln(1/slack)), rounded up, where it holds; refused where the total exceeds 1."""
+    """Textbook form of advanced composition, 2 epsilon sqrt(2 count ln(1/slack)), where it holds.
+
+    Args:
+        epsilon: Epsilon of each event.
+        count: Number of events.
+        slack: Delta that the composition adds.
+
+    Returns:
+        The total epsilon, rounded up.
+
+    Raises:
+        AccountingError: If the total exceeds 1, where the formula is false.
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.approximate.textbook(epsilon=0.01, count=50, slack=1e-6)) < 1
+        True
+    """
     rate, times, spent = positive(epsilon, "epsilon"), whole(count, "count"), _check_slack(slack)
     found = 2 * rate * sqrt_up(2 * times * log_up(1 / spent))
     if found > 1 or found < _advanced_composition([(Parameters(rate, Fraction(0)), times)], spent).epsilon:
@@ -89,14 +168,49 @@ def textbook(*, epsilon: Number, count: int, slack: Number) -> Fraction:
 
 @short_traceback
 def textbook_formula(*, epsilon: Number, count: int, slack: Number) -> float:
-    """What textbooks print, for teaching: not a guarantee where it exceeds 1."""
+    """Textbook form of advanced composition, for teaching. It is not a guarantee where it exceeds 1.
+
+    Args:
+        epsilon: Epsilon of each event.
+        count: Number of events.
+        slack: Delta that the composition adds.
+
+    Returns:
+        The number of the formula.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> round(dp.accounting.approximate.textbook_formula(epsilon=0.1, count=100, slack=1e-6), 2)
+        10.51
+    """
     depth = math.log(1 / probability(slack, "slack"))
     return 2 * float(positive(epsilon, "epsilon")) * math.sqrt(2 * whole(count, "count") * depth)
 
 
 @short_traceback
 def optimal(*, epsilon: Number, count: int, delta: Number) -> Fraction:
-    """The least epsilon at `delta` that holds for every composition of `count` epsilon-DP events."""
+    """Optimal composition: the least epsilon at delta, for every composition of equal epsilon-DP events.
+
+    Args:
+        epsilon: Epsilon of each event.
+        count: Number of events.
+        delta: The delta.
+
+    Returns:
+        The epsilon, rounded up.
+
+    Raises:
+        AccountingError: If there are too many events.
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.approximate.optimal(epsilon=0.1, count=100, delta=1e-6)) < 10
+        True
+    """
     weights = _Weights(positive(epsilon, "epsilon"), whole(count, "count"))
     allowed = math.floor(probability(delta, "delta") * weights.mass)
     likely, unlikely = 0, 0
@@ -110,7 +224,25 @@ def optimal(*, epsilon: Number, count: int, delta: Number) -> Fraction:
 
 @short_traceback
 def optimal_delta(*, epsilon: Number, count: int, total_epsilon: Number) -> Fraction:
-    """The least delta at `total_epsilon` that holds for every composition of `count` epsilon-DP events."""
+    """Optimal composition: the least delta at a total epsilon, for every composition of equal epsilon-DP events.
+
+    Args:
+        epsilon: Epsilon of each event.
+        count: Number of events.
+        total_epsilon: The total epsilon.
+
+    Returns:
+        The delta, rounded up.
+
+    Raises:
+        AccountingError: If there are too many events.
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.approximate.optimal_delta(epsilon=0.1, count=100, total_epsilon=5)) < 1e-5
+        True
+    """
     weights = _Weights(positive(epsilon, "epsilon"), whole(count, "count"))
     reached = positive(total_epsilon, "total_epsilon")
     telling = sum(weights.loss(steps) > reached for steps in range(weights.count + 1))

@@ -38,7 +38,28 @@ def least_scale(
     rho: Number | None = None,
     accountant: str = "concentrated",
 ) -> float:
-    """The least scale of noise, a double, at which the event meets the target."""
+    """Least scale of noise at which an event meets a target.
+
+    Args:
+        event_of: Function from a scale to an event or a mechanism.
+        epsilon: Target epsilon; or give rho.
+        delta: Target delta. Default 0.
+        rho: Target rho. Default: none.
+        accountant: Name of the accountant in `compare`, such as "pure" or "pld". Default "concentrated".
+
+    Returns:
+        The scale, a double on the safe side.
+
+    Raises:
+        AccountingError: If no scale meets the target.
+        ParameterError: If the target or the accountant is not one of these.
+
+    Example:
+        >>> import discreet as dp
+        >>> target = {"epsilon": 0.5, "accountant": "pure"}
+        >>> round(dp.accounting.calibrate.least_scale(lambda scale: dp.events.LaplaceEvent(scale, 1), **target), 6)
+        2.0
+    """
     meets = _target(epsilon, delta, rho, accountant)
     low, high = _bracket(lambda scale: meets(events.event_of(event_of(Fraction(scale)))))
     while high > low * (1 + PRECISION):
@@ -59,7 +80,28 @@ def least_multiplier(
     rho: Number | None = None,
     accountant: str = "concentrated",
 ) -> float:
-    """The least factor for the noise of every event that has noise, at which together they meet the target."""
+    """Least factor for the noise of all events at which together they meet a target.
+
+    Args:
+        what: An event, a mechanism, or several.
+        epsilon: Target epsilon; or give rho.
+        delta: Target delta. Default 0.
+        rho: Target rho. Default: none.
+        accountant: Name of the accountant in `compare`, such as "pure" or "pld". Default "concentrated".
+
+    Returns:
+        The factor, a double on the safe side.
+
+    Raises:
+        AccountingError: If no factor meets the target.
+        ParameterError: If the target or the accountant is not one of these.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+        >>> round(dp.accounting.calibrate.least_multiplier([laplace] * 20, epsilon=1, accountant="pure"), 6)
+        2.0
+    """
     whole = events.compose(what)
     return least_scale(
         lambda factor: with_more_noise(whole, factor), epsilon=epsilon, delta=delta, rho=rho, accountant=accountant
@@ -68,7 +110,23 @@ def least_multiplier(
 
 @short_traceback
 def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
-    """The event with the scale of its noise multiplied; parts that are known only by their guarantee stay."""
+    """The same event with more noise; parts known only by their guarantee stay.
+
+    Args:
+        event: The event.
+        factor: Factor for the scale of the noise.
+
+    Returns:
+        The event.
+
+    Raises:
+        AccountingError: If it is not an event, or the accountant does not know it.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.calibrate.with_more_noise(dp.events.LaplaceEvent(2, 1), 3)
+        LaplaceEvent(scale=Fraction(6, 1), sensitivity=Fraction(1, 1))
+    """
     match event:
         case events.ComposedEvent(parts):
             return events.ComposedEvent(tuple(with_more_noise(part, factor) for part in parts))

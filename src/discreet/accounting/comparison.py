@@ -98,7 +98,18 @@ class ComparisonRow:
 @public_class
 @dataclass(frozen=True)
 class Comparison:
-    """Rows of one table: the same events, the same delta, every accountant."""
+    """Epsilons of the same events under every accountant.
+
+    Attributes:
+        delta: The delta.
+        rows: One row for each accountant.
+
+    Example:
+        >>> import discreet as dp
+        >>> comparison = dp.accounting.compare(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1), delta=1e-6)
+        >>> float(comparison.delta)
+        1e-06
+    """
 
     delta: Fraction
     rows: tuple[ComparisonRow, ...]
@@ -146,7 +157,25 @@ class Comparison:
 def compare(
     what: events.Event | events.HasEvent | Iterable[events.Event | events.HasEvent], delta: Number
 ) -> Comparison:
-    """Events, or mechanisms that make them, composed by every accountant at one delta; nothing is spent."""
+    """The same events under every accountant.
+
+    Args:
+        what: An event, a mechanism, or several.
+        delta: The delta.
+
+    Returns:
+        A table to print, with the epsilon of each accountant.
+
+    Raises:
+        AccountingError: If a part is not an event.
+        ParameterError: If delta is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+        >>> dp.accounting.compare([laplace] * 100, delta=1e-6).tightest.accountant
+        'pld'
+    """
     event = events.compose(what)
     allowed = probability(delta, "delta")
     return Comparison(allowed, tuple(_row(name, event, allowed) for name in ACCOUNTANTS))

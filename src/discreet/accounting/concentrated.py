@@ -32,7 +32,17 @@ Conversion = Literal["tight", "loose"]
 
 
 class ConcentratedParameters(NamedTuple):
-    """The parameters of an event that is delta-approximately rho-zCDP."""
+    """Parameters of an event that is delta-approximately rho-zCDP.
+
+    Attributes:
+        rho: The rho.
+        delta: The delta.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.concentrated.rho(dp.events.ConcentratedEvent(0.5)).delta
+        Fraction(0, 1)
+    """
 
     rho: Fraction
     delta: Fraction
@@ -40,14 +50,47 @@ class ConcentratedParameters(NamedTuple):
 
 @short_traceback
 def rho(event: events.Event) -> ConcentratedParameters:
-    """The rho of an event with everything inside it, and the sum of the deltas that its parts have of their own."""
+    """The rho of an event, and the sum of the deltas of its parts.
+
+    Args:
+        event: The event.
+
+    Returns:
+        Rho and delta.
+
+    Raises:
+        AccountingError: If it is not an event, or the accountant does not know it.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.concentrated.rho(dp.events.PureEvent(1)).rho
+        Fraction(1, 2)
+    """
     price = total(event)
     return ConcentratedParameters(brief_up(price.rho), brief_up(price.delta))
 
 
 @short_traceback
 def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight") -> Fraction:
-    """An epsilon such that the event is (epsilon, delta)-DP."""
+    """Epsilon of an event at delta, converted from rho.
+
+    Args:
+        event: The event.
+        delta: The delta.
+        conversion: "tight", or "loose" for comparison with older texts. Default "tight".
+
+    Returns:
+        The epsilon, rounded up.
+
+    Raises:
+        AccountingError: If the events have deltas of their own of at least delta.
+        ParameterError: If delta or the conversion is not one of these.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.concentrated.epsilon(dp.events.ConcentratedEvent(0.01), delta=1e-6)) < 1
+        True
+    """
     if conversion not in ("tight", "loose"):
         raise ParameterError(
             f"conversion={conversion!r}",
@@ -61,7 +104,24 @@ def epsilon(event: events.Event, delta: Number, conversion: Conversion = "tight"
 
 @short_traceback
 def delta_left(own: Fraction, delta: Fraction) -> Fraction:
-    """What is left of a delta for the conversion, once events with a delta of their own have taken theirs."""
+    """Part of a delta that is left for the conversion.
+
+    Args:
+        own: Sum of the deltas of the events.
+        delta: The delta in all.
+
+    Returns:
+        The rest.
+
+    Raises:
+        AccountingError: If nothing is left.
+
+    Example:
+        >>> import discreet as dp
+        >>> from fractions import Fraction
+        >>> dp.accounting.concentrated.delta_left(Fraction(1, 10), Fraction(3, 10))
+        Fraction(1, 5)
+    """
     if own and own >= delta:
         raise AccountingError(
             f"delta={shown(delta)}",

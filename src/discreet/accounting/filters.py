@@ -49,7 +49,18 @@ LONGEST_REASON = 2_000
 @public_class
 @dataclass(frozen=True)
 class Cost:
-    """What events cost under both filters, in whole units; epsilon is None where no finite epsilon exists."""
+    """Privacy cost of events under both filters, in whole units of the ledger.
+
+    Attributes:
+        epsilon: Units of 1e-12, or None where no finite epsilon exists.
+        rho: Units of 1e-15.
+        delta: Units of 1e-18.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.filters.cost(dp.events.PureEvent(0.5)).epsilon
+        500000000000
+    """
 
     epsilon: int | None
     rho: int
@@ -67,14 +78,32 @@ NOTHING = Cost(0, 0, 0)
 @public_class
 @dataclass(frozen=True)
 class FilterCaps:
-    """The most that may be spent: delta always, and with it either epsilon or rho."""
+    """Caps of both filters, in whole units of the ledger: delta always, and with it either epsilon or rho.
+
+    Attributes:
+        epsilon: Units of 1e-12.
+        rho: Units of 1e-15.
+        delta: Units of 1e-18.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.Budget(epsilon=2).caps().epsilon
+        2000000000000
+    """
 
     epsilon: int
     rho: int
     delta: int
 
     def admit(self, spent: Cost) -> bool:
-        """Whether either filter holds after spending this much in all."""
+        """Whether either filter holds after a total spending.
+
+        Args:
+            spent: Total cost of all events.
+
+        Returns:
+            Whether the cost is within the caps.
+        """
         by_epsilon = spent.epsilon is not None and spent.epsilon <= self.epsilon
         return spent.delta <= self.delta and (by_epsilon or spent.rho <= self.rho)
 
@@ -82,14 +111,27 @@ class FilterCaps:
 @public_class
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Budget:
-    """A promise: what every answer ever given from a dataset may reveal about one unit.
+    """Bound on the privacy loss of all answers ever given from a dataset, for one privacy unit.
 
-    An epsilon above the ceiling needs a reason, which the ledger records. `reserved_delta` is the part of delta kept
-    for events with a delta of their own; it belongs to the promise and may not change while the promise lives. None
-    means as the ledger has it registered, and for a new dataset a tenth of delta; 0 reserves nothing.
+    An epsilon above the ceiling needs a reason, which the ledger records. `reserved_delta` may not change while the
+    budget is in force.
+
+    Args:
+        epsilon: Bound on the total epsilon, from 1e-12 to 1,000.
+        delta: Bound on the total delta; 0 is pure differential privacy. Default 0.
+        reserved_delta: Part of delta for events with a delta of their own, such as thresholds; 0 reserves nothing.
+            Default: as the ledger has it, and a tenth of delta for a new dataset.
+        ceiling: Largest epsilon without a reason. Default 10.
+        reason: Reason for an epsilon above the ceiling, in one line. Default: none.
+
+    Raises:
+        BudgetError: If epsilon is above the ceiling without a reason, or cannot be counted by the ledger.
+        ParameterError: If an argument is not a number in its range, or the reason is not one line of text.
 
     Example:
         >>> import discreet as dp
+        >>> dp.Budget(epsilon=2, delta=1e-9)
+        Budget(epsilon=2, delta=1e-09)
         >>> dp.Budget(epsilon=2, delta=1e-9).reserve == dp.Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10).reserve
         True
     """
@@ -121,7 +163,7 @@ class Budget:
 
     @property
     def is_pure(self) -> bool:
-        """Whether the promise has no delta."""
+        """Whether the budget has no delta."""
         return self.delta == 0
 
     @property
@@ -135,18 +177,42 @@ class Budget:
         return self.delta - self.reserve
 
     def reserving(self, reserve: Number) -> "Budget":
-        """The same promise with this part of delta reserved; one that states its own stays as it is."""
+        """The same budget with a part of delta reserved, unless it states its own.
+
+        Args:
+            reserve: The reserved part of delta.
+
+        Returns:
+            A budget.
+
+        Raises:
+            BudgetError: If the part is larger than delta.
+        """
         if self.reserved_delta is not None:
             return self
         return Budget(**vars(self) | {"reserved_delta": reserve})
 
     def rho(self, epsilon: Number) -> Fraction:
-        """The rho of a Gaussian answer that asks for epsilon under this promise: whole units, so it costs itself."""
+        """The rho of Gaussian noise for an epsilon under this budget, in whole units of the ledger.
+
+        Args:
+            epsilon: The epsilon of a query.
+
+        Returns:
+            The rho, rounded down.
+
+        Raises:
+            ParameterError: If epsilon is not a positive number.
+        """
         rho = rho_of(positive(epsilon, "epsilon"), self.conversion_delta)
         return Fraction(units_down(rho, RHO_UNITS), RHO_UNITS)
 
     def caps(self) -> FilterCaps:
-        """The caps under each filter, each within 64 bits; they never move while the promise lives."""
+        """The caps of both filters, in units of the ledger.
+
+        Returns:
+            Caps on epsilon, rho and delta.
+        """
         return FilterCaps(
             units_down(self.epsilon, EPSILON_UNITS),
             units_down(self.rho(self.epsilon), RHO_UNITS),
@@ -154,15 +220,36 @@ class Budget:
         )
 
     def admits(self, spent: Cost) -> bool:
-        """Whether the promise holds after spending this much in all."""
+        """Whether the budget holds after a total spending.
+
+        Args:
+            spent: Total cost of all events, in units of the ledger.
+
+        Returns:
+            Whether one of the two filters admits it.
+        """
         return self.caps().admit(spent)
 
     def epsilon_left(self, spent: Cost) -> Fraction:
-        """The largest epsilon that one more query could ask for, by Laplace or by Gaussian noise."""
+        """Largest epsilon that one more query could ask for, by Laplace or by Gaussian noise.
+
+        Args:
+            spent: Total cost so far, in units of the ledger.
+
+        Returns:
+            The epsilon, rounded down to six digits.
+        """
         return max(self.laplace_left(spent), self.gaussian_left(spent))
 
     def laplace_left(self, spent: Cost) -> Fraction:
-        """The largest epsilon for which one more epsilon-private answer is admitted, rounded down to read well."""
+        """Largest epsilon of one more epsilon-private answer.
+
+        Args:
+            spent: Total cost so far, in units of the ledger.
+
+        Returns:
+            The epsilon, rounded down to six digits.
+        """
         caps = self.caps()
         if spent.delta > caps.delta:
             return Fraction(0)
@@ -172,7 +259,14 @@ class Budget:
         return max(left, self._laplace_left_by_rho(caps.rho - spent.rho))
 
     def gaussian_left(self, spent: Cost) -> Fraction:
-        """The largest epsilon whose Gaussian answer, of `rho(epsilon)`, is admitted, rounded down to read well."""
+        """Largest epsilon of one more answer with Gaussian noise of `rho(epsilon)`.
+
+        Args:
+            spent: Total cost so far, in units of the ledger.
+
+        Returns:
+            The epsilon, rounded down to six digits.
+        """
         caps = self.caps()
         left = caps.rho - spent.rho
         if spent.delta > caps.delta or left <= 0:
@@ -194,7 +288,14 @@ class Budget:
         return _largest_readable(guess, lambda epsilon: units_up(pure_rho(epsilon), RHO_UNITS) <= units)
 
     def check_population(self, population: int | None) -> None:
-        """Refuse a delta at or above one in the declared population: it would allow publishing somebody whole."""
+        """Refuse a delta of 1/population or more: it would allow publishing the data of one person.
+
+        Args:
+            population: Number of people in the population. None: one million.
+
+        Raises:
+            BudgetError: If delta is too large for the population.
+        """
         size = UNDECLARED_POPULATION if population is None else whole(population, "population")
         if self.delta * size >= 1:
             said = (
@@ -275,7 +376,22 @@ def _is_hidden(character: str) -> bool:
 
 @short_traceback
 def cost(event: events.Event) -> Cost:
-    """The price of an event under both filters, rounded up to whole units."""
+    """Privacy cost of an event under both filters, rounded up to whole units of the ledger.
+
+    Args:
+        event: The event.
+
+    Returns:
+        The cost in units of epsilon, rho and delta.
+
+    Raises:
+        AccountingError: If it is not an event that the filters know.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.filters.cost(dp.events.PureEvent(0.5)).rho
+        125000000000000
+    """
     exact = total(event)
     return Cost(
         None if exact.epsilon is None else units_up(exact.epsilon, EPSILON_UNITS),
@@ -286,7 +402,20 @@ def cost(event: events.Event) -> Cost:
 
 @short_traceback
 def readable(value: Fraction) -> Fraction:
-    """The value rounded down to a few significant digits; zero where it is not positive."""
+    """A number rounded down to six significant digits.
+
+    Args:
+        value: The number.
+
+    Returns:
+        The rounded number; 0 where it is not positive.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import discreet as dp
+        >>> float(dp.accounting.filters.readable(Fraction(2, 3)))
+        0.666666
+    """
     return digits_down(max(value, Fraction(0)), READABLE_DIGITS)
 
 

@@ -30,13 +30,47 @@ LARGEST_EXPONENT = 10_000
 
 @short_traceback
 def pure(*, epsilon: Number, size: int) -> Fraction:
-    """The epsilon for a group of `size` units."""
+    """Group privacy: the epsilon for several units.
+
+    Args:
+        epsilon: Epsilon for one unit.
+        size: Number of units in the group.
+
+    Returns:
+        The epsilon, size times as large.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.group.pure(epsilon=0.5, size=4)
+        Fraction(2, 1)
+    """
     return whole(size, "size") * positive(epsilon, "epsilon")
 
 
 @short_traceback
 def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
-    """(epsilon, delta) for a group of `size` units; refused where it would say nothing."""
+    """Group privacy: epsilon and delta for several units.
+
+    Args:
+        epsilon: Epsilon for one unit.
+        delta: Delta for one unit.
+        size: Number of units in the group.
+
+    Returns:
+        Epsilon and delta.
+
+    Raises:
+        AccountingError: If the delta would be 1 or more.
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.group.approximate(epsilon=0.5, delta=1e-9, size=4).delta)
+        9.8486921695e-09
+    """
     units, single, small = whole(size, "size"), positive(epsilon, "epsilon"), probability(delta, "delta")
     if (units - 1) * single > LARGEST_EXPONENT:
         raise _says_nothing(units)
@@ -49,14 +83,47 @@ def approximate(*, epsilon: Number, delta: Number, size: int) -> Parameters:
 
 @short_traceback
 def simple_delta(*, epsilon: Number, delta: Number, size: int) -> Fraction:
-    """The delta that textbooks print for a group, size e^((size-1) epsilon) delta, rounded up: shown, never charged."""
+    """Textbook delta for a group, size e^((size-1) epsilon) delta, for comparison. It is never charged.
+
+    Args:
+        epsilon: Epsilon for one unit.
+        delta: Delta for one unit.
+        size: Number of units in the group.
+
+    Returns:
+        The delta, rounded up.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.group.simple_delta(epsilon=0.5, delta=1e-9, size=4)) < 2e-8
+        True
+    """
     units = whole(size, "size")
     return brief_up(units * exp_up((units - 1) * positive(epsilon, "epsilon")) * probability(delta, "delta"))
 
 
 @short_traceback
 def concentrated(*, rho: Number, size: int) -> Fraction:
-    """The rho for a group of `size` units."""
+    """Group privacy: the rho for several units.
+
+    Args:
+        rho: Rho for one unit.
+        size: Number of units in the group.
+
+    Returns:
+        The rho, size^2 times as large.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.group.concentrated(rho=0.5, size=4)
+        Fraction(8, 1)
+    """
     return whole(size, "size") ** 2 * positive(rho, "rho")
 
 

@@ -66,14 +66,50 @@ _FARTHEST_LOSS = 600.0
 
 @short_traceback
 def epsilon(event: events.Event, delta: Number) -> float:
-    """An epsilon such that an event fixed in advance is (epsilon, delta)-DP."""
+    """Epsilon of an event fixed in advance at delta, by its privacy loss distribution.
+
+    Args:
+        event: The event.
+        delta: The delta.
+
+    Returns:
+        The epsilon, a double on the safe side.
+
+    Raises:
+        AccountingError: If it is not an event, or the accountant does not know it.
+        ParameterError: If delta is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1).event()
+        >>> 0 < dp.accounting.pld.epsilon(event, delta=1e-6) <= 0.1001
+        True
+    """
     asked = probability(delta, "delta")
     return min(_epsilon(_parts(read), asked) for read in _readings(event))
 
 
 @short_traceback
 def delta(event: events.Event, epsilon: Number) -> float:
-    """A delta such that an event fixed in advance is (epsilon, delta)-DP."""
+    """Delta of an event fixed in advance at epsilon, by its privacy loss distribution.
+
+    Args:
+        event: The event.
+        epsilon: The epsilon.
+
+    Returns:
+        The delta, a double on the safe side.
+
+    Raises:
+        AccountingError: If it is not an event, or the accountant does not know it.
+        ParameterError: If epsilon is not positive.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1).event()
+        >>> 0 < dp.accounting.pld.delta(event, epsilon=0.05) < 0.1
+        True
+    """
     reached = float(positive(epsilon, "epsilon"))
     return min(_delta(_parts(read), reached) for read in _readings(event))
 

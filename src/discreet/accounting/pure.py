@@ -24,7 +24,22 @@ from discreet.rounding import brief_up
 
 @short_traceback
 def epsilon(event: events.Event) -> Fraction:
-    """The epsilon of an event with everything inside it."""
+    """Pure differential privacy: the sum of epsilons of an event.
+
+    Args:
+        event: The event.
+
+    Returns:
+        The epsilon, rounded up to 12 digits.
+
+    Raises:
+        AccountingError: If a part has no pure epsilon, or it is not an event.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.accounting.pure.epsilon(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1).event())
+        Fraction(1, 10)
+    """
     price = total(event)
     if price.epsilon is None or price.delta:
         raise AccountingError(

@@ -45,7 +45,20 @@ _FAINT = Fraction(-300)
 
 
 class Conversion(NamedTuple):
-    """The smallest epsilon found and the order that gave it, by the tight conversion and by the classic one."""
+    """Smallest epsilon found, and the order that gave it.
+
+    Attributes:
+        epsilon: Epsilon by the tight conversion.
+        order: The order that gave it.
+        classic_epsilon: Epsilon by the classic conversion.
+        classic_order: The order that gave it.
+
+    Example:
+        >>> import discreet as dp
+        >>> conversion = dp.accounting.renyi.converted(dp.events.ConcentratedEvent(0.01), delta=1e-6)
+        >>> conversion.epsilon <= conversion.classic_epsilon
+        True
+    """
 
     epsilon: Fraction
     order: Fraction
@@ -55,7 +68,24 @@ class Conversion(NamedTuple):
 
 @short_traceback
 def epsilon(event: events.Event, alpha: Number) -> Fraction:
-    """The Renyi divergence of order alpha of an event with everything inside it."""
+    """Renyi divergence of an event.
+
+    Args:
+        event: The event.
+        alpha: The order, above 1.
+
+    Returns:
+        The divergence, rounded up.
+
+    Raises:
+        AccountingError: If a part has a delta of its own, or it is not an event.
+        ParameterError: If the order is at most 1.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.renyi.epsilon(dp.events.ConcentratedEvent(0.01), alpha=10))
+        0.1
+    """
     order = rational(alpha, "alpha")
     if order <= 1:
         raise ParameterError("alpha of at most 1", because="Renyi privacy has orders above 1", instead="alpha=10")
@@ -70,7 +100,24 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
 
 @short_traceback
 def conversion(event: events.Event, delta: Number) -> Conversion:
-    """The epsilon of an event at delta, by the best order of a grid."""
+    """Epsilon of an event fixed in advance at delta, by the best order of a grid.
+
+    Args:
+        event: The event.
+        delta: The delta.
+
+    Returns:
+        The epsilon and its order.
+
+    Raises:
+        AccountingError: If the events have deltas of their own of at least delta.
+        ParameterError: If delta is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> float(dp.accounting.renyi.converted(dp.events.ConcentratedEvent(0.01), delta=1e-6).epsilon) < 1
+        True
+    """
     left = delta_left(total(event).delta, probability(delta, "delta"))
     counted = tuple(events.leaves(event))
 

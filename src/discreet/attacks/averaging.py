@@ -36,11 +36,23 @@ _MOST_DRAWS = 50_000
 @public_class
 @dataclass(frozen=True, repr=False)
 class Averaging(Outcome):
-    """Telling a count from the next one by the mean of many answers with fresh noise.
+    """Outcome of averaging: telling a count from the next one by the mean of many answers with fresh noise.
 
-    `needed` is the number of answers at which the guess is right with the wanted `confidence`. Two counts with the gap
-    are `apart` people apart at least. `curve` has for several numbers of answers the chance of a right guess, and the
-    share of `trials` in which it was.
+    Attributes:
+        epsilon: Epsilon of each answer.
+        deviation: Standard deviation of the noise.
+        gap: Distance between the two counts.
+        confidence: Wanted probability of a right guess.
+        needed: Number of answers that reach it, by the formula.
+        apart: Least number of people by which two such counts differ.
+        trials: Number of trials.
+        curve: Triples of a number of answers, the probability of a right guess, and the measured share.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=1)
+        >>> dp.attacks.averaging.against_mechanism(laplace, trials=5).needed
+        40
     """
 
     attack = "averaging"
@@ -85,7 +97,11 @@ class Averaging(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """How often the guess is right, by the number of answers."""
+        """Share of right guesses by the number of answers.
+
+        Returns:
+            A figure.
+        """
         return _plot_curves(
             [
                 pictures.Curve(
@@ -101,12 +117,32 @@ class Averaging(Outcome):
 @public_class
 @dataclass(frozen=True, repr=False)
 class StoppedAveraging(Outcome):
-    """The same query asked of a session: how many different answers repeats gave, and when the ledger refused.
+    """Outcome of averaging through a session: repeats return the stored answer, and the ledger stops fresh ones.
 
-    `repeats` askings gave `different` answers and cost nothing after the first. Then `answers` answers in all were
-    bought with `fresh=True`, until `refusal`. `estimate` is their mean, `guess` how often the best guess from so many
-    is right (by the formula), and `bound` the most that any guess can be under the budget, where one count is the
-    other with `gap` people added (or, under "replace_one", with the rows of so many replaced).
+    Attributes:
+        epsilon: Epsilon of each answer.
+        budget: The budget, in words.
+        repeats: Number of repeated questions.
+        different: Number of different answers to them.
+        answers: Number of paid answers.
+        refusal: Message of the ledger that ended it, or None.
+        estimate: Mean of the paid answers.
+        deviation: Standard deviation of the noise.
+        gap: Distance between the two counts.
+        needed: Number of answers for a confidence of 99%, by the formula.
+        bound: Largest probability of a right guess under the budget.
+        neighbours: The neighbour relation.
+        truth: The true count, if given.
+        is_private: Whether the session is private.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> session = dp.testing.protect(dp.datasets.people(100), **facts)
+        >>> query = dp.table("people").agg(n=dp.count())
+        >>> outcome = dp.attacks.averaging.against_session(session, query, epsilon=0.1)
+        >>> outcome.different, outcome.answers
+        (1, 10)
     """
 
     attack = "averaging, through a session"
@@ -172,7 +208,11 @@ class StoppedAveraging(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """How often the guess would be right by the number of answers, and where the ledger refuses."""
+        """Probability of a right guess by the number of answers, and where the ledger stops them.
+
+        Returns:
+            A figure.
+        """
         most = max(self.needed, self.answers)
         return _plot_curves(
             [
@@ -189,14 +229,45 @@ class StoppedAveraging(Outcome):
 
 @short_traceback
 def repeats_to_distinguish(deviation: float, *, gap: int = 1, confidence: Number = _CONFIDENCE) -> int:
-    """How many answers tell two counts apart with a confidence: their mean is then this far within half the gap."""
+    """Number of answers that tell two counts apart.
+
+    Args:
+        deviation: Standard deviation of the noise of an answer.
+        gap: Distance between the counts. Default 1.
+        confidence: Probability of a right guess. Default 0.99.
+
+    Returns:
+        The number of answers.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.averaging.repeats_to_distinguish(1.4, gap=1)
+        43
+    """
     level = float(probability(confidence, "confidence", example="0.99"))
     return max(1, ceil((2 * float(ndtri(level)) * deviation / gap) ** 2))
 
 
 @short_traceback
 def chance(deviation: float, answers: int, gap: int = 1) -> float:
-    """How often the nearer of two counts is the true one, by the mean of so many answers."""
+    """Probability that the mean of some answers is nearer to the true one of two counts.
+
+    Args:
+        deviation: Standard deviation of the noise of an answer.
+        answers: Number of answers.
+        gap: Distance between the counts. Default 1.
+
+    Returns:
+        The probability, by the normal approximation.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.averaging.chance(0, 1)
+        1.0
+    """
     return 1.0 if deviation == 0 else float(ndtr(gap * sqrt(answers) / (2 * deviation)))
 
 
@@ -210,7 +281,28 @@ def against_mechanism(
     answers: int | None = None,
     confidence: Number = _CONFIDENCE,
 ) -> Averaging:
-    """Average answers of a mechanism that nobody counts: `answers` of them a trial, or as many as are needed."""
+    """Average the answers of a mechanism that no ledger counts.
+
+    Args:
+        mechanism: Laplace noise.
+        truth: The true count. Default 0.
+        gap: Distance to the other possible count. Default 1.
+        trials: Number of trials. Default 20.
+        answers: Number of answers of a trial. Default: as many as needed.
+        confidence: Wanted probability of a right guess. Default 0.99.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=1)
+        >>> dp.attacks.averaging.against_mechanism(laplace, trials=5, answers=10).trials
+        5
+    """
     if not isinstance(mechanism, Laplace):
         raise ParameterError(
             f"a mechanism of type {type(mechanism).__name__}",
@@ -250,7 +342,31 @@ def against_session(
     most: int = 1_000,
     truth: float | None = None,
 ) -> StoppedAveraging:
-    """Repeat one query to a session, then release fresh answers until it refuses, or `most`."""
+    """Repeat one query again, then release fresh answers until it refuses.
+
+    Args:
+        session: The session; it is charged.
+        query: A query of one number.
+        epsilon: Epsilon of each answer.
+        gap: Distance between the counts to tell apart. Default 1.
+        repeats: Number of repeated questions. Default 5.
+        most: Largest number of paid answers. Default 1,000.
+        truth: The true count, only compared with. Default: unknown.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> session = dp.testing.protect(dp.datasets.people(100), **facts)
+        >>> query = dp.table("people").agg(n=dp.count())
+        >>> dp.attacks.averaging.against_session(session, query, epsilon=0.5).answers
+        2
+    """
     checked_session(session)
     if not isinstance(query, Query):
         raise ParameterError(

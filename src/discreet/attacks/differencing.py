@@ -34,10 +34,25 @@ _SESSION = "1.96 deviations of the noise, either way"
 @public_class
 @dataclass(frozen=True, repr=False)
 class Differencing(Outcome):
-    """The difference of two sums, and how far it is from the truth where that is known.
+    """Outcome of differencing: the difference of two sums, and its distance from the truth.
 
-    `people` is how many the sums differ by: one, or None where only a session knows. `deviation` is that of the noise
-    on the difference. `epsilon` is the privacy cost of each sum: the one spent, or the one in `with_epsilon`.
+    Attributes:
+        value: Name of the column.
+        everyone: Sum over everyone.
+        without: Sum over everyone but one.
+        deviation: Standard deviation of the noise of the difference; 0 for exact sums.
+        truth: The true value, if known.
+        people: Number of people that the sums differ by, or None where only a session knows.
+        epsilon: Epsilon of each sum: the one spent, or the one in `with_epsilon` is about.
+        bounds: Bounds of the values.
+
+    Example:
+        >>> import discreet as dp
+        >>> rows = {"name": ["Ada", "Bob"], "age": [36, 50]}
+        >>> import pyarrow as pa
+        >>> ada = {"value": "age", "person": {"name": "Ada"}, "bounds": (0, 120)}
+        >>> dp.attacks.differencing.against_table(pa.table(rows), **ada).difference
+        36
     """
 
     attack = "differencing"
@@ -98,7 +113,11 @@ class Differencing(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """What the difference says of the value, without noise and with that of a session."""
+        """What the difference tells about the value, without noise and with the noise of a session.
+
+        Returns:
+            A figure.
+        """
         names, values, noise = zip(*self._rows(), strict=True)
         drawn = {"sums": names, "difference": values, "margin": [_MARGIN * each for each in noise]}
         figure = plots.error_bars(
@@ -129,7 +148,29 @@ class Differencing(Outcome):
 def against_table(
     rows: object, *, value: str, person: Mapping[str, Any], bounds: tuple[Number, Number], epsilon: Number = 1
 ) -> Differencing:
-    """Two exact sums, with and without people with the values of `person`, and the effect of epsilon."""
+    """Subtract two exact sums, with and without one person.
+
+    Args:
+        rows: Table (Arrow, pandas, Polars), or the path of a CSV or Parquet file.
+        value: Numeric column that is summed.
+        person: Values of columns that identify the person: `{"name": "Ada"}`.
+        bounds: Bounds of the values.
+        epsilon: Epsilon of each sum that `with_epsilon` is about. Default 1.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"name": ["Ada", "Bob"], "age": [36, 50]})
+        >>> ada = {"value": "age", "person": {"name": "Ada"}, "bounds": (0, 120)}
+        >>> dp.attacks.differencing.against_table(rows, **ada).error
+        0
+    """
     _literal(person)
     table = as_arrow(rows, value, *(name for name in person if name != value))
     cells = numbers(table, value)
@@ -160,7 +201,32 @@ def against_session(
     epsilon: Number,
     truth: float | None = None,
 ) -> Differencing:
-    """The same two queries to a session, each for epsilon; `truth` is only compared with."""
+    """Ask a session for the two sums and subtract them.
+
+    Args:
+        session: The session; it is charged for two sums.
+        table: Name of the table.
+        value: Numeric column that is summed.
+        person: Values of columns that identify the person: `{"name": "Ada"}`.
+        bounds: Bounds of the values.
+        epsilon: Epsilon of each sum.
+        truth: The true value, only compared with. Default: unknown.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.people(100), **facts)
+        >>> one = {"value": "hours_per_week", "person": {"person_id": 7}, "bounds": (0, 100)}
+        >>> outcome = dp.attacks.differencing.against_session(session, table="people", **one, epsilon=1)
+        >>> outcome.people is None
+        True
+    """
     checked_session(session)
     _literal(person)
     everyone = frame.table(table)

@@ -42,11 +42,27 @@ _COLUMNS = '["birth_date", "zip_code"]'
 @public_class
 @dataclass(frozen=True, repr=False)
 class Linkage(Outcome):
-    """How many candidates each known person has in a published table, and whose value is learned.
+    """Outcome of linkage: number of candidates of each known person in a published table, and learned values.
 
-    `candidates` are pairs of a number of candidates and how many people have it. `unique_by` says for each column, as
-    one after the other becomes known, which share of people has one candidate. `learned_values` counts people all of
-    whose candidates share the value of `learn`, and `right` those of them for whom it is the true one.
+    Attributes:
+        rows: Number of published rows.
+        people: Number of known people.
+        on: Columns that are known.
+        learn: Column that is learned, or None.
+        found: Number of people with a candidate.
+        unique: Number of people with one candidate.
+        candidates: Pairs of a number of candidates and the number of people who have it.
+        unique_by: For each further known column, the share of people with one candidate.
+        learned_values: Number of people all of whose candidates share the value, or None.
+        right: Number of those for whom it is the true value, or None.
+        epsilon: Epsilon that `with_epsilon` is about.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(200)
+        >>> on = ["sex", "zip_code", "birth_date"]
+        >>> dp.attacks.linkage.against_table(people, people, on=on).found
+        200
     """
 
     attack = "linkage"
@@ -99,7 +115,11 @@ class Linkage(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """The share of people with one candidate as more columns become known."""
+        """Share of people with one candidate as more columns become known.
+
+        Returns:
+            A figure.
+        """
         names = list(accumulate((name for name, _ in self.unique_by), lambda before, name: f"{before} + {name}"))
         shares = [share for _, share in self.unique_by]
         return pictures.bars(
@@ -115,11 +135,25 @@ class Linkage(Outcome):
 @public_class
 @dataclass(frozen=True, repr=False)
 class LinkageByCounts(Outcome):
-    """The same through a session: counts of who fits each description and has each value, and the guess from them.
+    """Outcome of linkage through a session: values guessed from counts of who fits each description.
 
-    `right` of `people` values were guessed, and `baseline` by always saying the value most common in the answers.
-    Between two values of even odds of somebody who is alone, `from_counts` is how often the best guess from such counts
-    is right, and `bound` the most that one from any answer at that privacy cost can be.
+    Attributes:
+        people: Number of known people.
+        on: Columns that are known.
+        learn: Column that is guessed.
+        values: Number of possible values.
+        right: Number of right guesses.
+        baseline: Number of right guesses by the most common value.
+        epsilon: Epsilon of the counts.
+        from_counts: Probability that the best guess from such counts between two values is right.
+        bound: Largest such probability from any answer at that cost.
+        neighbours: The neighbour relation.
+        is_private: Whether the session is private.
+
+    Example:
+        >>> import discreet as dp
+        >>> issubclass(dp.attacks.linkage.LinkageByCounts, dp.attacks.Outcome)
+        True
     """
 
     attack = "linkage, through a session"
@@ -172,7 +206,11 @@ class LinkageByCounts(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """The guesses from counts beside those without any answer."""
+        """Share of right guesses from counts, beside guesses without any answer.
+
+        Returns:
+            A figure.
+        """
         shares = [self.right / self.people, self.baseline / self.people]
         return pictures.bars(
             [f"from counts at epsilon {plots.plain(self.epsilon)}", "always the most common value"],
@@ -195,7 +233,29 @@ def against_table(
     truth: str | None = None,
     epsilon: Number = 1,
 ) -> Linkage:
-    """Join what is known of people to a published table; `truth`, a column of `known`, is only compared with."""
+    """Join what is known about people to a published table.
+
+    Args:
+        published: Published table without names.
+        known: Table of known people.
+        on: Columns that are known.
+        learn: Column of the published table that is learned. Default: none.
+        truth: Column of `known` with the true values, only compared with. Default: none.
+        epsilon: Epsilon that `with_epsilon` is about. Default 1.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(200)
+        >>> on = ["sex", "zip_code", "birth_date"]
+        >>> dp.attacks.linkage.against_table(people, people, on=on).unique_share > 0.9
+        True
+    """
     columns = column_names(on, "on", example=_COLUMNS)
     table = as_arrow(published, *columns, *([learn] if learn and learn not in columns else []))
     people = as_arrow(known, *columns, *([truth] if truth and truth not in columns else []))
@@ -233,7 +293,34 @@ def against_session(
     truth: str,
     epsilon: Number,
 ) -> LinkageByCounts:
-    """Ask a session how many fit each description and have each value, in one query, and guess values from it."""
+    """Ask a session how many people fit each description and have each value, and guess values from it.
+
+    Args:
+        session: The session; it is charged.
+        known: Table of known people.
+        table: Name of the table in the session.
+        on: Columns that are known.
+        learn: Column that is guessed.
+        values: Possible values of it.
+        truth: Column of `known` with the true values, only compared with.
+        epsilon: Epsilon of the counts.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(50)
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> session = dp.testing.protect(people, **facts)
+        >>> known = {"table": "people", "on": ["state", "occupation"], "learn": "sex", "truth": "sex"}
+        >>> values = ["female", "male", "other"]
+        >>> dp.attacks.linkage.against_session(session, people, **known, values=values, epsilon=1).people
+        50
+    """
     checked_session(session)
     columns, choices = column_names(on, "on", example=_COLUMNS), list(values)
     people = as_arrow(known, *columns, *([truth] if truth not in columns else []))

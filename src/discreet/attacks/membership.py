@@ -49,12 +49,25 @@ _FEWEST_RUNS = 100
 @public_class
 @dataclass(frozen=True, repr=False)
 class Membership(Outcome):
-    """How well members are distinguished from others by a score.
+    """Outcome of membership inference: how well a score tells members from others.
 
-    `rates` are pairs of a false positive rate and the true positive rate at no more than that, for 0.1%, 1% and 10%
-    where that is at least 20 of the members and of the others; `curve` are pairs of both rates. `found` is the epsilon
-    that the scores show at `confidence`, or None where they are not independent; `epsilon` and `delta` are those
-    claimed, or None.
+    Attributes:
+        publisher: What was published, in words.
+        inside: Number of scores of members.
+        outside: Number of scores of others.
+        area: Area under the curve.
+        advantage: Largest difference of both rates.
+        rates: Pairs of a false positive rate and the true positive rate at no more than it.
+        curve: Pairs of both rates.
+        found: Epsilon that the scores show, or None where they are not independent.
+        confidence: Confidence of `found`.
+        epsilon: Claimed epsilon, or None.
+        delta: Claimed delta.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.membership.evaluate([1.0] * 40, [0.0] * 40).area
+        1.0
     """
 
     attack = "membership inference"
@@ -115,7 +128,14 @@ class Membership(Outcome):
         return f"members called members, at others called so: {rates}"
 
     def plot(self, *others: "Membership") -> "Figure":
-        """Both rates against each other on logarithmic axes, with other outcomes, and with what epsilon allows."""
+        """Both rates on logarithmic axes, with other outcomes and the bound of epsilon.
+
+        Args:
+            others: Further outcomes to draw.
+
+        Returns:
+            A figure.
+        """
         drawn = (self, *others)
         least = max(min(0.1, _FEW / each.outside) for each in drawn)
         promised = [(each.epsilon, each.delta) for each in drawn if each.epsilon is not None]
@@ -137,7 +157,21 @@ class Membership(Outcome):
 
 @short_traceback
 def max_true_positive_rate(false_positives: float, epsilon: float, delta: float = 0.0) -> float:
-    """The most members that any score finds under (epsilon, delta) while it calls so many others members."""
+    """Largest true positive rate of any score under (epsilon, delta).
+
+    Args:
+        false_positives: The false positive rate.
+        epsilon: The epsilon.
+        delta: The delta. Default 0.
+
+    Returns:
+        The true positive rate.
+
+    Example:
+        >>> import discreet as dp
+        >>> round(dp.attacks.membership.allowed(0.01, epsilon=1), 3)
+        0.027
+    """
     by_members = exp(epsilon) * false_positives + delta
     by_others = 1 - exp(-epsilon) * (1 - false_positives - delta)
     return min(1.0, by_members, by_others)
@@ -156,8 +190,25 @@ def evaluate(
 ) -> Membership:
     """How well scores tell members from others, and the least epsilon that allows it.
 
-    Scores of either kind are independent of one another where each comes from a run of its own; one release that is
-    scored for many people gives scores that are not, and then no epsilon is found.
+    Args:
+        scores_in: Scores of members.
+        scores_out: Scores of others.
+        epsilon: Claimed epsilon. Default: none.
+        delta: Claimed delta. Default 0.
+        confidence: Confidence of the epsilon that is found. Default 0.95.
+        are_independent: Whether each score is from a run of its own; otherwise no epsilon is found. Default True.
+        publisher: What was published, in words.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.membership.evaluate([1.0] * 40, [0.0] * 40).advantage
+        1.0
     """
     inside, outside = _check_scores(scores_in, "scores_in"), _check_scores(scores_out, "scores_out")
     small, level = float(probability(delta, "delta")), float(probability(confidence, "confidence", example="0.95"))
@@ -179,10 +230,22 @@ def evaluate(
 
 @short_traceback
 def likelihood_ratios(counts: ArrayLike, *, people: int, frequencies: ArrayLike, deviation: float = 0.0) -> Scores:
-    """The logarithm of how much likelier each count is with a person of that value in than without.
+    """Log-likelihood ratio of each count, with a person of that value in and out.
 
-    A score is the sum over the counts that a person is in; the others are as likely either way. The `people` others
-    have a value with its frequency, independently; noise of the deviation is taken for Gaussian.
+    Args:
+        counts: The counts.
+        people: Number of other people.
+        frequencies: Frequency of each value in general.
+        deviation: Standard deviation of the noise, taken for Gaussian. Default 0.
+
+    Returns:
+        The ratios; the score of a person is the sum over their values.
+
+    Example:
+        >>> import discreet as dp
+        >>> ratios = dp.attacks.membership.likelihood_ratios([12, 8], people=20, frequencies=[0.5, 0.5])
+        >>> bool(ratios[0] > ratios[1])
+        True
     """
     seen, often = np.asarray(counts, dtype=float), np.asarray(frequencies, dtype=float)
     if deviation:
@@ -204,10 +267,28 @@ def against_table(
     confidence: Number = 0.95,
     generator: np.random.Generator | None = None,
 ) -> Membership:
-    """Counts of every value of each column over a random group, exact or with noise for a total epsilon.
+    """Publish counts of a random group, exact or with noise, and score one more person in and out.
 
-    Each run draws a group and one more person, publishes with that person in and without, and scores them both times.
-    The noise is for a sensitivity of one count in each column.
+    Args:
+        rows: Table, or the path of a CSV or Parquet file.
+        columns: Columns whose values are counted.
+        people: Size of the group. Default 100.
+        epsilon: Total epsilon of the counts. Default: exact counts.
+        runs: Number of runs. Default 10,000.
+        confidence: Confidence of the epsilon that is found. Default 0.95.
+        generator: Generator of the random groups. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> choices = {"columns": ["state", "occupation"], "people": 50, "runs": 200}
+        >>> dp.attacks.membership.against_table(dp.datasets.people(500), **choices).inside
+        200
     """
     names = column_names(columns, "columns", example='["ward", "sex"]')
     times = whole(runs, "runs", least=_FEWEST_RUNS)
@@ -240,9 +321,30 @@ def against_session(
     keys: Mapping[str, Sequence[Value]],
     epsilon: Number,
 ) -> Membership:
-    """Ask a session how many people have each public value of each column, for a total epsilon, and score everybody.
+    """Ask a session for counts of public values, and score everybody.
 
-    `members` are the people in the session, `others` are not; how often values are in general is taken from `others`.
+    Args:
+        session: The session; it is charged.
+        members: Table of people in the session.
+        others: Table of other people; frequencies are taken from them.
+        table: Name of the table.
+        keys: Public values by column.
+        epsilon: Total epsilon of the counts.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(200)
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> session, keys = dp.testing.protect(people[:100], **facts), {"sex": ["female", "male"]}
+        >>> attack = {"table": "people", "keys": keys, "epsilon": 1}
+        >>> dp.attacks.membership.against_session(session, people[:100], people[100:], **attack).inside
+        100
     """
     checked_session(session)
     _checked_keys(keys)

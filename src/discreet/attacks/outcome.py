@@ -25,7 +25,14 @@ NOT_PRIVATE = "nothing here: the session is one of dp.testing, and its answers a
 
 @public_class
 class Outcome(ABC):
-    """What an attacker has, does and learned, and what epsilon does about it."""
+    """Result of an attack: what the attacker has, does and learned, and the effect of epsilon.
+
+    Example:
+        >>> import discreet as dp
+        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["state", "occupation"])
+        >>> isinstance(dp.attacks.small_groups.against_table(counts), dp.attacks.Outcome)
+        True
+    """
 
     attack: ClassVar[str]
 
@@ -51,10 +58,18 @@ class Outcome(ABC):
 
     @abstractmethod
     def plot(self) -> "Figure":
-        """The outcome as a picture (needs pip install "discreet[plots]")."""
+        """The outcome as a picture (needs pip install "discreet[plots]").
+
+        Returns:
+            A figure.
+        """
 
     def to_json(self) -> dict[str, Any]:
-        """The sentences, and the numbers that they are made from, as plain data."""
+        """The sentences, and the numbers that they are made from, as plain data.
+
+        Returns:
+            A dict for JSON.
+        """
         numbers = {field.name: plain_data(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
         return {"schema": SCHEMA, "attack": self.attack, **dict(self._sentences()), "figures": numbers}
 

@@ -2,16 +2,16 @@
 
 Each of many random subsets of people is asked for, and linear programming finds the bits whose counts are nearest to
 the answers. It works whenever errors are small beside the root of the number of people, however the answers were
-blurred: by rounding, or by noise that is fresh for every answer and never charged (Dinur and Nissim,
-Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and
-the Limits of LP Decoding, STOC 2007). A ledger adds privacy costs up and ends it.
+blurred: by rounding, or by noise that is fresh for every answer and never adds up to a price (Dinur and Nissim,
+Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and the
+Limits of LP Decoding, STOC 2007). A ledger adds the prices up and ends it.
 
 A publisher is a callable from a subset, an array of one boolean a person, to an answer; it raises `BudgetError` when it
 has had enough.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isfinite, sqrt
 from numbers import Real
@@ -22,21 +22,32 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
-from discreet import plots
 from discreet.accounting.filters import Budget
-from discreet.attacks import pictures
 from discreet.attacks.answers import ask_number, checked_session, neighbours_of
-from discreet.attacks.outcome import Outcome, best_guess, percent, pluralize, steps_to_another_value
+from discreet.attacks.reconstruction_outcome import Reconstruction, ReconstructionCurve
 from discreet.attacks.tables import as_arrow
-from discreet.catalog.privacy_unit import Neighbours
-from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
+from discreet.errors import BudgetError, ParameterError, short_traceback
 from discreet.exact import Number, positive, whole
 from discreet.mechanisms import Laplace
 from discreet.query import frame
 from discreet.session.session import Session
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
+
+__all__ = [
+    "Reconstruction",
+    "ReconstructionCurve",
+    "against",
+    "against_session",
+    "against_table",
+    "curve",
+    "exact",
+    "noisy",
+    "rounding",
+    "secret_bits",
+    "solve",
+]
 
 Subset = NDArray[np.bool_]
 Bits = NDArray[np.bool_]
@@ -47,180 +58,116 @@ PEOPLE, QUESTIONS = 128, 640
 _CALLED = "it is called with a subset of people, one boolean each, and returns one finite number"
 
 
-@public_class
-@dataclass(frozen=True, repr=False)
-class Reconstruction(Outcome):
-    """How many of the bits came back from the answers that were given.
-
-    `asked` queries were put and `answered` answered, before `refusal` if there was one. `total_epsilon` is what the
-    answers cost together (with `total_delta`), or None where nobody counts. `neighbours` says what one person's bit is
-    under the guarantee: one row removed and one added ("add_remove"), or one replaced ("replace_one").
-    """
-
-    attack = "reconstruction"
-
-    publisher: str
-    people: int
-    asked: int
-    answered: int
-    recovered: int
-    refusal: str | None
-    total_epsilon: float | None
-    total_delta: float = 0.0
-    neighbours: str = "add_remove"
-
-    @property
-    def bound(self) -> float:
-        """How often one bit of even odds can be right at most under that total, or under epsilon 1 where none is known.
-
-        It holds for every attack and for anything that is asked.
-        """
-        total = 1.0 if self.total_epsilon is None else self.total_epsilon
-        return best_guess(total, self.total_delta, apart=steps_to_another_value(self.neighbours))
-
-    @property
-    def share(self) -> float:
-        """The share of bits that are right; half of them are by guessing."""
-        return self.recovered / self.people
-
-    @property
-    def has(self) -> str:
-        """What the attacker starts from."""
-        return f"{pluralize(self.answered, 'count')} of random subsets of {self.people:,} people, from {self.publisher}"
-
-    @property
-    def does(self) -> str:
-        """What the attacker does with it."""
-        return "finds by linear programming the bits whose counts are nearest to the answers"
-
-    @property
-    def inference(self) -> str:
-        """What came out, and from how much."""
-        text = f"{self.recovered:,} of {self.people:,} bits ({percent(self.share)}) are right; guessing gives 50%"
-        if self.refusal is None:
-            return text
-        return f"{text}; query {self.answered + 1:,} of {self.asked:,} was refused by the ledger"
-
-    @property
-    def with_epsilon(self) -> str:
-        """What epsilon does about it."""
-        total = 1.0 if self.total_epsilon is None else self.total_epsilon
-        what = "a session would hold all answers to" if self.total_epsilon is None else "all answers together cost"
-        return (
-            f"{what} epsilon {plots.plain(round(total, 9))}, under which nothing that is asked gives any one bit in "
-            f"more than {percent(self.bound)} of cases, since another bit is {_another_bit(self.neighbours)}"
-        )
-
-    def plot(self, *others: "Reconstruction") -> "Figure":
-        """The bits that came back, with those of other outcomes, beside guessing."""
-        shown = (self, *others)
-        shares = [*(each.share for each in shown), 0.5]
-        notes = [f"{percent(each.share)} of bits from {pluralize(each.answered, 'count')}" for each in shown]
-        return pictures.bars(
-            [*(each.publisher for each in shown), "guessing"],
-            shares,
-            [*notes, "50% of bits"],
-            title=f"Reconstruction of {self.people:,} secret bits",
-            label="share of bits that are right",
-            exposed=[*[True] * len(shown), False],
-            is_share=True,
-        )
-
-
-@public_class
-@dataclass(frozen=True, repr=False)
-class ReconstructionCurve(Outcome):
-    """What comes back at each total epsilon, as the mean of several runs.
-
-    `points` are a total epsilon, the mean share of bits and its standard error.
-    """
-
-    attack = "reconstruction, by total epsilon"
-
-    people: int
-    questions: int
-    runs: int
-    points: tuple[tuple[float, float, float], ...]
-
-    @property
-    def has(self) -> str:
-        """What the attacker starts from."""
-        return (
-            f"{self.questions:,} counts of random subsets of {self.people:,} people, whose epsilons add up to a total"
-        )
-
-    @property
-    def does(self) -> str:
-        """What the attacker does with it."""
-        return "finds by linear programming the bits whose counts are nearest to the answers"
-
-    @property
-    def inference(self) -> str:
-        """What came out, and from how much."""
-        text = ", ".join(f"{percent(share)} at {plots.plain(epsilon)}" for epsilon, share, _ in self.points)
-        return f"bits that are right, means of {pluralize(self.runs, 'run')}, by total epsilon: {text}"
-
-    @property
-    def with_epsilon(self) -> str:
-        """What epsilon does about it."""
-        near = ", ".join(f"{percent(best_guess(e, apart=2))} at {plots.plain(e)}" for e in (0.1, 1.0, 3.0))
-        return (
-            f"no attack, of this or another kind, gives any one bit in more than {near}, since another bit is "
-            f"{_another_bit(Neighbours.ADD_REMOVE)}"
-        )
-
-    def plot(self) -> "Figure":
-        """The share of bits against the total epsilon, below the most that epsilon allows for one bit."""
-        epsilons = [epsilon for epsilon, *_ in self.points]
-        places = np.geomspace(min(epsilons), max(epsilons), 60).tolist()
-        return pictures.curves(
-            [
-                pictures.Curve(
-                    f"linear programming, means of {pluralize(self.runs, 'run')}",
-                    tuple((epsilon, share) for epsilon, share, _ in self.points),
-                ),
-                pictures.Curve(
-                    "the most that epsilon allows for one bit",
-                    tuple((e, best_guess(e, apart=2)) for e in places),
-                    False,
-                ),
-                pictures.Curve("guessing", ((places[0], 0.5), (places[-1], 0.5)), False),
-            ],
-            title=f"Reconstruction of {self.people:,} bits from {self.questions:,} counts",
-            x=pictures.Axis("total epsilon of all answers", scale="log"),
-            y=pictures.Axis("share of bits that are right", limits=(0.45, 1.02), is_share=True),
-        )
-
-
 @short_traceback
 def exact(secret: Bits) -> Publisher:
-    """A publisher who answers exactly."""
+    """Publisher with exact answers.
+
+    Args:
+        secret: One bit per person.
+
+    Returns:
+        A function from a subset to a count.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> everyone = np.array([True, True, True])
+        >>> dp.attacks.reconstruction.exact(np.array([True, False, True]))(everyone)
+        2
+    """
     return lambda subset: int(np.count_nonzero(secret & subset))
 
 
 @short_traceback
 def rounding(secret: Bits, to: int = 5) -> Publisher:
-    """A publisher who rounds each count to the nearest multiple."""
+    """Publisher that rounds each count.
+
+    Args:
+        secret: One bit per person.
+        to: Counts are rounded to multiples of it. Default 5.
+
+    Returns:
+        A function from a subset to a count.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> everyone = np.array([True, True, True])
+        >>> dp.attacks.reconstruction.rounded(np.array([True, True, True]), to=5)(everyone)
+        5
+    """
     return lambda subset: to * round(int(np.count_nonzero(secret & subset)) / to)
 
 
 @short_traceback
 def noisy(secret: Bits, *, epsilon: Number) -> Publisher:
-    """A publisher who adds fresh noise for epsilon to every answer, and does not count how many there are."""
+    """Publisher with fresh noise for every answer, and without a ledger.
+
+    Args:
+        secret: One bit per person.
+        epsilon: Epsilon of each answer.
+
+    Returns:
+        A function from a subset to a count.
+
+    Raises:
+        ParameterError: If epsilon is not a positive number.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> everyone = np.array([True, True, True])
+        >>> isinstance(dp.attacks.reconstruction.noisy(np.array([True, False, True]), epsilon=1)(everyone), int)
+        True
+    """
     mechanism = Laplace(sensitivity=1, epsilon=epsilon)
     return lambda subset: int(mechanism.release(int(np.count_nonzero(secret & subset))))
 
 
 @short_traceback
 def secret_bits(people: int = PEOPLE, *, generator: np.random.Generator | None = None) -> Bits:
-    """One random bit for each person."""
+    """One random bit per person.
+
+    Args:
+        people: Number of people. Default 128.
+        generator: Generator of the bits. Default: a new one.
+
+    Returns:
+        The bits.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> len(dp.attacks.reconstruction.secret_bits(16))
+        16
+    """
     bits: Bits = _generator(generator).integers(0, 2, whole(people, "people")).astype(bool)
     return bits
 
 
 @short_traceback
 def solve(subsets: Subset, answers: Sequence[float], *, largest_error: float | None = None) -> Bits:
-    """The bits whose counts over the subsets (one a row) are nearest to the answers in the sum of absolute errors."""
+    """Bits whose counts over subsets are nearest to the answers, by linear programming.
+
+    Args:
+        subsets: Subsets as rows of booleans, one per person.
+        answers: One answer per subset.
+        largest_error: Largest error of an answer. Default: unknown.
+
+    Returns:
+        The bits.
+
+    Raises:
+        ParameterError: If no bits are within the largest error of all answers.
+
+    Example:
+        >>> import discreet as dp
+        >>> import numpy as np
+        >>> dp.attacks.reconstruction.solve(np.eye(3, dtype=bool), [1, 0, 1]).tolist()
+        [True, False, True]
+    """
     questions, people = subsets.shape
     each = sparse.identity(questions, format="csr")
     found = linprog(
@@ -251,7 +198,29 @@ def against(
     called: str = "a publisher",
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Ask a publisher about random subsets until it refuses, and reconstruct; the secret is only compared with."""
+    """Ask a publisher about random subsets until it refuses, and reconstruct the bits.
+
+    Args:
+        publisher: Function from a subset to a count.
+        secret: The true bits, only compared with.
+        questions: Number of subsets. Default 640.
+        largest_error: Largest error of an answer. Default: unknown.
+        total_epsilon: Epsilon of all answers together. Default: unknown.
+        called: Name of the publisher. Default "a publisher".
+        generator: Generator of the subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> bits = dp.attacks.reconstruction.secret_bits(16)
+        >>> dp.attacks.reconstruction.against(dp.attacks.reconstruction.exact(bits), bits, questions=100).share
+        1.0
+    """
     bits = _secret(secret)
     chosen = _generator(generator).integers(0, 2, (whole(questions, "questions"), len(bits))).astype(bool)
     answers, refusal = _collect_answers(publisher, chosen)
@@ -276,7 +245,28 @@ def against_table(
     questions: int = QUESTIONS,
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Counts over random subsets of a table's rows, exact but for rounding, and what comes back from them."""
+    """Reconstruct a binary column from rounded counts over random subsets of rows.
+
+    Args:
+        rows: Table, or the path of a CSV or Parquet file.
+        value: Column of ones and zeros, or booleans.
+        to: Counts are rounded to multiples of it. Default 5.
+        questions: Number of subsets. Default 640.
+        generator: Generator of the subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"positive": [0, 1] * 8})
+        >>> dp.attacks.reconstruction.against_table(rows, value="positive", to=1, questions=100).share
+        1.0
+    """
     bits = _bits(as_arrow(rows, value)[value].to_pylist(), value)
     step = whole(to, "to")
     return against(
@@ -301,10 +291,34 @@ def against_session(
     questions: int = QUESTIONS,
     generator: np.random.Generator | None = None,
 ) -> Reconstruction:
-    """Ask a session how many of a list of people have a secret value, for epsilon a query, until the ledger refuses.
+    """Ask a session how many of a list of people have a secret value, until the ledger refuses.
 
-    `rows` holds the same people with their values (ones and zeros, or booleans), to say whom to ask about and to
-    compare with. What was spent before is not counted in the outcome.
+    What was spent before is not counted in the outcome.
+
+    Args:
+        session: The session; it is charged.
+        rows: Table of the same people with their values, to ask about and to compare with.
+        table: Name of the table in the session.
+        person: Column that identifies people.
+        value: Column of ones and zeros, or booleans.
+        epsilon: Epsilon of each question.
+        questions: Number of questions. Default 640.
+        generator: Generator of the subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> rows = pa.table({"person": range(16), "positive": [0, 1] * 8})
+        >>> facts = {"name": "clinic", "privacy_unit": "person", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> words = {"table": "clinic", "person": "person", "value": "positive", "epsilon": 0.1}
+        >>> dp.attacks.reconstruction.against_session(dp.testing.protect(rows, **facts), rows, **words).answered
+        10
     """
     checked_session(session)
     people = as_arrow(rows, person, value)
@@ -341,7 +355,26 @@ def curve(
     runs: int = 5,
     generator: np.random.Generator | None = None,
 ) -> ReconstructionCurve:
-    """The share of bits recovered at each total epsilon, divided evenly over the queries; means over secrets."""
+    """Reconstruction at several total epsilons, each spread evenly over the questions.
+
+    Args:
+        epsilons: The total epsilons.
+        people: Number of people. Default 128.
+        questions: Number of questions. Default 640.
+        runs: Number of runs at each epsilon. Default 5.
+        generator: Generator of secrets and subsets. Default: a new one.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.reconstruction.curve([1, 10], people=16, questions=40, runs=2).runs
+        2
+    """
     chosen = _generator(generator)
     points = [_point(positive(e, "epsilon"), people, questions, whole(runs, "runs"), chosen) for e in epsilons]
     return ReconstructionCurve(people=people, questions=questions, runs=runs, points=tuple(points))
@@ -382,10 +415,6 @@ def _number(answer: object) -> float:
             instead="lambda subset: 5 * round((bits & subset).sum() / 5)",
         )
     return float(answer)
-
-
-def _another_bit(neighbours: str) -> str:
-    return "a row replaced" if steps_to_another_value(neighbours) == 1 else "a row removed and a row added"
 
 
 def _with_cost(found: Reconstruction, price: Fraction, budget: Budget) -> Reconstruction:

@@ -43,10 +43,25 @@ Counts = NDArray[np.int64]
 @public_class
 @dataclass(frozen=True, repr=False)
 class SmallGroups(Outcome):
-    """What a table of exact figures gives away: groups of one, and groups with fewer people than `fewer_than`.
+    """Outcome for exact figures: groups of one, and small groups.
 
-    `given_away` counts the people whose value stands in the table; `sizes` are pairs of a size and how many groups have
-    it; `examples` are groups of one in words. `epsilon` is the one that `with_epsilon` speaks of.
+    Attributes:
+        groups: Number of groups.
+        people: Number of people.
+        fewer_than: Size below which a group is small.
+        of_one: Number of groups of one.
+        small: Number of small groups.
+        people_in_small: Number of people in them.
+        given_away: Number of people whose value is in the table, or None.
+        sizes: Pairs of a size and the number of groups that have it.
+        examples: Groups of one, in words.
+        epsilon: Epsilon that `with_epsilon` is about.
+
+    Example:
+        >>> import discreet as dp
+        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["state", "occupation"])
+        >>> dp.attacks.small_groups.against_table(counts).people
+        500
     """
 
     attack = "small groups"
@@ -94,7 +109,11 @@ class SmallGroups(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """How many groups there are of each size."""
+        """Number of groups of each size.
+
+        Returns:
+            A figure.
+        """
         names, numbers, notes = _bin_sizes(self.sizes, self.fewer_than)
         return pictures.bars(
             names,
@@ -110,11 +129,28 @@ class SmallGroups(Outcome):
 @public_class
 @dataclass(frozen=True, repr=False)
 class ToldGroups(Outcome):
-    """How well small groups are found from a release: those that look small against those that are.
+    """Outcome for a release: groups that look small, against those that are.
 
-    A group is called small where the released count is at least 1 and below `fewer_than`. `by_size` are triples of a
-    true size, how many groups have it, and how many of them were called small; the last is `fewer_than` or more.
-    `value_error` is the median error of the released mean in groups of one.
+    Attributes:
+        groups: Number of groups.
+        fewer_than: A group is called small if its count is at least 1 and below this.
+        small: Number of small groups.
+        called: Number of groups called small.
+        right: Number of those that are small.
+        of_one: Number of groups of one.
+        called_one: Number of groups called groups of one.
+        right_one: Number of those that are.
+        by_size: Triples of a true size, the number of groups, and the number called small; the last is `fewer_than` or
+            more.
+        value_error: Median error of the released mean in groups of one, or None.
+        epsilon: Epsilon of the release.
+        is_private: Whether the release is private.
+        is_pure: Whether it has no delta. Default True.
+
+    Example:
+        >>> import discreet as dp
+        >>> issubclass(dp.attacks.small_groups.ToldGroups, dp.attacks.Outcome)
+        True
     """
 
     attack = "small groups, from a release"
@@ -173,7 +209,11 @@ class ToldGroups(Outcome):
         )
 
     def plot(self) -> "Figure":
-        """The share of groups that were called small, by how large they really are."""
+        """Share of groups called small, by their true size.
+
+        Returns:
+            A figure.
+        """
         drawn = [each for each in self.by_size if each[1]]
         names = [
             f"{size} or more" if size == self.fewer_than else "empty" if not size else str(size) for size, *_ in drawn
@@ -195,7 +235,24 @@ class ToldGroups(Outcome):
 
 @short_traceback
 def exact_table(rows: object, *, by: Sequence[str], value: str | None = None) -> pa.Table:
-    """The exact table of a careless publisher: the count `n`, and the `mean` of a value, for each group there is."""
+    """Exact table of a careless publisher: the count `n` of each group, and the `mean` of a value.
+
+    Args:
+        rows: Table, or the path of a CSV or Parquet file.
+        by: Columns of the groups.
+        value: Numeric column for the mean. Default: none.
+
+    Returns:
+        An Arrow table.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.attacks.small_groups.published(dp.datasets.people(500), by=["sex"], value="income").column_names
+        ['sex', 'n', 'mean']
+    """
     columns = column_names(by, "by", example=_COLUMNS)
     table = as_arrow(rows, *columns, *([value] if value is not None and value not in columns else []))
     *_, (codes,) = classes([table], columns)
@@ -210,7 +267,27 @@ def exact_table(rows: object, *, by: Sequence[str], value: str | None = None) ->
 def against_table(
     figures: object, *, count: str = COUNT, value: str | None = None, fewer_than: int = 5, epsilon: Number = 1
 ) -> SmallGroups:
-    """What a table of exact counts, and means if `value` names them, gives away. `exact_table` makes one from rows."""
+    """Groups of one and small groups in a table of exact counts.
+
+    Args:
+        figures: Table of figures, such as that of `exact_table`.
+        count: Column of the counts. Default "n".
+        value: Column of the means. Default: none.
+        fewer_than: Size below which a group is small. Default 5.
+        epsilon: Epsilon that `with_epsilon` is about. Default 1.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["sex"])
+        >>> dp.attacks.small_groups.against_table(counts).groups
+        3
+    """
     table = as_arrow(figures)
     counts = _whole(as_arrow(table, count), count)
     alone = counts == 1
@@ -241,7 +318,32 @@ def against_release(
     value: str | None = None,
     fewer_than: int = 5,
 ) -> ToldGroups:
-    """How well small groups are found from a release that cost epsilon; `truth` is a table of `exact_table`."""
+    """How well small groups can be found from a release.
+
+    Args:
+        release: The release.
+        truth: The exact table, as `exact_table` makes it.
+        epsilon: Epsilon of the release.
+        count: Output with the counts. Default "n".
+        value: Output with the means. Default: none.
+        fewer_than: Size below which a group is small. Default 5.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(200)
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> grouped = dp.table("people").group_by("sex", keys={"sex": ["female", "male"]})
+        >>> release = dp.testing.protect(people, **facts).release(grouped.agg(n=dp.count()), epsilon=1)
+        >>> truth = dp.attacks.small_groups.published(people, by=["sex"])
+        >>> dp.attacks.small_groups.against_release(release, truth, epsilon=1).groups
+        2
+    """
     exact = as_arrow(truth)
     columns = [key.name for key in release.keys]
     shown, sizes, places = _beside(release, exact, columns)
@@ -279,7 +381,35 @@ def against_session(
     bounds: tuple[Number, Number] | None = None,
     fewer_than: int = 5,
 ) -> ToldGroups:
-    """Ask a session for the same table, for every public key, and tell small groups from the answers."""
+    """Ask a session for counts of every public key, and tell small groups from the answers.
+
+    Args:
+        session: The session; it is charged.
+        truth: The exact table, as `published` makes it.
+        table: Name of the table.
+        by: Columns of the groups.
+        epsilon: Epsilon of the release.
+        keys: Public keys by column. Default: those in the catalog.
+        value: Numeric column for a mean. Default: none.
+        bounds: Clipping bounds of the mean. Default: those in the catalog.
+        fewer_than: Size below which a group is small. Default 5.
+
+    Returns:
+        The outcome.
+
+    Raises:
+        Refusal: If an argument is of another kind, or the session refuses a query.
+
+    Example:
+        >>> import discreet as dp
+        >>> people = dp.datasets.people(200)
+        >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
+        >>> session, keys = dp.testing.protect(people, **facts), {"sex": ["female", "male"]}
+        >>> truth = dp.attacks.small_groups.published(people, by=["sex"])
+        >>> attack = {"table": "people", "by": ["sex"], "keys": keys, "epsilon": 1}
+        >>> dp.attacks.small_groups.against_session(session, truth, **attack).groups
+        2
+    """
     checked_session(session)
     asked = {COUNT: frame.count()} | ({MEAN: frame.mean(value, bounds=bounds)} if value else {})
     query = frame.table(table).group_by(*column_names(by, "by", example=_COLUMNS), keys=keys).agg(**asked)

@@ -85,17 +85,36 @@ def one_run(
     generator: np.random.Generator | None = None,
     name: str | None = None,
 ) -> Finding:
-    """Run a pipeline once on the canaries that coins chose, guess which they were, and bound what it reveals.
+    """Audit of a whole pipeline in one run: random canaries are included, and guesses bound what it reveals.
 
-    pipeline    given the canaries that are in, runs everything once and returns anything
-    score       higher means that a canary is more likely in; a function of the output and the canary alone
-    claim       what is claimed of one canary: auditing.claim(epsilon=1)
-    guesses     how many canaries to guess about, those with the most extreme scores; "best" tries a fixed list of
-                shares of the canaries and divides the alarm rate among them
-    middle      the score at which in and out are equally likely, where that is known: scores above it are guessed in.
-                Otherwise the higher half of the guesses is
-    alarm       the chance that a true claim is called broken, and that `found` is above the true parameter
-    generator   of the coins, in tests; the operating system tosses them otherwise
+    Args:
+        pipeline: Function from the included canaries to any output; it is run once.
+        canaries: The canaries; a coin decides about each.
+        score: Function of output and canary alone; a higher score means that the canary is more likely in.
+        claim: Claim about one canary: `auditing.claim(epsilon=1)`.
+        guesses: Number of canaries to guess about, those with the most extreme scores. "best" tries several numbers.
+            Default "best".
+        middle: Score at which in and out are equally likely. Default: the higher half of the guesses is called in.
+        alarm: Probability that a true claim is called broken, and that `found` is too high. Default 0.001.
+        generator: Generator of the coins, for tests. Default: the operating system.
+        name: Name of the subject in the finding. Default: that of the object.
+
+    Returns:
+        The finding.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> finding = dp.auditing.one_run(
+        ...     lambda included: set(included),
+        ...     range(100),
+        ...     score=lambda output, canary: canary in output,
+        ...     claim=dp.auditing.claim(epsilon=1),
+        ... )
+        >>> finding.is_broken
+        True
     """
     checked_claim(claim)
     checked_alarm(alarm)
@@ -207,20 +226,29 @@ class SessionCanaries:
 def session_canaries(
     table: pa.Table, count: int, *, privacy_unit: str, group: str, values: Mapping[str, Any] | None = None
 ) -> SessionCanaries:
-    """Canaries for a table that a session will protect: one row each, with an id and a key that the table has not.
+    """Canaries for a table that a session will protect: one row each, with an unused id and an unused key.
 
-    A pipeline protects `table_with(included)`, declares `keys` and releases a count by `group`:
+    A pipeline protects `table_with(included)`, declares `keys` and releases a count by `group`.
 
-        planted = session_canaries(visits, 1_000, privacy_unit="patient", group="ward")
+    Args:
+        table: The table.
+        count: Number of canaries.
+        privacy_unit: Column of the privacy unit.
+        group: Column of the key.
+        values: Values of other columns of the canaries. Default: missing.
 
-        def pipeline(included):
-            rows = planted.table_with(included)
-            with dp.protect(rows, keys={"ward": planted.keys}, ledger=":memory:", ...) as session:
-                return session.release(dp.table("visits").group_by("ward").agg(n=dp.count()), epsilon=1)
+    Returns:
+        The canaries, with `table_with`, `keys` and `score` for `one_run`.
 
-        one_run(pipeline, planted.canaries, score=planted.score, middle=0.5, claim=claim(epsilon=1))
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
 
-    `values` fills other columns of the canaries; they are missing otherwise.
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.datasets.visits(100)
+        >>> planted = dp.auditing.session_canaries(visits, 20, privacy_unit="patient_id", group="ward")
+        >>> len(planted.canaries)
+        20
     """
     for column in (privacy_unit, group, *(values or {})):
         if column not in table.column_names:

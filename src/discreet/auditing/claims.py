@@ -52,7 +52,13 @@ class Lines(NamedTuple):
 
 
 class Claim(Protocol):
-    """A guarantee that events can contradict."""
+    """A privacy claim that events can contradict: (epsilon, delta), rho or mu. `auditing.claim` makes one.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.auditing.claim(epsilon=1).stated
+        1.0
+    """
 
     @property
     def parameter(self) -> str:
@@ -63,16 +69,47 @@ class Claim(Protocol):
         """The claimed parameter."""
 
     def line(self, other: float) -> Line:
-        """The tightest straight bound near events of probability `other` on the neighbour."""
+        """Tightest linear bound on probabilities, near events of some probability on the neighbour.
+
+        Args:
+            other: Probability on the neighbour.
+
+        Returns:
+            Slope and intercept.
+        """
 
     def lines(self, parameters: Floats, other: float) -> Lines:
-        """The same for the claim with each of these parameters in the place of the one stated."""
+        """The same bound for other parameters of the claim.
+
+        Args:
+            parameters: The parameters.
+            other: Probability on the neighbour.
+
+        Returns:
+            Slopes and intercepts.
+        """
 
     def lower_bound(self, least: float, most: float) -> float:
-        """The least parameter that allows an event of probability at least `least` here and at most `most` there."""
+        """Least parameter that allows an event.
+
+        Args:
+            least: Lower bound on the probability of an event on one dataset.
+            most: Upper bound on its probability on the neighbour.
+
+        Returns:
+            The parameter.
+        """
 
     def lower_bounds(self, least: Floats, most: Floats) -> Floats:
-        """`lower_bound` for many pairs at once."""
+        """`lower_bound` for many pairs of probabilities at once.
+
+        Args:
+            least: Lower bound on the probability of an event on one dataset.
+            most: Upper bound on its probability on the neighbour.
+
+        Returns:
+            The parameters.
+        """
 
 
 @dataclass(frozen=True)
@@ -187,7 +224,25 @@ class GaussianDP:
 def claim(
     *, epsilon: Number | None = None, delta: Number = 0, rho: Number | None = None, mu: Number | None = None
 ) -> ApproximateDP | ConcentratedDP | GaussianDP:
-    """A claim in the terms it was made in: `epsilon` with or without `delta`, or `rho`, or `mu`."""
+    """A claim: epsilon with or without delta, or rho, or mu.
+
+    Args:
+        epsilon: Epsilon of differential privacy. Default: none.
+        delta: Delta of differential privacy, with `epsilon`. Default 0.
+        rho: Rho of zero-concentrated differential privacy. Default: none.
+        mu: Mu of Gaussian differential privacy. Default: none.
+
+    Returns:
+        The claim.
+
+    Raises:
+        ParameterError: If not exactly one of epsilon, rho and mu is given.
+
+    Example:
+        >>> import discreet as dp
+        >>> print(dp.auditing.claim(epsilon=1, delta=1e-6))
+        epsilon 1, delta 1e-06
+    """
     given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
     if len(given) != 1 or (delta and epsilon is None):
         raise ParameterError(

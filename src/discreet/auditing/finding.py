@@ -24,12 +24,27 @@ class Verdict(StrEnum):
 @public_class
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing examined against one claim.
+    """Result of one examination of one claim.
 
-    `stated` and `found` are in the claim's own parameter; `found` is a lower bound on the true one, or None where the
-    layer measures none. `alarm` is the chance that a true claim is called broken: 0 where the check is exact.
-    `samples` is the number of runs on each of the two datasets; `detail` holds what a
-    report draws, in terms that JSON can say.
+    Attributes:
+        subject: What was examined.
+        layer: Kind of audit.
+        claim: The claim, in words.
+        verdict: What the audit says.
+        evidence: The reason, in words.
+        stated: Claimed parameter, or None.
+        found: Lower bound on the true parameter, or None where none is measured.
+        samples: Number of runs on each of the two datasets. Default 0.
+        alarm: Probability that a true claim is called broken; 0 where the check is exact.
+        seconds: Duration in seconds. Default 0.
+        detail: What a report draws, as plain data. Default: nothing.
+
+    Example:
+        >>> import discreet as dp
+        >>> yes_no = {"yes": 1, "no": 0}, {"yes": 0, "no": 1}
+        >>> finding = dp.auditing.compare_masses(*yes_no, claim=dp.auditing.claim(epsilon=1))
+        >>> str(finding.verdict)
+        'broken'
     """
 
     subject: str

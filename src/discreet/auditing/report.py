@@ -37,7 +37,21 @@ _COLUMNS = ("subject", "layer", "claim", "found", "samples", "false alarm", "ver
 @public_class
 @dataclass(frozen=True)
 class Report:
-    """Findings with their date and the version of the library; `about` is what to type to see them again."""
+    """Findings, with the date and the version of the library. Print it to read it.
+
+    Attributes:
+        findings: The findings.
+        title: Title of the report. Default "audit".
+        about: Command or code that shows them again. Default: none.
+        time: Time of the report. Default: now.
+        library: Version of the library. Default: this one.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5)
+        >>> dp.auditing.Report.of(dp.auditing.check_masses(laplace)).ok
+        True
+    """
 
     findings: tuple[Finding, ...]
     title: str = "audit"
@@ -47,7 +61,16 @@ class Report:
 
     @classmethod
     def of(cls, findings: Iterable[Finding], title: str = "audit", about: str = "") -> "Report":
-        """The report of some findings, dated now."""
+        """Report of some findings, dated now.
+
+        Args:
+            findings: The findings.
+            title: Title of the report. Default "audit".
+            about: Command or code that shows them again. Default: none.
+
+        Returns:
+            The report.
+        """
         return cls(tuple(findings), title, about)
 
     @property
@@ -81,14 +104,22 @@ class Report:
         return _align([("layer", *map(str, verdicts)), *rows])
 
     def conclusion(self) -> str:
-        """One sentence on all findings."""
+        """One sentence on all findings.
+
+        Returns:
+            The sentence.
+        """
         count = {verdict: sum(f.verdict is verdict for f in self.findings) for verdict in Verdict}
         parts = [f"{number} {verdict}" for verdict, number in count.items() if number]
         alarm = f"a true claim is called broken with a chance of at most {self.alarm:.2g}" if self.alarm else ""
         return "; ".join(part for part in (", ".join(parts) or "nothing was examined", alarm) if part)
 
     def to_json(self) -> str:
-        """The report as JSON; numbers that JSON has no word for are text."""
+        """The report as JSON; numbers that JSON cannot express are text.
+
+        Returns:
+            The text.
+        """
         findings = [asdict(finding) for finding in self.findings]
         data = {
             "format": FORMAT,
@@ -103,7 +134,11 @@ class Report:
         return json.dumps(_sayable(data), ensure_ascii=False, indent=1, allow_nan=False)
 
     def to_html(self) -> str:
-        """The report as a page that stands alone; figures need matplotlib, and are left out without it."""
+        """The report as one HTML page; figures need matplotlib, and are left out without it.
+
+        Returns:
+            The text.
+        """
         title = html.escape(self.title)
         sections = "".join(_section(finding) for finding in self.findings)
         return (
@@ -116,7 +151,14 @@ class Report:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the report to a file, as JSON or HTML by its ending."""
+        """Write the report to a file.
+
+        Args:
+            path: Path that ends in .json or .html.
+
+        Raises:
+            ParameterError: If the ending is another one, or there is no such directory.
+        """
         target = writable(path)
         made = self.to_json() if target.suffix == ".json" else self.to_html()
         target.write_text(made, encoding="utf-8")

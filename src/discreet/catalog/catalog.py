@@ -282,7 +282,22 @@ class Table(Fact):
 
 @public_class
 class Catalog(Fact):
-    """Tables by name."""
+    """Public facts about tables: columns, types, keys, bounds, privacy units, contribution bounds and budgets.
+
+    Attributes:
+        catalog: Name of the format.
+        tables: Tables by name.
+        given: Not accepted: tables are given by name.
+
+    Raises:
+        CatalogError: If it is contradictory or ambiguous.
+
+    Example:
+        >>> import discreet as dp
+        >>> table = {"privacy_unit": "patient_id", "max_rows": 10, "columns": {"patient_id": {"type": "integer"}}}
+        >>> list(dp.Catalog(tables={"visits": table}).protected)
+        ['visits']
+    """
 
     catalog: Literal["discreet.catalog/1"] = "discreet.catalog/1"
     tables: dict[str, Table]
@@ -310,7 +325,7 @@ class Catalog(Fact):
 
     @property
     def protected_tables(self) -> dict[str, Table]:
-        """The tables that have a promise."""
+        """Tables with a privacy budget, by name."""
         return {name: table for name, table in self.tables.items() if not table.public}
 
     def _led_to_its_unit(self, name: str, before: tuple[str, ...]) -> Table:
@@ -328,19 +343,39 @@ class Catalog(Fact):
 
     @classmethod
     def load(cls, path: str | Path) -> "Catalog":
-        """Read a catalog from a YAML file."""
+        """Read a catalog from a YAML file.
+
+        Args:
+            path: Path of the file.
+
+        Returns:
+            The catalog.
+
+        Raises:
+            CatalogError: If the file cannot be read, or is not a valid catalog.
+        """
         given: object = path
         if not isinstance(given, str | Path) or Path(given).suffix.lower() in _DATA:
-            raise _data_not_catalog(given)
+            raise strict_yaml.data_not_catalog(given)
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
-            raise _unreadable(path, error) from None
+            raise strict_yaml.unreadable_file(path, error) from None
         return cls.parse(text)
 
     @classmethod
     def parse(cls, text: str) -> "Catalog":
-        """Read a catalog from YAML text."""
+        """Read a catalog from YAML text.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The catalog.
+
+        Raises:
+            CatalogError: If the text is not a valid catalog.
+        """
         if len(text) > LONGEST_TEXT:
             raise CatalogError(
                 "a catalog that is too long",
@@ -359,12 +394,26 @@ class Catalog(Fact):
     __str__ = __repr__
 
     def to_yaml(self) -> str:
-        """The catalog as YAML text, ready to be edited by its owner."""
+        """The catalog as YAML text, which its owner can edit.
+
+        Returns:
+            The text.
+        """
         data = self.model_dump(mode="json", exclude_defaults=True)
         return strict_yaml.write({"catalog": self.catalog} | data)
 
     def table(self, name: str) -> Table:
-        """A table by name, or the refusal that names the nearest one."""
+        """A table by name.
+
+        Args:
+            name: Name of the table.
+
+        Returns:
+            The facts about the table.
+
+        Raises:
+            NameNotFoundError: If there is no such table.
+        """
         try:
             return self.tables[name]
         except KeyError:
@@ -400,30 +449,6 @@ def _check_way(name: str, table: Table, way: Through, holder: Table) -> None:
             raise ValueError(f"{name}.{field}: {way.through!r} has the unit, and says otherwise")
     if way.unit not in ((), holder.unit.columns):
         raise ValueError(f"{place}: the unit of {way.through!r} is {' and '.join(holder.unit.columns)}")
-
-
-def _data_not_catalog(given: object) -> CatalogError:
-    is_path = isinstance(given, str | Path)
-    source = repr(str(given)) if is_path else 'frame, name="visits"'
-    return CatalogError(
-        f"catalog {source}" if is_path else f"a catalog of type {type(given).__name__}",
-        because="that is data, and a catalog is a YAML file that says what is public about data",
-        instead=f'dp.protect({source}, privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
-    )
-
-
-def _unreadable(path: str | Path, error: Exception) -> CatalogError:
-    reasons = {
-        FileNotFoundError: "there is no file at that path",
-        IsADirectoryError: "it is a directory",
-        PermissionError: "this process may not read it",
-        UnicodeDecodeError: "the file is not UTF-8 text",
-    }
-    return CatalogError(
-        f"catalog {str(path)!r}",
-        because=reasons.get(type(error), "the file cannot be read"),
-        instead='Session("catalog.yaml"), with the path of an existing YAML file in UTF-8',
-    )
 
 
 def validate(kind: type[AnyFact], data: object, what: str) -> AnyFact:

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -96,3 +97,29 @@ def _problem(error: Exception) -> str:
         problem = "a tab where spaces belong" if "'\\t'" in problem else problem
         return problem if mark is None else f"line {mark.line + 1}: {problem}"
     return "it is nested too deeply" if isinstance(error, RecursionError) else "it holds a number beyond all use"
+
+
+def data_not_catalog(given: object) -> CatalogError:
+    """The refusal of data in the place of a catalog."""
+    is_path = isinstance(given, str | Path)
+    source = repr(str(given)) if is_path else 'frame, name="visits"'
+    return CatalogError(
+        f"catalog {source}" if is_path else f"a catalog of type {type(given).__name__}",
+        because="that is data, and a catalog is a YAML file that says what is public about data",
+        instead=f'dp.protect({source}, privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
+    )
+
+
+def unreadable_file(path: str | Path, error: Exception) -> CatalogError:
+    """The refusal of a catalog that cannot be read."""
+    reasons = {
+        FileNotFoundError: "there is no file at that path",
+        IsADirectoryError: "it is a directory",
+        PermissionError: "this process may not read it",
+        UnicodeDecodeError: "the file is not UTF-8 text",
+    }
+    return CatalogError(
+        f"catalog {str(path)!r}",
+        because=reasons.get(type(error), "the file cannot be read"),
+        instead='Session("catalog.yaml"), with the path of an existing YAML file in UTF-8',
+    )

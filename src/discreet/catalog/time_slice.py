@@ -22,9 +22,21 @@ _DAY = dt.timedelta(days=1)
 @public_class
 @dataclass(frozen=True, repr=False)
 class Slice:
-    """The rows whose date or timestamp in `column` is from `start` until before `end`; times have no zone.
+    """Rows of one period, with a budget of their own. Times have no time zone.
 
-    `of` is the table that the slice is a part of; `dp.protect` takes the usual name of the table where it is left out.
+    Args:
+        column: Column of type date or timestamp.
+        start: First moment of the period.
+        end: Moment before which the period ends.
+        of: Table that the slice is a part of. Default: the usual name of the table.
+
+    Raises:
+        ParameterError: If the column is not named by text, an end is not a time, or the period is empty.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.Slice("visited", "2026-10-01", "2026-11-01").period
+        '2026-10'
     """
 
     column: str
@@ -65,12 +77,26 @@ class Slice:
         return f"{iso_text(self.start)}-until-{iso_text(self.end)}"
 
     def statement(self, unit: Unit) -> str:
-        """Which rows a promise is for, and what it means for whoever is in several slices."""
+        """The rows that a budget is for, and the meaning for a unit in several slices, in words.
+
+        Args:
+            unit: The privacy unit.
+
+        Returns:
+            A sentence.
+        """
         several = f"{unit.label} in several slices is protected by each budget, and over all of them by their sum"
         return f"{self}; {'a row is in one slice only' if unit.is_row else several}"
 
     def require_times(self, types: Mapping[str, str]) -> None:
-        """Refuse a column whose declared type has no times, or none as fine as the ends of the slice."""
+        """Refuse a column whose declared type has no times, or none as fine as the ends of the slice.
+
+        Args:
+            types: Declared types by column.
+
+        Raises:
+            CatalogError: If the type of the column does not fit.
+        """
         kind = types[self.column]
         if kind not in TIMES:
             others = [f'dp.Slice("{name}", ...)' for name, other in types.items() if other in TIMES]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError, public_class
 from discreet.home import home
+from discreet.ledger.access import LEASE
 from discreet.ledger.integrity.rollback import RollbackDetector
-from discreet.ledger.ledger import LEASE, Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.canonical_text import label
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.stores import postgres_schema

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from discreet.errors import public_class
 from discreet.home import home
+from discreet.ledger.access import LEASE
 from discreet.ledger.integrity.rollback import RollbackDetector
-from discreet.ledger.ledger import LEASE, Ledger
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.records.signatures import Signer
 from discreet.ledger.stores.sqlite import MEMORY, SQLiteStore
 
@@ -15,10 +16,22 @@ ANCHOR_EVERY = 10
 
 @public_class
 class SQLiteLedger(Ledger):
-    """A ledger in one file, or in memory for tests.
+    """Ledger in one file, or in memory for tests.
 
-    Receipts are signed with the key in `key`, and anchors are written to the directory `anchors`; both are at home
-    (`DISCREET_HOME`) unless they are named. A ledger in memory has neither.
+    Args:
+        path: Path of the file; ":memory:" for tests.
+        key: Path of the key that signs receipts. Default: in the home of discreet, `DISCREET_HOME`; none in memory.
+        anchors: Directory of the anchors, which detect rollbacks. Default: in the home of discreet; none in memory.
+        lease: Seconds for which a silent process keeps its reservation. Default 30.
+
+    Raises:
+        LedgerError: If the file is damaged, newer than this library, or cannot be written.
+
+    Example:
+        >>> import discreet as dp
+        >>> with dp.SQLiteLedger(":memory:") as ledger:
+        ...     ledger.datasets()
+        []
     """
 
     def __init__(
@@ -38,5 +51,12 @@ class SQLiteLedger(Ledger):
         )
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the ledger as it stands now to a new file, while it is in use; a copy made otherwise may be torn."""
+        """Copy the ledger to a new file while it is in use. A copy made otherwise may be inconsistent.
+
+        Args:
+            path: Path of the new file.
+
+        Raises:
+            LedgerError: If the file exists or cannot be written.
+        """
         self._file.backup(path)

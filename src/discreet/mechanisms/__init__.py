@@ -55,5 +55,17 @@ NOISES: tuple[type[AdditiveNoise], ...] = (Laplace, Gaussian, Staircase)
 
 @short_traceback
 def additive_noise(name: str) -> type[AdditiveNoise] | None:
-    """The class of additive noise with this tag or published name, or None."""
+    """Class of additive noise by its tag or published name.
+
+    Args:
+        name: "laplace", "gaussian" or "staircase", or the name in a release, such as "discrete Laplace".
+
+    Returns:
+        The class, or None.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.additive_noise("laplace") is dp.mechanisms.Laplace
+        True
+    """
     return next((noise for noise in NOISES if name in (noise.tag, noise.name)), None)

@@ -44,7 +44,16 @@ class Norms(Protocol):
 
 @public_class
 class AdditiveNoise(ABC):
-    """Symmetric integer noise, independent for each coordinate, added to answers on a public grid."""
+    """Symmetric integer noise, independent for each coordinate, added to answers on a public grid.
+
+    `Laplace`, `Gaussian` and `Staircase` have this interface.
+
+    Example:
+        >>> import discreet as dp
+        >>> noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+        >>> isinstance(noise, dp.mechanisms.AdditiveNoise), noise.margin()
+        (True, 30)
+    """
 
     tag: ClassVar[Tag]
     """The value of `mechanism=` that asks for it."""
@@ -68,23 +77,57 @@ class AdditiveNoise(ABC):
     @classmethod
     @abstractmethod
     def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
-        """Noise on integers with this sensitivity, whose cost is at most the amount."""
+        """Noise for integers of a sensitivity, whose cost is at most an amount.
+
+        Args:
+            sensitivity: Norms of the change of the integers by one unit.
+            amount: The cost: an epsilon or a rho, as `cost` says.
+
+        Returns:
+            Calibrated noise.
+        """
 
     @classmethod
     @abstractmethod
     def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:
-        """The noise that a release says it has: the inverse of `width` and `shape`."""
+        """The noise that a release states: the inverse of `width` and `shape`.
+
+        Args:
+            width: The scale or sigma, in grid steps.
+            shape: Further public integers of the distribution.
+            l1: The L1 sensitivity, in grid steps.
+            l2_squared: The square of the L2 sensitivity, in squared grid steps.
+
+        Returns:
+            The same noise.
+        """
 
     @classmethod
     @abstractmethod
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
-        """About the variance at a cost of one; at a cost c it is this over c^power. It divides budgets, no more."""
+        """Approximate variance at a cost of one, for dividing budgets; at a cost c it is this over c^power.
+
+        Args:
+            sensitivity: Norms of the change of the integers by one unit.
+
+        Returns:
+            The variance, in squared grid steps.
+        """
 
     @classmethod
     def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - for those that have it
-        """A bound on |weighted sum of independent noises| that fails with at most this probability.
+        """Margin of error of a weighted sum of independent noises.
 
-        `squares` is the sum of (weight times width)^2, and `largest` the largest weight times width.
+        Args:
+            squares: Sum of (weight times width)^2.
+            largest: Largest weight times width.
+            outside: Probability with which the bound may fail.
+
+        Returns:
+            The margin.
+
+        Raises:
+            UnsupportedError: If no bound on such sums is proved for this noise.
         """
         raise UnsupportedError(
             f"a weighted sum of {cls.name} noise",
@@ -109,7 +152,14 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def covers(self, sensitivity: Norms) -> bool:
-        """Whether its guarantee holds where one unit moves the integers by these norms."""
+        """Whether the guarantee holds for a sensitivity.
+
+        Args:
+            sensitivity: Norms of the change of the integers by one unit.
+
+        Returns:
+            Whether they are at most those that it was calibrated by.
+        """
 
     @property
     @abstractmethod
@@ -128,38 +178,103 @@ class AdditiveNoise(ABC):
 
     @abstractmethod
     def event(self) -> Event:
-        """What a release does, for accountants: priced from the very double that is drawn."""
+        """Event of a release, for accountants, computed from the very double that is drawn.
+
+        Returns:
+            The event.
+        """
 
     @abstractmethod
     def pmf(self, y: int) -> float:
-        """P[Y = y], y in grid steps."""
+        """Probability of a value of the noise, P[Y = y].
+
+        Args:
+            y: The value, in grid steps.
+
+        Returns:
+            The probability.
+        """
 
     @abstractmethod
     def log_weight(self, y: int) -> float:
-        """Ln P[Y = y] less ln P[Y = 0]: finite however far y is, so that likelihoods can be compared."""
+        """Logarithm of P[Y = y]/P[Y = 0]; it is finite for every y, so likelihoods can be compared.
+
+        Args:
+            y: The value, in grid steps.
+
+        Returns:
+            The logarithm.
+        """
 
     @abstractmethod
     def cdf(self, y: int) -> float:
-        """P[Y <= y], y in grid steps."""
+        """Distribution function of the noise, P[Y <= y].
+
+        Args:
+            y: The value, in grid steps.
+
+        Returns:
+            The probability.
+        """
 
     @abstractmethod
     def tail(self, t: int) -> float:
-        """P[|Y| > t], t in grid steps."""
+        """Tail probability of the noise, P[|Y| > t].
+
+        Args:
+            t: The distance from zero, in grid steps.
+
+        Returns:
+            The probability.
+        """
 
     @abstractmethod
     def log_moment(self, s: float) -> float:
-        """The logarithm of E[e^(sY)], or a bound on it; infinite where the expectation is."""
+        """Logarithm of the moment generating function E[e^(sY)], or an upper bound on it.
+
+        Args:
+            s: The argument, per grid step.
+
+        Returns:
+            The logarithm; infinite where the expectation is.
+        """
 
     @abstractmethod
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that all of `count` independent draws stay within together."""
+        """Margin of error that all of several independent draws stay within together.
+
+        Args:
+            count: Number of draws.
+            confidence: Probability with which all stay within it. Default 0.95.
+
+        Returns:
+            The least such multiple of the grid.
+
+        Raises:
+            ParameterError: If the count or the confidence is outside its range.
+        """
 
     @abstractmethod
     def draw(self, count: int) -> list[int]:
-        """`count` independent draws of the noise alone, in grid steps."""
+        """Independent draws of the noise alone.
+
+        Args:
+            count: Number of draws.
+
+        Returns:
+            The draws, in grid steps.
+        """
 
     def description(self, step: float, *, brief: bool = False) -> str:
-        """The width and what it was calibrated by, in the terms of answers of which one grid step is `step`."""
+        """The width of the noise and the sensitivity it was calibrated by, in words.
+
+        Args:
+            step: Size of a grid step, in the unit of the answers.
+            brief: Whether to use a shorter form. Default False.
+
+        Returns:
+            The words.
+        """
         norm, size = self.calibration
         width = f"{self.width_name} {self.width * step:,.6g}"
         return (
@@ -174,11 +289,31 @@ class AdditiveNoise(ABC):
         return math.sqrt(self.variance)
 
     def coverage(self, margin: Number) -> float:
-        """The probability that the noise stays within +/- margin, in the answer's own terms."""
+        """Probability that the noise stays within a margin.
+
+        Args:
+            margin: The margin, in the unit of the answers.
+
+        Returns:
+            The probability.
+
+        Raises:
+            ParameterError: If the margin is not a number.
+        """
         return 1 - self.tail(math.floor(rational(margin, "margin") / self.grid))
 
     def margin(self, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that the noise stays within, with at least this probability."""
+        """Margin of error: half-width of the confidence interval of the noise.
+
+        Args:
+            confidence: Probability with which the noise stays within it. Default 0.95.
+
+        Returns:
+            The least such multiple of the grid.
+
+        Raises:
+            ParameterError: If the confidence is not between 0 and 1.
+        """
         return self.simultaneous_margin(1, confidence)
 
     @overload
@@ -187,5 +322,15 @@ class AdditiveNoise(ABC):
     def release(self, value: Vector) -> list[Scalar]: ...
     @short_traceback
     def release(self, value: Scalar | Vector) -> Scalar | list[Scalar]:
-        """An int, a Fraction, or a vector of them, with fresh noise; the sensitivity is that of the whole vector."""
+        """Add fresh noise to an exact answer.
+
+        Args:
+            value: An int, a Fraction, or a list of them, on the grid. The sensitivity is that of the whole list.
+
+        Returns:
+            The noisy answer, on the grid.
+
+        Raises:
+            ParameterError: If a value is a float or of another type, or is not on the grid.
+        """
         return lattice.release(value, self.grid, self.draw)

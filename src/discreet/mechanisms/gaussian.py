@@ -54,7 +54,27 @@ _LARGEST_ANALYTIC = 1e6
 @public_class
 @dataclass(frozen=True, init=False)
 class Gaussian(AdditiveNoise):
-    """Noise with P[y] proportional to exp(-y^2/(2 sigma^2)), y and sigma counted in grid steps."""
+    """Discrete Gaussian mechanism: noise with P[y] proportional to exp(-y^2/(2 sigma^2)), y and sigma in grid steps.
+
+    Args:
+        sensitivity: L2 sensitivity of the answers, in their unit; or give its square.
+        squared_sensitivity: Square of the L2 sensitivity, which may be rational where the sensitivity is not.
+        rho: Rho of one release; or give epsilon and delta.
+        epsilon: Epsilon of one release, with `delta`.
+        delta: Delta of one release, with `epsilon`.
+        dimension: Number of coordinates that one unit changes. Default 1.
+        grid: Answers are multiples of it, in the unit of the answers. Default 1.
+
+    Raises:
+        ParameterError: If sensitivity or cost are given twice or not at all, or are outside their range.
+        AccountingError: If delta is 0, or no finite noise reaches epsilon and delta.
+
+    Example:
+        >>> import discreet as dp
+        >>> gaussian = dp.mechanisms.Gaussian(sensitivity=1, epsilon=0.5, delta=1e-6)
+        >>> gaussian.margin()
+        16
+    """
 
     tag = "gaussian"
     name = "discrete Gaussian"
@@ -106,7 +126,21 @@ class Gaussian(AdditiveNoise):
         dimension: int = 1,
         grid: Number = 1,
     ) -> Self:
-        """Noise of a given sigma in grid steps; a double is taken exactly, another number is rounded up to one."""
+        """Noise of a given sigma.
+
+        Args:
+            sigma: Sigma in grid steps; a double is taken exactly, another number is rounded up to one.
+            sensitivity: L2 sensitivity of the answers, in their unit; or give its square.
+            squared_sensitivity: Square of the L2 sensitivity.
+            dimension: Number of coordinates that one unit changes. Default 1.
+            grid: Answers are multiples of it, in the unit of the answers. Default 1.
+
+        Returns:
+            The mechanism.
+
+        Raises:
+            ParameterError: If an argument is outside its range, or the sensitivity is given twice or not at all.
+        """
         steps = positive(sigma, "sigma")
         exact = Fraction(sigma) if isinstance(sigma, float) else steps
         discrete.check_scale(exact, "sigma", "Gaussian.with_sigma(sigma=10.0, sensitivity=1)")
@@ -116,22 +150,18 @@ class Gaussian(AdditiveNoise):
 
     @classmethod
     def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
-        """Calibrated by the L2 norm to a rho; the number of coordinates that move is kept for accountants."""
         return cls(squared_sensitivity=sensitivity.l2_squared, rho=amount, dimension=sensitivity.l0)
 
     @classmethod
     def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
-        """The noise of a release, by its sigma."""
         return cls.with_sigma(sigma=width, squared_sensitivity=l2_squared)
 
     @classmethod
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
-        """(L2)^2/2, that of continuous noise."""
         return Fraction(sensitivity.l2_squared, 2)
 
     @classmethod
     def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - of no use here
-        """By the sub-Gaussian tail."""
         return tails.gaussian_margin(squares, outside)
 
     @property
@@ -150,7 +180,6 @@ class Gaussian(AdditiveNoise):
         return self.rho
 
     def covers(self, sensitivity: Norms) -> bool:
-        """Whether the L2 norm, and the coordinates that move, are at most those that it was calibrated by."""
         return sensitivity.l2_squared <= self._squared_steps and sensitivity.l0 <= self.dimension
 
     @property
@@ -172,13 +201,22 @@ class Gaussian(AdditiveNoise):
         return self.sigma**2
 
     def event(self) -> DiscreteGaussianEvent:
-        """What a release does: priced from the very double that is drawn."""
         return DiscreteGaussianEvent(
             variance=Fraction(self.sigma) ** 2, squared_sensitivity=self._squared_steps, dimension=self.dimension
         )
 
     def delta(self, epsilon: Number) -> Fraction:
-        """A delta, rounded up to 12 digits, such that one release is (epsilon, delta)-DP."""
+        """Delta at which one release is (epsilon, delta)-differentially private.
+
+        Args:
+            epsilon: The epsilon, at least 0.
+
+        Returns:
+            The delta, rounded up to 12 digits.
+
+        Raises:
+            ParameterError: If epsilon is below 0.
+        """
         order = rational(epsilon, "epsilon")
         if order < 0:
             raise ParameterError("an epsilon below zero", because="a guarantee has epsilon >= 0", instead="epsilon=0.5")
@@ -188,27 +226,21 @@ class Gaussian(AdditiveNoise):
         return brief_up(min(converted, delta_up(self.sigma, _shift(self._squared_steps), order)))
 
     def pmf(self, y: int) -> float:
-        """P[Y = y], y in grid steps."""
         return self._weight(y) / self._total()
 
     def log_weight(self, y: int) -> float:
-        """-y^2/(2 sigma^2)."""
         return -((y / self.sigma) ** 2) / 2
 
     def cdf(self, y: int) -> float:
-        """P[Y <= y], y in grid steps."""
         return self._above(-y - 1) if y < 0 else 1 - self._above(y)
 
     def tail(self, t: int) -> float:
-        """P[|Y| > t], t in grid steps."""
         return 1.0 if t < 0 else 2 * self._above(t)
 
     def log_moment(self, s: float) -> float:
-        """A bound on the logarithm of E[e^(sY)]: discrete Gaussian noise is sub-Gaussian."""
         return (s * self.sigma) ** 2 / 2
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that all of `count` independent draws stay within together."""
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
         short, enough = -1, math.ceil(self.sigma)
         while self.tail(enough) > outside:
@@ -219,7 +251,6 @@ class Gaussian(AdditiveNoise):
         return lattice.value_of(enough, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        """Independent draws of the noise alone, in grid steps."""
         return discrete.discrete_gaussian(self.sigma, count)
 
     @property

@@ -44,7 +44,22 @@ _FARTHEST = 2**80
 @public_class
 @dataclass(frozen=True, init=False)
 class Laplace(AdditiveNoise):
-    """Noise with P[y] proportional to exp(-|y|/scale), y counted in grid steps."""
+    """Discrete Laplace mechanism: noise with P[y] proportional to exp(-|y|/scale), y in grid steps.
+
+    Args:
+        sensitivity: L1 sensitivity of the answers, in their unit.
+        epsilon: Epsilon of one release.
+        grid: Answers are multiples of it, in the unit of the answers. Default 1.
+
+    Raises:
+        ParameterError: If an argument is not a positive number, or the scale is outside the range of the sampler.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)
+        >>> laplace.margin(), laplace.event()
+        (30, DiscreteLaplaceEvent(scale=Fraction(10, 1), sensitivity=Fraction(1, 1)))
+    """
 
     tag = "laplace"
     name = "discrete Laplace"
@@ -71,7 +86,19 @@ class Laplace(AdditiveNoise):
     @classmethod
     @short_traceback
     def with_scale(cls, *, scale: Number, sensitivity: Number, grid: Number = 1) -> Self:
-        """Noise of a given scale in grid steps; a double is taken exactly, another number is rounded up to one."""
+        """Noise of a given scale.
+
+        Args:
+            scale: Scale in grid steps; a double is taken exactly, another number is rounded up to one.
+            sensitivity: L1 sensitivity of the answers, in their unit.
+            grid: Answers are multiples of it, in the unit of the answers. Default 1.
+
+        Returns:
+            The mechanism.
+
+        Raises:
+            ParameterError: If an argument is not a positive number, or the scale is outside the range of the sampler.
+        """
         steps = positive(scale, "scale")
         exact = Fraction(scale) if isinstance(scale, float) else steps
         size = positive(sensitivity, "sensitivity") / positive(grid, "grid")
@@ -80,22 +107,18 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
-        """Calibrated by the L1 norm to an epsilon."""
         return cls(sensitivity=sensitivity.l1, epsilon=amount)
 
     @classmethod
     def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
-        """The noise of a release, by its scale."""
         return cls.with_scale(scale=width, sensitivity=l1)
 
     @classmethod
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
-        """2 (L1)^2, that of continuous noise."""
         return Fraction(2 * sensitivity.l1**2)
 
     @classmethod
     def sum_margin(cls, squares: float, largest: float, outside: float) -> float:
-        """By the moment generating function of Laplace noise."""
         return tails.laplace_margin(squares, largest, outside)
 
     @property
@@ -114,7 +137,6 @@ class Laplace(AdditiveNoise):
         return self.epsilon
 
     def covers(self, sensitivity: Norms) -> bool:
-        """Whether the L1 norm is at most the one that it was calibrated by."""
         return sensitivity.l1 <= self.sensitivity / self.grid
 
     @property
@@ -134,34 +156,27 @@ class Laplace(AdditiveNoise):
         return 2 * self.scale**2
 
     def event(self) -> DiscreteLaplaceEvent:
-        """What a release does: priced from the very double that is drawn."""
         return DiscreteLaplaceEvent(scale=Fraction(self.scale), sensitivity=self.sensitivity / self.grid)
 
     def pmf(self, y: int) -> float:
-        """P[Y = y], y in grid steps."""
         return math.tanh(0.5 / self.scale) * self._power(abs(y))
 
     def log_weight(self, y: int) -> float:
-        """-|y|/scale."""
         return -abs(y) / self.scale
 
     def cdf(self, y: int) -> float:
-        """P[Y <= y], y in grid steps."""
         return self._power(-y) / self._one_plus_q() if y < 0 else 1 - self._power(y + 1) / self._one_plus_q()
 
     def tail(self, t: int) -> float:
-        """P[|Y| > t] = 2 q^(t+1)/(1+q), t in grid steps."""
         return 1.0 if t < 0 else 2 * self._power(t + 1) / self._one_plus_q()
 
     def log_moment(self, s: float) -> float:
-        """The logarithm of E[e^(sY)], exact: (1-q)^2/((1 - q e^s)(1 - q e^-s)), infinite from s = 1/scale on."""
         decay = 1 / self.scale
         if abs(s) >= decay:
             return math.inf
         return 2 * math.log(-math.expm1(-decay)) - math.log(-math.expm1(s - decay)) - math.log(-math.expm1(-s - decay))
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that all of `count` independent draws stay within together."""
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
         steps = max(0, math.ceil(self._crossing(outside)) - 1)
         while steps > 0 and self._tail_up(steps - 1) <= outside:
@@ -171,7 +186,6 @@ class Laplace(AdditiveNoise):
         return lattice.value_of(steps, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        """Independent draws of the noise alone, in grid steps."""
         return discrete.discrete_laplace(self.scale, count)
 
     def _power(self, steps: int) -> float:

@@ -51,7 +51,16 @@ _FARTHEST = 2**80
 @public_class
 @dataclass(frozen=True, init=False)
 class Staircase(AdditiveNoise):
-    """Noise whose probabilities fall by e^(-1/scale) once in every `step` integers."""
+    """Discrete staircase mechanism: probabilities fall by e^(-1/scale) once in every `step` integers.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.Staircase(sensitivity=1_000, epsilon=6).margin()
+        103
+    """
 
     tag = "staircase"
     name = "discrete staircase"
@@ -100,19 +109,16 @@ class Staircase(AdditiveNoise):
 
     @classmethod
     def calibrate(cls, sensitivity: Norms, amount: Fraction) -> Self:
-        """Calibrated by the L0 and Linf norms to an epsilon."""
         return cls(sensitivity=sensitivity.linf, coordinates=sensitivity.l0, epsilon=amount)
 
     @classmethod
     def from_release(cls, width: float, shape: tuple[int, ...], l1: int, l2_squared: int) -> Self:  # noqa: ARG003
-        """The noise of a release, by its scale and its shape."""
         step, inner, coordinates = shape
         epsilon = coordinates / Fraction(width)
         return cls(sensitivity=step, epsilon=epsilon, coordinates=coordinates, inner=inner)
 
     @classmethod
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
-        """2 (L0 Linf)^2, which it tends to for small epsilon."""
         return Fraction(2 * (sensitivity.l0 * sensitivity.linf) ** 2)
 
     @property
@@ -136,7 +142,6 @@ class Staircase(AdditiveNoise):
         return self.epsilon
 
     def covers(self, sensitivity: Norms) -> bool:
-        """Whether no more coordinates move, and none of them farther, than it was calibrated for."""
         return sensitivity.l0 <= self.coordinates and sensitivity.linf <= self.step
 
     @property
@@ -155,30 +160,24 @@ class Staircase(AdditiveNoise):
         return _variance(self.scale, self.step, self.inner)
 
     def description(self, step: float, *, brief: bool = False) -> str:
-        """The length of a stair, how much less likely the next one is, and what it was calibrated by."""
         stairs = f"stairs of {self.step * step:,.6g}, each e^-{1 / self.scale:.4g} as likely as the one before"
         return stairs if brief else f"{stairs}, for an Linf sensitivity of {self.step * step:,.6g}"
 
     def event(self) -> PureEvent:
-        """What a release does: any mechanism of this epsilon."""
         return PureEvent(self.epsilon)
 
     def pmf(self, y: int) -> float:
-        """P[Y = y], y in grid steps."""
         outer = math.exp(-1 / self.scale)
         top = -math.expm1(-1 / self.scale) / (2 * self.inner - 1 + outer * (2 * (self.step - self.inner) + 1))
         return top * math.exp(self.log_weight(y))
 
     def log_weight(self, y: int) -> float:
-        """-s(|y|)/scale."""
         return -min(self._stair(abs(y)), _FARTHEST) / self.scale
 
     def cdf(self, y: int) -> float:
-        """P[Y <= y], y in grid steps."""
         return self.tail(-y - 1) / 2 if y < 0 else 1 - self.tail(y) / 2
 
     def tail(self, t: int) -> float:
-        """P[|Y| > t], t in grid steps."""
         if t < 0:
             return 1.0
         stair, left = self._beyond(t)
@@ -187,7 +186,6 @@ class Staircase(AdditiveNoise):
         return 2 * mass * math.exp(-min(stair, _FARTHEST) / self.scale)
 
     def log_moment(self, s: float) -> float:
-        """The logarithm of E[e^(sY)], a finite sum of two geometric series; infinite from s = 1/(scale D) on."""
         if s == 0:
             return 0.0
         if abs(s) * self.step >= 1 / self.scale:
@@ -198,7 +196,6 @@ class Staircase(AdditiveNoise):
         return math.log(-math.expm1(-1 / self.scale) / total) + above + math.log1p((below - 1) * math.exp(-above))
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that all of `count` independent draws stay within together."""
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))
         short, enough = -1, self.inner
         while self._tail_up(enough) > outside:
@@ -209,7 +206,6 @@ class Staircase(AdditiveNoise):
         return lattice.value_of(enough, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        """Independent draws of the noise alone, in grid steps."""
         return discrete.discrete_staircase(self.scale, self.step, self.inner, count)
 
     def _stair(self, magnitude: int) -> int:

@@ -1,7 +1,5 @@
 """What is asked of the rows of a table: dp.count(), dp.sum("cost", bounds=(0, 100)) and the others."""
 
-import builtins
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,6 @@ from typing import Literal
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, short_traceback
 from discreet.exact import Number, positive, rational, shown
-from discreet.mechanisms.quantile import share_below
 from discreet.plan import logical
 from discreet.query import keys
 from discreet.query.expression import Expr, expression_text
@@ -40,21 +37,68 @@ class Several:
 
 @short_traceback
 def count(*, weight: Number = 1) -> Aggregation:
-    """How many rows."""
+    """Number of rows.
+
+    Args:
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the weight is not a positive number.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(n=dp.count())
+        query of table 'visits': n=count()
+    """
     return Aggregation(logical.Count(), positive(weight, "weight"))
 
 
 @short_traceback
 def count_units(*, weight: Number = 1) -> Aggregation:
-    """How many different privacy units."""
+    """Number of distinct privacy units.
+
+    Args:
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the weight is not a positive number.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(patients=dp.count_units())
+        query of table 'visits': patients=count_units()
+    """
     return Aggregation(logical.CountDistinctUnits(), positive(weight, "weight"))
 
 
 @short_traceback
 def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None, weight: Number = 1) -> Aggregation:
-    """How many values of a public domain occur (given here, or the keys of the column in the catalog)."""
+    """Number of values of a public domain that occur in a column.
+
+    Args:
+        column: Name of a column, or an expression.
+        domain: Public values to look for. Default: the keys of the column in the catalog.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If the domain is not a list, or the weight is not a positive number.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(wards=dp.count_distinct("ward", domain=["cardiology", "emergency"]))
+    """
     values = None if domain is None else keys.list_values(domain, "domain", 'domain=["A", "B"]')
-    return Aggregation(logical.CountDistinct(_operand(column), values), positive(weight, "weight"))
+    return Aggregation(logical.CountDistinct(operand_of(column), values), positive(weight, "weight"))
 
 
 @short_traceback
@@ -65,12 +109,33 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The sum of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    """Sum of the values of a column, clipped to bounds.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
+            of epsilon. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(cost=dp.sum("cost", bounds=(0, 5_000)))
+        query of table 'visits': cost=sum('cost', bounds=(0, 5000))
+    """
     if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(
-            logical.AutoBoundsAggregate(logical.Sum(_operand(column), None, _grid(grid)), search), _weight(weight)
+            logical.AutoBoundsAggregate(logical.Sum(operand_of(column), None, checked_grid(grid)), search),
+            _weight(weight),
         )
-    measure = logical.Sum(_operand(column), checked_bounds(bounds), _grid(grid))
+    measure = logical.Sum(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, _weight(weight))
 
 
@@ -82,12 +147,35 @@ def mean(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The mean of a value clamped to bounds (given here, declared in the catalog, or found first with "auto")."""
+    """Mean of the values of a column, clipped to bounds.
+
+    It is the quotient of a noisy sum and a noisy count, so its margin of error depends on the size of the group.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
+            of epsilon. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").agg(cost=dp.mean("cost", bounds=(0, 5_000)))
+        query of table 'visits': cost=mean('cost', bounds=(0, 5000))
+    """
     if (search := _search_or_numbers(bounds)) is not None:
         return Aggregation(
-            logical.AutoBoundsAggregate(logical.Mean(_operand(column), None, _grid(grid)), search), _weight(weight)
+            logical.AutoBoundsAggregate(logical.Mean(operand_of(column), None, checked_grid(grid)), search),
+            _weight(weight),
         )
-    measure = logical.Mean(_operand(column), checked_bounds(bounds), _grid(grid))
+    measure = logical.Mean(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, _weight(weight))
 
 
@@ -95,11 +183,22 @@ def mean(
 def auto_bounds(
     *, share: Number = SHARE_OF_A_SEARCH, method: Literal["histogram", "growth"] = "histogram"
 ) -> logical.Search:
-    """How bounds are found where nobody knows them: dp.sum("gain", bounds=dp.auto_bounds(share=0.1)).
+    """Automatic clipping bounds for a sum or a mean, found privately in the same query.
 
-    share   how much of the query's price the search takes
-    method  "histogram" counts rows by their size, on a scale that grows by about half; "growth" widens the bounds
-            until the sum hardly grows
+    Args:
+        share: Part of the query's privacy cost that the search takes, between 0 and 1. Default 0.25.
+        method: "histogram" counts rows by size, in bins that grow by about half. "growth" widens the bounds until the
+            sum hardly grows. Default "histogram".
+
+    Returns:
+        A search for `bounds=` of `dp.sum` and `dp.mean`.
+
+    Raises:
+        ParameterError: If the share is not between 0 and 1, or the method has another name.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(cost=dp.sum("cost", bounds=dp.auto_bounds(share=0.1)))
     """
     part = positive(share, "share")
     if part >= 1:
@@ -122,7 +221,7 @@ def limits(column: str | Expr, grid: Number | None, method: Literal["histogram",
             because="bounds are found for one column, by name or as an expression",
             instead=f'bounds("{named}"), and a query for each other column',
         )
-    return Aggregation(logical.ClippingBounds(_operand(column), _grid(grid), auto_bounds(method=method)))
+    return Aggregation(logical.ClippingBounds(operand_of(column), checked_grid(grid), auto_bounds(method=method)))
 
 
 @short_traceback
@@ -133,8 +232,26 @@ def variance(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The variance of a value clamped to bounds: its mean squared distance from its mean."""
-    measure = logical.Variance(_operand(column), checked_bounds(bounds), _grid(grid))
+    """Variance of the values of a column, clipped to bounds.
+
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+
+    Returns:
+        An aggregate for `agg`.
+
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(spread=dp.variance("cost", bounds=(0, 5_000)))
+    """
+    measure = logical.Variance(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
 
 
@@ -146,82 +263,27 @@ def std(
     grid: Number | None = None,
     weight: Number = 1,
 ) -> Aggregation:
-    """The standard deviation of a value clamped to bounds: the root of its variance."""
-    measure = logical.Deviation(_operand(column), checked_bounds(bounds), _grid(grid))
-    return Aggregation(measure, positive(weight, "weight"))
+    """Standard deviation of the values of a column, clipped to bounds.
 
+    Args:
+        column: Name of a numeric column, or an expression.
+        bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
+        grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
+        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
 
-@short_traceback
-def median(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The median of a value clamped to bounds (given here, or declared in the catalog), as a step of a public grid.
+    Returns:
+        An aggregate for `agg`.
 
-    `session.release` answers it with a margin in ranks, `method=dp.SmoothSensitivity()` with noise that fits the data.
+    Raises:
+        ParameterError: If bounds, grid or weight are not numbers in their range.
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").agg(spread=dp.std("cost", bounds=(0, 5_000)))
     """
-    return Aggregation(logical.MedianMeasure(_operand(column), checked_bounds(bounds), _grid(grid)))
-
-
-@short_traceback
-def quantile(
-    column: str | Expr,
-    probability: Number | None = None,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    sizes: int | Sequence[int] | None = None,
-    weight: Number = 1,
-) -> Aggregation:
-    """The value that such a part of the rows are below, as a step of a public grid, with a margin in ranks.
-
-    bounds, grid  values are moved to the nearest step between the bounds; from the catalog, or chosen, otherwise
-    sizes         how many rows each group has, roughly, as an earlier release or public knowledge says; it only helps
-                  to choose how the quantile is found
-    """
-    if probability is None:
-        raise ParameterError(
-            "a quantile without its place",
-            because="it is the value that such a part of the rows are below, above 0 and below 1",
-            instead=f"dp.quantile({_column(_operand(column))}, 0.5, bounds=(0, 100))",
-        )
-    share = share_below(probability)
-    measure = logical.QuantileMeasure(_operand(column), share, checked_bounds(bounds), _grid(grid), _typical(sizes))
+    measure = logical.Deviation(operand_of(column), checked_bounds(bounds), checked_grid(grid))
     return Aggregation(measure, positive(weight, "weight"))
-
-
-@short_traceback
-def quantiles(
-    column: str | Expr,
-    probabilities: Sequence[Number] | None = None,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    grid: Number | None = None,
-    sizes: int | Sequence[int] | None = None,
-) -> Several:
-    """Several quantiles at once: agg(age=dp.quantiles("age", [0.25, 0.5])) asks for age_25 and age_50."""
-    if not isinstance(probabilities, list | tuple) or not probabilities:
-        raise ParameterError(
-            "quantiles that are not a list",
-            because="each of them is a part of the rows, above 0 and below 1",
-            instead='dp.quantiles("age", [0.25, 0.5, 0.75]), or dp.quantile("age", 0.5)',
-        )
-    made = [quantile(column, share, bounds=bounds, grid=grid, sizes=sizes) for share in probabilities]
-    named = {
-        _percent(each.measure.probability): each for each in made if isinstance(each.measure, logical.QuantileMeasure)
-    }
-    if len(named) < len(made):
-        raise ParameterError(
-            "the same quantile twice", because="each is answered once", instead="a list of different quantiles"
-        )
-    return Several(tuple(named.items()))
-
-
-@short_traceback
-def interquartile_range(
-    column: str | Expr, *, bounds: tuple[Number, Number] | None = None, grid: Number | None = None
-) -> Aggregation:
-    """The distance between the quartiles of a value clamped to bounds, for `method=dp.SmoothSensitivity()`."""
-    return Aggregation(logical.InterquartileRangeMeasure(_operand(column), checked_bounds(bounds), _grid(grid)))
 
 
 def each(aggregations: Mapping[str, object]) -> dict[str, Aggregation]:
@@ -282,23 +344,6 @@ def _bounds(low: object, high: object) -> tuple[Fraction, Fraction]:
         ) from None
 
 
-def _percent(share: Fraction) -> str:
-    """A part of the rows as the end of a name: 25 of a quarter, 99_9 of 0.999, 1_of_3 of a third."""
-    percent = 100 * share
-    decimals = next((d for d in range(5) if (percent * 10**d).denominator == 1), None)
-    if decimals is None:
-        return f"{share.numerator}_of_{share.denominator}"
-    return f"{float(percent):.{decimals}f}".replace(".", "_")
-
-
-def _typical(sizes: int | Sequence[int] | None) -> int | None:
-    """One size that stands for all: the mean."""
-    if sizes is None:
-        return None
-    listed = [sizes] if isinstance(sizes, int) else list(sizes)
-    return max(1, math.floor(builtins.sum(rational(size, "sizes") for size in listed) / max(1, len(listed))))
-
-
 def _search(bounds: object) -> logical.Search | None:
     if isinstance(bounds, logical.Search):
         return bounds
@@ -320,7 +365,8 @@ def _weight(weight: Number) -> Fraction:
     return positive(weight, "weight")
 
 
-def _grid(grid: Number | None) -> Fraction | None:
+def checked_grid(grid: Number | None) -> Fraction | None:
+    """A grid above zero, or nothing."""
     return None if grid is None else positive(grid, "grid")
 
 
@@ -366,19 +412,19 @@ def call_text(measure: logical.Measure) -> str:
         case logical.CountDistinctUnits():
             return "dp.count_units()"
         case logical.CountDistinct(operand):
-            return f"dp.count_distinct({_column(operand)})"
+            return f"dp.count_distinct({column_text(operand)})"
         case logical.AutoBoundsAggregate(known):
             return call_text(known).removesuffix(")") + ', bounds="auto")'
         case logical.ClippingBounds(operand):
-            return f"bounds({_column(operand)})"
+            return f"bounds({column_text(operand)})"
         case logical.Ranges(operand, _, pairs):
-            return f"{len(pairs):,} ranges of {_column(operand)}"
+            return f"{len(pairs):,} ranges of {column_text(operand)}"
         case logical.HierarchyCounts(levels):
             return f"hierarchy({', '.join(map(repr, levels))})"
         case _:
             share = f", {shown(measure.probability)}" if isinstance(measure, logical.QuantileMeasure) else ""
             limits = f", bounds=({measure.bounds[0]}, {measure.bounds[1]})" if measure.bounds else ""
-            return f"dp.{_VERBS[type(measure)]}({_column(measure.operand)}{share}{limits})"
+            return f"dp.{_VERBS[type(measure)]}({column_text(measure.operand)}{share}{limits})"
 
 
 _VERBS: Mapping[type[logical.Measure], str] = {
@@ -397,11 +443,13 @@ def short_call_text(measure: logical.Measure) -> str:
     return call_text(measure).removeprefix("dp.")
 
 
-def _column(operand: logical.Expression) -> str:
+def column_text(operand: logical.Expression) -> str:
+    """A column or an expression as it is typed."""
     return repr(operand.name) if isinstance(operand, logical.ColumnRef) else expression_text(operand)
 
 
-def _operand(column: str | Expr) -> logical.Expression:
+def operand_of(column: str | Expr) -> logical.Expression:
+    """The expression of a column that is named, or of an expression."""
     if isinstance(column, str):
         return logical.ColumnRef(column)
     if isinstance(column, Expr):

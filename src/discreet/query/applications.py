@@ -14,7 +14,20 @@ from discreet.plan import logical
 
 @dataclass(frozen=True)
 class Application:
-    """A function that is applied to disjoint blocks of rows, and how its answers become one number."""
+    """Question for the result of a function on blocks of rows; `Frame.apply` makes it.
+
+    Attributes:
+        source: The rows.
+        function: The function, or its source text.
+        options: Columns, blocks, bounds and aggregate.
+        limits: Limits of each block, or None.
+
+    Example:
+        >>> import discreet as dp
+        >>> text = "def answer(table): return table.num_rows"
+        >>> dp.table("visits").apply(text, columns=["age"], blocks=50, bounds=(0, 1_000)).options.blocks
+        50
+    """
 
     source: logical.Relation
     function: Any

@@ -31,7 +31,21 @@ def _no_operator(symbol: str, instead: str) -> Callable[..., NoReturn]:
 @public_class
 @dataclass(frozen=True, eq=False)
 class Expr:
-    """A value computed from one row: compare it, combine it with &, | and ~, test it, cast it."""
+    """A value computed from one row, such as `visits.age`.
+
+    Compare it with ==, !=, <, <=, > and >=. Combine conditions with &, | and ~, and numbers with +, -, * and /.
+
+    Attributes:
+        node: The expression in the logical plan.
+        depth: Depth of the expression.
+        nodes: Number of its parts.
+
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.table("visits")
+        >>> (visits.age >= 40) & ~(visits.ward == "cardiology")
+        (table.age >= 40) & (~(table.ward == 'cardiology'))
+    """
 
     node: logical.Expression
     depth: int = 1
@@ -105,7 +119,22 @@ class Expr:
 
     @short_traceback
     def is_in(self, values: Iterable[Any]) -> "Expr":
-        """Whether the value is one of some constants."""
+        """Whether the value is one of some constants.
+
+        Args:
+            values: The constants, in a list or another iterable.
+
+        Returns:
+            A condition.
+
+        Raises:
+            TypeMismatchError: If `values` is not a list of numbers, texts, booleans, dates or timestamps.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").ward.is_in(["cardiology", "emergency"])
+            table.ward.is_in(['cardiology', 'emergency'])
+        """
         if isinstance(values, str | bytes) or not isinstance(values, Iterable):
             raise TypeMismatchError(
                 f"is_in of type {type(values).__name__}", because="it takes a list", instead='is_in(["A", "B"])'
@@ -115,7 +144,23 @@ class Expr:
 
     @short_traceback
     def bin(self, edges: Iterable[Any]) -> "Expr":
-        """How many of some increasing constants are at most the value: 0 below the first, all from the last on."""
+        """Number of the bin of the value: the number of edges that are at most the value.
+
+        Args:
+            edges: Increasing constants, at most 10,000.
+
+        Returns:
+            An integer expression: 0 below the first edge, the number of edges from the last edge on.
+
+        Raises:
+            TypeMismatchError: If `edges` is not a list of constants.
+            ParameterError: If there are more than 10,000 edges.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").age.bin([18, 30, 45])
+            table.age.bin([18, 30, 45])
+        """
         if isinstance(edges, str | bytes | set | frozenset | Mapping | Expr) or not isinstance(edges, Iterable):
             raise TypeMismatchError(
                 f"bin of type {type(edges).__name__}",
@@ -133,16 +178,50 @@ class Expr:
         return _check_size(Expr(logical.Bin(self.node, constants), self.depth + 1, self.nodes + parts))
 
     def is_missing(self) -> "Expr":
-        """Whether the value is missing."""
+        """Whether the value is missing.
+
+        Returns:
+            A condition.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").age.is_missing()
+            table.age.is_missing()
+        """
         return _unary(logical.IsMissing, self)
 
     def is_present(self) -> "Expr":
-        """Whether the value is there."""
+        """Whether there is a value.
+
+        Returns:
+            A condition.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").age.is_present()
+            ~table.age.is_missing()
+        """
         return ~self.is_missing()
 
     @short_traceback
     def between(self, low: object, high: object) -> "Expr":
-        """Whether the value lies in [low, high], both ends included."""
+        """Whether the value is in a closed range.
+
+        Args:
+            low: Lower end, included.
+            high: Upper end, included.
+
+        Returns:
+            A condition.
+
+        Raises:
+            ParameterError: If the lower end is above the upper one.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").age.between(40, 60)
+            (table.age >= 40) & (table.age <= 60)
+        """
         if _is_above(low, high):
             raise ParameterError(
                 f"between({low!r}, {high!r})",
@@ -153,7 +232,22 @@ class Expr:
 
     @short_traceback
     def cast(self, kind: str) -> "Expr":
-        """A total cast to 'integer', 'real', 'text', 'boolean', 'date' or 'timestamp'."""
+        """Total cast to another type: values that do not fit are missing.
+
+        Args:
+            kind: "integer", "real", "text", "boolean", "date" or "timestamp".
+
+        Returns:
+            An expression of that type.
+
+        Raises:
+            TypeMismatchError: If there is no such type.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").cost.cast("integer")
+            table.cost.cast('integer')
+        """
         castable = [str(t) for t in ColumnType if t not in UNSTRUCTURED]
         if kind not in castable:
             raise TypeMismatchError(

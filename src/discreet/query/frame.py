@@ -5,14 +5,13 @@ query = visits.where(visits.age >= 40).group_by("ward").agg(n=dp.count(), cost=d
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, TypeMismatchError, public_class, short_traceback
 from discreet.exact import Number, whole
 from discreet.plan import logical
-from discreet.query import hints, histograms, joins, workloads
+from discreet.query import hints, histograms, joins
 from discreet.query import keys as key_lists
 from discreet.query.aggregates import (
     Aggregation,
@@ -20,23 +19,19 @@ from discreet.query.aggregates import (
     count,
     count_distinct,
     count_units,
-    each,
-    interquartile_range,
     limits,
     mean,
-    median,
-    name_suggestion,
-    quantile,
-    quantiles,
-    short_call_text,
     std,
     sum,  # noqa: A004 - dp.sum is the name that people type
     variance,
 )
 from discreet.query.applications import Application, Blocks
 from discreet.query.expression import Expr
+from discreet.query.grouped import GroupedFrame, Query, count_cells, outputs_of, refuse_unnamed, relation_text
 from discreet.query.joins import OfUnit
+from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
 from discreet.query.scores import Choice, Score
+from discreet.query.workloads import WorkloadQueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,34 +59,23 @@ __all__ = [
 
 
 @public_class
-@dataclass(frozen=True)
-class Query:
-    """A question, ready for `session.explain` and `session.release`."""
+class Frame(WorkloadQueries):
+    """A table of the catalog, filtered and extended by its methods. It holds no data.
 
-    plan: logical.Question
+    Columns are attributes or items: `visits.age` or `visits["age"]`.
 
-    def __repr__(self) -> str:
-        by = f", by {', '.join(map(repr, self.plan.grouping.columns))}" if self.plan.grouping.columns else ""
-        asked = ", ".join(f"{output.name}={short_call_text(output.measure)}" for output in self.plan.outputs)
-        return f"query of {_relation_text(self.plan.source)}{by}: {asked}"
-
-    if not TYPE_CHECKING:  # a checker still finds names that are not there
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise hints.unknown_call("a query", name, hints.QUERY, ["plan"], "query.{}")
-
-
-@public_class
-class Frame:
-    """A table of the catalog, narrowed and extended; it holds no data."""
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.table("visits")
+        >>> visits.where(visits.age >= 40)
+        table 'visits', 1 condition
+    """
 
     def __init__(self, relation: logical.Relation) -> None:
         self._relation = relation
 
     def __repr__(self) -> str:
-        return _relation_text(self._relation)
+        return relation_text(self._relation)
 
     @short_traceback
     def __getitem__(self, name: str) -> Expr:
@@ -112,7 +96,22 @@ class Frame:
 
     @short_traceback
     def where(self, *predicates: Expr) -> "Frame":
-        """Keep the rows for which every predicate is true."""
+        """Keep the rows for which all conditions are true.
+
+        Args:
+            predicates: Conditions on columns, such as `visits.age >= 40`.
+
+        Returns:
+            The filtered table.
+
+        Raises:
+            TypeMismatchError: If a condition is not an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> visits = dp.table("visits")
+            >>> adults = visits.where(visits.age >= 18, visits.ward == "cardiology")
+        """
         relation = self._relation
         for predicate in predicates:
             relation = logical.Where(relation, _expression(predicate, "where(table.age >= 40)"))
@@ -120,7 +119,23 @@ class Frame:
 
     @short_traceback
     def derive(self, **columns: Expr) -> "Frame":
-        """Add or replace columns one after the other, each computed from its own row."""
+        """Add or replace columns, each computed from its own row.
+
+        Args:
+            columns: Expressions by the name of their column. Later ones may use earlier ones.
+
+        Returns:
+            The extended table.
+
+        Raises:
+            TypeMismatchError: If a value is not an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> visits = dp.table("visits")
+            >>> visits.derive(thousands=visits.cost / 1_000)
+            table 'visits', 1 derived column
+        """
         relation = self._relation
         for name, value in columns.items():
             relation = logical.Derive(relation, name, _expression(value, f"derive({name}=table.age / 10)"))
@@ -134,9 +149,26 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> "GroupedFrame":
-        """Group by columns whose keys are public: declared in the catalog, given here, or rows of a public table.
+        """Group by columns with public keys.
 
-        Keys that are not known are found privately, for a part of epsilon: keys=dp.discover(delta=1e-10).
+        Args:
+            columns: Names of the columns, each once.
+            keys: Public keys by column, a public table with one row per group, or `dp.discover(delta=1e-10)` for
+                unknown keys. Default: the keys in the catalog.
+            max_groups: Number of groups that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each group. Default: the catalog's.
+
+        Returns:
+            A grouping, for `agg` or `histogram`.
+
+        Raises:
+            ParameterError: If columns are not different names, or keys or bounds are of another kind.
+            NameNotFoundError: If keys are given for other columns.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").group_by("ward", keys={"ward": ["cardiology", "emergency"]}).agg(n=dp.count())
+            query of table 'visits', by 'ward': n=count()
         """
         if not columns or not all(isinstance(column, str) for column in columns) or len(set(columns)) != len(columns):
             raise ParameterError(
@@ -167,19 +199,51 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows are in each bin of a column: below the first edge, between edges, and from the last on.
+        """Number of rows in each bin of a column: below the first edge, between edges, and from the last edge on.
 
-        bins     public edges, smallest first: range(20, 100, 10), or dp.bins(0, 1, 0.1)
-        missing  rows without a value have a bin of their own
+        Args:
+            column: Name of the column.
+            bins: Public edges, smallest first: `range(20, 100, 10)` or `dp.bins(0, 1, 0.1)`.
+            missing: Whether rows without a value have a bin of their own. Default False.
+            name: Name of the output. Default "n".
+            max_groups: Number of bins that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each bin. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If the edges are not increasing, or the name is that of a column.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").histogram("age", bins=range(20, 100, 10))
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        return _count_cells(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
+        return count_cells(histograms.histogram(self._relation, column, bins, missing=missing, **caps), name)
 
     @short_traceback
     def bounds(
         self, column: str | Expr, *, grid: Number | None = None, method: Literal["histogram", "growth"] = "histogram"
     ) -> Query:
-        """Ask for the bounds of a value, to be given to later questions: a release with `low` and `high`."""
+        """Automatic clipping bounds of a column, for use in later queries.
+
+        Args:
+            column: Name of a numeric column, or an expression.
+            grid: Bounds are multiples of it, in the unit of the column. Default: chosen.
+            method: "histogram" or "growth", as for `dp.auto_bounds`. Default "histogram".
+
+        Returns:
+            A query; its release has the values "low" and "high".
+
+        Raises:
+            ParameterError: If the grid is not a positive number, or the method has another name.
+            TypeMismatchError: If `column` is neither a name nor an expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").bounds("cost")
+        """
         asked = limits(column, grid, method)
         return Query(logical.Aggregate(self._relation, (logical.Output("bounds", asked.measure),)))
 
@@ -194,54 +258,34 @@ class Frame:
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
     ) -> Query:
-        """How many rows there are for every combination of the keys of some columns, in one pass.
+        """Contingency table: number of rows for every combination of the keys of some columns.
 
-        keys     as in group_by; those of the catalog otherwise
-        bins     edges for columns that are cut into bins: {"age": range(20, 100, 10)}
-        missing  rows without a value in a column with bins have a bin of their own
+        Args:
+            columns: Names of the columns, each once.
+            bins: Public edges by column, for columns that are cut into bins: `{"age": range(20, 100, 10)}`. Default:
+                none.
+            keys: Public keys by column. Default: the keys in the catalog.
+            missing: Whether rows without a value in a binned column have a bin of their own. Default False.
+            name: Name of the output. Default "n".
+            max_groups: Number of cells that one unit counts in. Default: the catalog's.
+            max_rows_per_group: Number of rows of one unit that count in each cell. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If edges or keys are of another kind, or the name is that of a column.
+
+        Example:
+            >>> import discreet as dp
+            >>> keys = {"ward": ["cardiology", "emergency"]}
+            >>> query = dp.table("visits").contingency("ward", "age", keys=keys, bins={"age": [18, 65]})
         """
         caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
         cells = histograms.cells(
             self._relation, columns, {} if bins is None else bins, keys=keys, missing=missing, **caps
         )
-        return _count_cells(cells, name)
-
-    @short_traceback
-    def ranges(
-        self,
-        column: str,
-        ranges: Iterable[tuple[Any, Any]] | None = None,
-        *,
-        edges: Iterable[Any] | None = None,
-        name: str = "n",
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """How many rows are in each of many ranges of a column, measured together by what serves them best.
-
-        ranges  pairs: from a value up to another, which is not in it, [(21, 33), (21, 65)]
-        edges   the public values that ranges may end at, smallest first; those that they do end at, unless you say
-        """
-        cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
-        output = logical.Output(name, workloads.ranges(column, edges, ranges))
-        return Query(logical.Aggregate(self._relation, (output,), logical.Grouping(max_rows_per_group=cap)))
-
-    @short_traceback
-    def hierarchy(
-        self,
-        *levels: str,
-        keys: Any = None,
-        crossing: Sequence[str] = (),
-        name: str = "n",
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """How many rows are in each area of every level, in whole numbers of which every parent is its children's sum.
-
-        levels    columns from the coarsest to the finest: "state", "county", "tract"
-        keys      a public table (Arrow, pandas, Polars) with a row for each finest area, and those columns
-        crossing  further columns of it whose areas nest in none of the levels: ["zip"]
-        """
-        measure, grouping = workloads.hierarchy(levels, keys, crossing, max_rows_per_group)
-        return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
+        return count_cells(cells, name)
 
     @short_traceback
     def join(
@@ -253,36 +297,82 @@ class Frame:
         names: Mapping[str, str] | None = None,
         max_rows: int | None = None,
     ) -> "Frame":
-        """Put rows beside those of another table that equal them in some columns.
+        """Join with the rows of another table that are equal in some columns.
 
-        other     dp.table("wards"): a public table, or a protected one of the same privacy unit
-        on        a column of both, several, or {"column here": "column there"}; of protected tables, the unit too
-        how       "inner", or "left" to keep rows that a public table has nothing for
-        names     other names for columns of the other table: {"name": "ward_name"}
-        max_rows  how many joined rows of one unit count; as many as of this table's own rows, unless you say
+        Args:
+            other: A public table, or a protected one with the same privacy unit: `dp.table("wards")`.
+            on: A column of both tables, several, or `{"column here": "column there"}`. Between protected tables it
+                includes the privacy unit. Default: the columns that the catalog declares.
+            how: "inner", or "left" to keep rows without a match in a public table. Default "inner".
+            names: New names for columns of the other table: `{"name": "ward_name"}`. Default: none.
+            max_rows: Number of joined rows of one unit that count. Default: as for this table.
+
+        Returns:
+            The joined table.
+
+        Raises:
+            ParameterError: If the other table or an argument is of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").join(dp.table("wards"), on="ward")
+            table 'visits', joined with 'wards'
         """
         return Frame(joins.join(self._relation, relation_of(joins.table_of(other, Frame)), on, how, names, max_rows))
 
     @short_traceback
     def per_unit(self, **features: Aggregation | OfUnit) -> "Frame":
-        """Make one row of all rows of a unit, with features as columns: dp.count(), dp.sum(...), dp.largest(...)."""
+        """One row per privacy unit, with features of its rows as columns.
+
+        Args:
+            features: Features by the name of their column: `dp.count()`, `dp.sum(...)`, `dp.largest(...)`.
+
+        Returns:
+            A table with one row per unit.
+
+        Raises:
+            ParameterError: If there is no feature.
+            TypeMismatchError: If a value is not a feature of a unit.
+
+        Example:
+            >>> import discreet as dp
+            >>> patients = dp.table("visits").per_unit(visits=dp.count(), oldest=dp.largest("age"))
+            >>> query = patients.agg(average=dp.mean("visits", bounds=(0, 10)))
+        """
         return Frame(joins.per_unit(self._relation, features))
 
     @short_traceback
     def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
-        """Ask for named aggregates over all rows."""
-        _require_names(unnamed)
-        return Query(logical.Aggregate(self._relation, _outputs(aggregations)))
+        """Named aggregates over all rows.
+
+        Args:
+            unnamed: Always refused: each output needs a name of its own.
+            aggregations: Aggregates by the name of their output, such as `n=dp.count()`.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If there is no aggregate, or one has no name.
+            TypeMismatchError: If a value is not an aggregate.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").agg(n=dp.count(), patients=dp.count_units())
+            query of table 'visits': n=count(), patients=count_units()
+        """
+        refuse_unnamed(unnamed)
+        return Query(logical.Aggregate(self._relation, outputs_of(aggregations)))
 
     @short_traceback
     def choose(self, candidates: object, *, score: Score, top: int = 1) -> Choice:
-        """Private selection: ask for a candidate with a high score, at one cost however many candidates there are.
+        """Private selection: a candidate with a high score, at one cost for any number of candidates.
 
         Args:
             candidates: Public values, such as wards, prices or dates; `dp.discover(delta=1e-10)` where they are not
                 known (partition selection).
-            score: How candidates are scored; the engine computes all scores in one query.
-            top: How many candidates are chosen.
+            score: Score of each candidate; the engine computes all scores in one query.
+            top: Number of candidates to choose. Default 1.
 
         Returns:
             A question for `session.explain` and `session.release`.
@@ -318,19 +408,24 @@ class Frame:
         """Sample and aggregate: any function of a table, applied to disjoint blocks of rows in a sandbox.
 
         Args:
-            function: Takes a `pyarrow.Table` with these columns and returns a number. As text, such as
-                "def answer(table): ...", it is compiled in the sandbox alone. It may use the modules that the owner
-                allowed when the session was opened. `dp.sandbox.rehearse` tries it.
+            function: Takes a `pyarrow.Table` with these columns and returns a number. As text, such as "def
+                answer(table): ...", it is compiled in the sandbox alone. It may use the modules that the owner allowed
+                when the session was opened. `dp.sandbox.rehearse` tries it.
             columns: The columns that the function sees.
-            blocks: How many blocks. More blocks mean less noise, and each represents the table less well.
-            bounds: The answers of blocks are clipped to them.
-            aggregate: "mean", "median", or "mean with bounds of its own" for bounds that are far too wide.
-            default: The answer of a block that fails, hangs or takes too much. Default: the middle of the bounds.
-            grid: The grid of the answers. Default: fine enough for the bounds.
-            limits: A `dp.sandbox.Limits`: time and memory of each block, and seconds for the engine.
+            blocks: Number of blocks. More blocks mean less noise, and each represents the table less well.
+            bounds: Lowest and highest result of a block; results outside are clipped.
+            aggregate: "mean", "median", or "mean with bounds of its own" for bounds that are far too wide. Default
+                "mean".
+            default: Result of a block that fails, hangs or takes too much. Default: the middle of the bounds.
+            grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+            limits: A `dp.sandbox.Limits`: time and memory of each block, and seconds for the engine. Default:
+                `Limits()`.
 
         Returns:
             A question for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If an argument is of another kind, when the question is explained or released.
 
         Example:
             >>> import discreet as dp
@@ -340,55 +435,6 @@ class Frame:
         return Application(self._relation, function, Blocks(columns, blocks, bounds, aggregate, default, grid), limits)
 
 
-@public_class
-class GroupedFrame:
-    """A frame with a grouping, waiting for its aggregates."""
-
-    def __init__(self, relation: logical.Relation, grouping: logical.Grouping) -> None:
-        self._relation = relation
-        self._grouping = grouping
-
-    @short_traceback
-    def agg(self, *unnamed: object, **aggregations: Aggregation) -> Query:
-        """Ask for named aggregates for each key."""
-        _require_names(unnamed)
-        outputs = _outputs(aggregations)
-        for output in outputs:
-            if output.name in self._grouping.columns:
-                raise ParameterError(
-                    f"agg({output.name}=...)",
-                    because="the name is taken by a grouping column",
-                    instead=f"agg({output.name}_total=...)",
-                )
-        return Query(logical.Aggregate(self._relation, outputs, self._grouping))
-
-    @short_traceback
-    def histogram(
-        self,
-        column: str,
-        *,
-        bins: Iterable[Any] | None = None,
-        missing: bool = False,
-        name: str = "n",
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-    ) -> Query:
-        """How many rows are in each bin of a column, for each key; a cell is a group, also for caps."""
-        caps: dict[str, Any] = {"max_groups": max_groups, "max_rows_per_group": max_rows_per_group}
-        inner = histograms.histogram(self._relation, column, bins, missing=missing, **caps)
-        return _count_cells(histograms.within(self._grouping, inner), name)
-
-    def __repr__(self) -> str:
-        return f"{_relation_text(self._relation)}, by {', '.join(map(repr, self._grouping.columns))}"
-
-    if not TYPE_CHECKING:  # a checker still finds names that are not there
-
-        def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            raise hints.unknown_call("a grouping", name, hints.GROUPED, ["agg", "histogram"], ".{}(n=dp.count())")
-
-
 def relation_of(frame: Frame) -> logical.Relation:
     """What a frame stands for; no attribute, because those are columns."""
     return frame._relation  # noqa: SLF001 - the one reader outside the class
@@ -396,7 +442,23 @@ def relation_of(frame: Frame) -> logical.Relation:
 
 @short_traceback
 def table(name: str) -> Frame:
-    """A table of the catalog, by name."""
+    """A table of the catalog, to build queries from. Its rows come from the session.
+
+    Args:
+        name: Name of the table in the catalog, or `name=` of `dp.protect`.
+
+    Returns:
+        A table without data.
+
+    Raises:
+        ParameterError: If the name is not text.
+
+    Example:
+        >>> import discreet as dp
+        >>> visits = dp.table("visits")
+        >>> visits.where(visits.age >= 40).agg(n=dp.count())
+        query of table 'visits', 1 condition: n=count()
+    """
     if not isinstance(name, str):
         raise ParameterError(
             f"a table of type {type(name).__name__}",
@@ -404,62 +466,6 @@ def table(name: str) -> Frame:
             instead='dp.table("visits")',
         )
     return Frame(logical.TableRef(name))
-
-
-def _count_cells(cells: histograms.Cells, name: str) -> Query:
-    """How many rows each cell has, under a name that no column has."""
-    columns = cells.grouping.columns
-    if name in columns:
-        raise ParameterError(
-            f"counts named {name!r} beside a column of that name",
-            because="cells are named by their columns, and the counts stand beside them",
-            instead='name="rows"' if "rows" not in columns else 'name="rows_counted"',
-        )
-    return GroupedFrame(cells.relation, cells.grouping).agg(**{name: count()})
-
-
-def _outputs(aggregations: Mapping[str, Aggregation]) -> tuple[logical.Output, ...]:
-    if not aggregations:
-        raise ParameterError("agg() of nothing", because="a query asks for something", instead="agg(n=dp.count())")
-    aggregations = each(aggregations)
-    for name, value in aggregations.items():
-        if isinstance(value, OfUnit):
-            raise joins.only_of_a_unit(name, value)
-        if not isinstance(value, Aggregation):
-            raise TypeMismatchError(
-                f"agg({name}=...) of type {type(value).__name__}",
-                because="only aggregates leave a table; a row or a column never does",
-                instead=f'agg({name}=dp.count()), dp.sum("cost", bounds=(0, 100)), dp.mean(...), dp.count_units()',
-            )
-    return tuple(logical.Output(name, value.measure, value.weight) for name, value in aggregations.items())
-
-
-def _require_names(unnamed: tuple[object, ...]) -> None:
-    if unnamed:
-        named = isinstance(unnamed[0], Aggregation)
-        raise ParameterError(
-            "agg(...) of an aggregate without a name" if named else f"agg(...) of type {type(unnamed[0]).__name__}",
-            because="every answer has a name of its own in the release",
-            instead=f"agg({name_suggestion(unnamed[0])})",
-        )
-
-
-def _relation_text(relation: logical.Relation) -> str:
-    """A table with how often it was narrowed and extended."""
-    conditions = derived = 0
-    beside: list[str] = []
-    while not isinstance(relation, logical.TableRef):
-        beside += [f"joined with {relation.table!r}"] if isinstance(relation, logical.Join) else []
-        beside += ["one row per unit"] if isinstance(relation, logical.GroupByUnit) else []
-        conditions, derived = (
-            conditions + isinstance(relation, logical.Where),
-            derived + isinstance(relation, logical.Derive),
-        )
-        relation = relation.source
-    words = [f"table {relation.name!r}", *reversed(beside)]
-    words += [f"{conditions} condition{'s' * (conditions > 1)}"] if conditions else []
-    words += [f"{derived} derived column{'s' * (derived > 1)}"] if derived else []
-    return ", ".join(words)
 
 
 def _expression(value: object, example: str) -> logical.Expression:

@@ -17,7 +17,24 @@ Edges = Iterable[Any]
 
 @short_traceback
 def bins(low: Number, high: Number, width: Number | None = None) -> tuple[int | float, ...]:
-    """The edges of regular bins from low to high, each the number nearest to its exact place: dp.bins(0, 1, 0.1)."""
+    """Edges of regular bins, each the number nearest to its exact place.
+
+    Args:
+        low: First edge.
+        high: Last edge.
+        width: Width of each bin; a whole number of them fits between `low` and `high`.
+
+    Returns:
+        The edges, smallest first.
+
+    Raises:
+        ParameterError: If the width is missing, or does not divide the range into 1 to 9,999 bins.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.bins(0, 1, 0.25)
+        (0.0, 0.25, 0.5, 0.75, 1.0)
+    """
     if width is None:
         raise ParameterError(
             "bins without a width",

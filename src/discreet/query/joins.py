@@ -25,13 +25,41 @@ class OfUnit:
 
 @short_traceback
 def smallest(column: str | Expr) -> OfUnit:
-    """The smallest value among the rows of one unit, for `per_unit`."""
+    """Smallest value among the rows of one unit, for `per_unit`.
+
+    Args:
+        column: Name of a column, or an expression.
+
+    Returns:
+        A feature of a unit.
+
+    Raises:
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> patients = dp.table("visits").per_unit(youngest=dp.smallest("age"))
+    """
     return OfUnit(logical.UnitExtreme(_operand(column, "smallest"), is_largest=False))
 
 
 @short_traceback
 def largest(column: str | Expr) -> OfUnit:
-    """The largest value among the rows of one unit, for `per_unit`."""
+    """Largest value among the rows of one unit, for `per_unit`.
+
+    Args:
+        column: Name of a column, or an expression.
+
+    Returns:
+        A feature of a unit.
+
+    Raises:
+        TypeMismatchError: If `column` is neither a name nor an expression.
+
+    Example:
+        >>> import discreet as dp
+        >>> patients = dp.table("visits").per_unit(oldest=dp.largest("age"))
+    """
     return OfUnit(logical.UnitExtreme(_operand(column, "largest"), is_largest=True))
 
 

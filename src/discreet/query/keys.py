@@ -29,12 +29,23 @@ class Discover:
 def discover(
     *, delta: Number | None = None, rule: logical.KeyRule | None = None, at_least: int = 1, weight: Number = 1
 ) -> Discover:
-    """Find keys that are not known: group_by("drug", keys=dp.discover(delta=1e-10)).
+    """Partition selection: unknown keys are found privately, for a part of epsilon.
 
-    delta     the chance that a key shows that one unit is there; the promise must have reserved it
-    rule      "optimal" (names alone), "laplace" or "gaussian" (with noisy numbers of units); chosen unless said
-    at_least  keys of fewer units are never considered
-    weight    its share of epsilon, beside those of the answers
+    Args:
+        delta: Probability that a key reveals the presence of one unit; the budget must have reserved it.
+        rule: "optimal" (keys alone), "laplace" or "gaussian" (with noisy numbers of units). Default: chosen.
+        at_least: Keys of fewer units are never released. Default 1.
+        weight: Share of the query's privacy budget, relative to its outputs. Default 1.
+
+    Returns:
+        A request for `keys=` of `group_by`, or for the candidates of `choose`.
+
+    Raises:
+        ParameterError: If delta is missing, or an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> query = dp.table("visits").group_by("ward", keys=dp.discover(delta=1e-10)).agg(n=dp.count())
     """
     if rule is not None and rule not in get_args(logical.KeyRule):
         raise ParameterError(

@@ -13,8 +13,8 @@ class SmoothSensitivity:
     """Noise on the scale of the smooth sensitivity; its size is private, so there is no margin of error.
 
     Attributes:
-        noise: "pareto" (pure, the default under a pure budget), "student_t" (pure), "laplace_log_normal" (rho, the
-            default under a budget with a delta), or "laplace", which needs a `delta`.
+        noise: "pareto" or "student_t" for a pure epsilon, "laplace_log_normal" for rho, or "laplace" with `delta`.
+            Default: "pareto" under a pure budget, "laplace_log_normal" under a budget with a delta.
         delta: The delta of Laplace noise, from the delta that the budget reserves.
 
     Example:

@@ -29,7 +29,17 @@ _EXAMPLE = 'dp.score(by="ward")'
 
 @dataclass(frozen=True)
 class Choice:
-    """The question which candidates have high scores; a session answers it by the exponential mechanism and its kin."""
+    """Question which candidates have high scores; `Frame.choose` makes it.
+
+    Attributes:
+        plan: The logical plan.
+        top: Number of candidates to choose.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.table("visits").choose(["A", "B"], score=dp.score(by="ward")).top
+        1
+    """
 
     plan: logical.SelectionQuery
     top: int

@@ -4,15 +4,90 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import whole
 from discreet.plan import logical
 from discreet.query import keys as key_lists
+from discreet.query.grouped import Query
 
 MOST_RANGES = 100_000
 
 
-def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | None) -> logical.Ranges:
+@public_class
+class WorkloadQueries:
+    """The queries of a table that ask for many counts together."""
+
+    _relation: logical.Relation
+
+    @short_traceback
+    def ranges(
+        self,
+        column: str,
+        ranges: Iterable[tuple[Any, Any]] | None = None,
+        *,
+        edges: Iterable[Any] | None = None,
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """Number of rows in many ranges of a column, measured together (matrix mechanism).
+
+        Args:
+            column: Name of the column.
+            ranges: Pairs of a value and the value before which the range ends: `[(21, 33), (21, 65)]`. Default: all
+                ranges between two edges.
+            edges: Public values that ranges may end at, smallest first. Default: the ends of `ranges`.
+            name: Name of the output. Default "n".
+            max_rows_per_group: Number of rows of one unit that count in each range. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If ranges or edges are of another kind, or not in order.
+
+        Example:
+            >>> import discreet as dp
+            >>> query = dp.table("visits").ranges("age", [(21, 33), (21, 65)])
+        """
+        cap = None if max_rows_per_group is None else whole(max_rows_per_group, "max_rows_per_group")
+        output = logical.Output(name, range_measure(column, edges, ranges))
+        return Query(logical.Aggregate(self._relation, (output,), logical.Grouping(max_rows_per_group=cap)))
+
+    @short_traceback
+    def hierarchy(
+        self,
+        *levels: str,
+        keys: Any = None,
+        crossing: Sequence[str] = (),
+        name: str = "n",
+        max_rows_per_group: int | None = None,
+    ) -> Query:
+        """Number of rows in each area of every level, as whole numbers that add up from level to level.
+
+        Args:
+            levels: Names of columns from the coarsest to the finest: "state", "county", "tract".
+            keys: Public table (Arrow, pandas, Polars) with these columns and one row per finest area.
+            crossing: Further columns of `keys` whose areas nest in none of the levels. Default: none.
+            name: Name of the output. Default "n".
+            max_rows_per_group: Number of rows of one unit that count in each area. Default: the catalog's.
+
+        Returns:
+            A query for `session.explain` and `session.release`.
+
+        Raises:
+            ParameterError: If levels or keys are of another kind.
+
+        Example:
+            >>> import discreet as dp
+            >>> import pyarrow as pa
+            >>> areas = pa.table({"state": ["A", "A", "B"], "county": ["A1", "A2", "B1"]})
+            >>> query = dp.table("people").hierarchy("state", "county", keys=areas)
+        """
+        measure, grouping = hierarchy_measure(levels, keys, crossing, max_rows_per_group)
+        return Query(logical.Aggregate(self._relation, (logical.Output(name, measure),), grouping))
+
+
+def range_measure(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | None) -> logical.Ranges:
     """The measure of ranges: edges, smallest first, and each range as the places of its ends."""
     if not isinstance(column, str):
         raise ParameterError(
@@ -28,7 +103,7 @@ def ranges(column: object, edges: Iterable[Any] | None, given: Iterable[Any] | N
     return logical.Ranges(logical.ColumnRef(column), known, tuple(_places(pair, places) for pair in pairs))
 
 
-def hierarchy(
+def hierarchy_measure(
     levels: tuple[str, ...], keys: object, crossing: Sequence[str], max_rows_per_group: int | None
 ) -> tuple[logical.HierarchyCounts, logical.Grouping]:
     """The measure of a hierarchy, and the grouping by its finest cells: the rows of a public table."""

@@ -103,7 +103,23 @@ class ExpectedErrors:
 
 @dataclass(frozen=True)
 class ErrorsByEpsilon:
-    """ExpectedError relative errors of one output by group, for several epsilons side by side."""
+    """Expected relative errors of one output by group, for several epsilons side by side.
+
+    Attributes:
+        name: Name of the output.
+        keys: Key columns with their values.
+        sizes: Size of each group in rows.
+        epsilons: The epsilons.
+        relative: For each epsilon, the expected relative error of each group; None if unknown.
+        basis: Where the sizes are from, in words.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> session.expected_errors(dp.table("visits").agg(n=dp.count()), epsilons=[0.1, 1], sizes=300).sizes
+        (300.0,)
+    """
 
     name: str
     keys: tuple[Key, ...]
@@ -113,18 +129,36 @@ class ErrorsByEpsilon:
     basis: str
 
     def to_arrow(self) -> pa.Table:
-        """Key columns, sizes, and a column of relative errors for each epsilon."""
+        """Key columns, sizes, and a column of relative errors for each epsilon.
+
+        Returns:
+            An Arrow table.
+        """
         columns = key_arrays(self.keys) | {"size": pa.array(self.sizes, pa.float64())}
         pairs = zip(self.epsilons, self.relative, strict=True)
         return pa.table(columns | {f"epsilon {e:g}": pa.array(errors, pa.float64()) for e, errors in pairs})
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The same as a pandas DataFrame."""
+        """The same as a pandas DataFrame.
+
+        Returns:
+            A pandas DataFrame.
+
+        Raises:
+            Refusal: If pandas is not installed.
+        """
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
         return frame
 
     def plot(self) -> "Picture":
-        """Error against epsilon, a line for each group: the smallest ones and the largest where there are many."""
+        """Error against epsilon, with a line for each group; only the smallest and the largest ones if there are many.
+
+        Returns:
+            A figure.
+
+        Raises:
+            Refusal: If matplotlib is not installed.
+        """
         order = sorted(range(len(self.sizes)), key=lambda row: self.sizes[row])
         rows = order if len(order) <= _DRAWN_GROUPS else [*order[: _DRAWN_GROUPS - 1], order[-1]]
         points = [

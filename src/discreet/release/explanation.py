@@ -30,7 +30,34 @@ class ExplainedOutput:
 @public_class
 @dataclass(frozen=True)
 class Explanation:
-    """Free: a function of public facts alone."""
+    """Privacy cost and margins of error of a query, from public facts alone. Print it to read it.
+
+    Attributes:
+        dataset: Name of the dataset.
+        unit: The privacy unit, in words.
+        caps: The contribution bounds, in words.
+        outputs: Each output with its margin of error and its noise.
+        groups: Number of groups.
+        columns_read: Columns that the query reads.
+        mechanism: The mechanism, and why it was chosen.
+        cost: The privacy cost, in words.
+        left: What is left of the budget before the query, in words.
+        fits: Whether the query fits the budget.
+        confidence: Probability with which margins of error hold.
+        statement: What the margins cover.
+        units: The charge in units of the ledger: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta.
+        slice: The rows that the budget is for, where it is for a time slice.
+        found: How unknown keys are found.
+        expected: Expected relative errors by group, where sizes were given.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> explanation = session.explain(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+        >>> explanation.columns_read, explanation.groups
+        (('patient_id',), 1)
+    """
 
     dataset: str
     unit: str
@@ -54,7 +81,11 @@ class Explanation:
     """How wrong each group is expected to be, where sizes were given."""
 
     def lines(self) -> list[tuple[str, str]]:
-        """Labels and texts, in the order a person needs them."""
+        """Labels and texts, in the order in which they are printed.
+
+        Returns:
+            Pairs of a label and a text.
+        """
         return [
             ("protects", self.unit),
             *([("slice", self.slice)] if self.slice else []),
@@ -92,7 +123,23 @@ class Explanation:
 
 @dataclass(frozen=True)
 class BatchExplanation:
-    """Several questions that are charged at once, each explained, and what all of them cost together."""
+    """Explanation of several questions that are charged at once.
+
+    Attributes:
+        parts: The explanation of each question.
+        cost: The privacy cost of all of them, in words.
+        left: What is left of the budget before them, in words.
+        fits: Whether the batch fits the budget.
+        units: The charge in units of the ledger.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> rows, patients = dp.table("visits").agg(n=dp.count()), dp.table("visits").agg(n=dp.count_units())
+        >>> len(session.explain([rows, patients], epsilon=1).parts)
+        2
+    """
 
     parts: tuple[Explanation, ...]
     cost: str

@@ -12,7 +12,25 @@ from discreet.rounding import shown_up
 @public_class
 @dataclass(frozen=True)
 class Guarantee:
-    """(epsilon, delta) for one unit over a stated span; guarantees that mean different things do not compare."""
+    """Differential privacy guarantee: epsilon and delta for one privacy unit, over a stated scope.
+
+    Guarantees for different units or deltas do not compare.
+
+    Attributes:
+        epsilon: The epsilon.
+        delta: The delta.
+        unit: The privacy unit and the neighbour relation.
+        span: The scope, such as "this release".
+
+    Raises:
+        ComparisonError: If guarantees with different units or deltas are compared.
+
+    Example:
+        >>> import discreet as dp
+        >>> from discreet.catalog.privacy_unit import unit_of
+        >>> dp.Guarantee(1, 0, unit_of("patient_id"), "one") < dp.Guarantee(2, 0, unit_of("patient_id"), "other")
+        True
+    """
 
     epsilon: Fraction
     delta: Fraction

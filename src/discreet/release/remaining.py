@@ -14,10 +14,25 @@ from discreet.exact import shown
 @public_class
 @dataclass(frozen=True)
 class Remaining:
-    """What is left of a budget, in its own terms, and of the quota of whoever asks, where they have one.
+    """What is left of a budget, and of the quota of the analyst. `float()` of it is the epsilon that is left.
 
-    `epsilon` is left of the budget, `quota_epsilon` of the quota. As a number it is the largest epsilon that one more
-    query could ask for, which both have room for.
+    Attributes:
+        dataset: Name of the dataset.
+        epsilon: Largest epsilon that one more query could ask for.
+        budget: The budget.
+        unit: The privacy unit.
+        slice: The time slice that the budget is for, or None.
+        analyst: Name of the analyst.
+        quota: Quota of the analyst, or None.
+        quota_epsilon: Epsilon that is left of the quota, or None.
+        available: Epsilon that the analyst can spend: the smaller of the two, or None without a quota.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> float(session.remaining().epsilon)
+        2.0
     """
 
     dataset: str

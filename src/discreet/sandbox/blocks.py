@@ -35,7 +35,24 @@ _OFTEN = 0.2
 
 @public_class
 class Sandbox:
-    """A function in its workers, ready for blocks; a context manager, and used for one release."""
+    """A function in its worker processes, ready for the blocks of one release; a context manager.
+
+    Args:
+        function: A function of a `pyarrow.Table`, or its source text.
+        limits: Limits of each block. Default: `Limits()`.
+        modules: Modules that the function may import. Default: none besides numpy, pyarrow and parts of Python.
+
+    Raises:
+        UnsupportedError: If the function cannot be moved into a process, or the kernel cannot isolate it.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> limits = dp.sandbox.Limits(seconds=5, workers=1, constant_time=False, isolation="process")
+        >>> with dp.sandbox.Sandbox("def rows(table): return table.num_rows", limits=limits) as sandbox:
+        ...     sandbox.outputs([(0, pa.table({"age": [30, 40]}))], default=0)
+        [Fraction(2, 1)]
+    """
 
     @short_traceback
     def __init__(
@@ -76,9 +93,19 @@ class Sandbox:
     def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each block, the default where a block gave none in time.
 
-        Chunks come in the order of their numbers, 0 first, and wait for their turns in a directory of their own, below
-        `directory`. With a constant time the call ends `limits.deadline(blocks)` seconds after it began, whatever the
-        function did; where the blocks took longer than `limits.reading`, it raises TimeoutError.
+        With a constant time, the call ends `limits.deadline(blocks)` seconds after it began.
+
+        Args:
+            blocks: Pairs of a number, from 0 in order, and the rows of the block as an Arrow table.
+            default: Number for a block that fails.
+            directory: Directory for temporary files. Default: the system's.
+
+        Returns:
+            The numbers, in order.
+
+        Raises:
+            TimeoutError: If reading the blocks took longer than `limits.reading`.
+            ParameterError: If the default is not a number.
         """
         instead = rational(default, "default")
         answers = _Timetable(self.limits, self._workers, self._replace_worker).run(blocks, directory)
@@ -164,7 +191,29 @@ def outputs(
     limits: Limits | None = None,
     modules: tuple[str, ...] = (),
 ) -> list[Fraction]:
-    """What a function says of each block, in one call: see `Sandbox`, which refuses before blocks are made."""
+    """Results of a function on each block, in one call; no session, and no charge. See `Sandbox`.
+
+    Args:
+        blocks: Pairs of a number, from 0 in order, and the rows of the block as an Arrow table.
+        function: A function of a `pyarrow.Table`, or its source text.
+        default: Number for a block that fails.
+        limits: Limits of each block. Default: `Limits()`.
+        modules: Modules that the function may import. Default: none besides numpy, pyarrow and parts of Python.
+
+    Returns:
+        The numbers, in order.
+
+    Raises:
+        UnsupportedError: If the function cannot be moved into a process, or the kernel cannot isolate it.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> limits = dp.sandbox.Limits(seconds=5, workers=1, constant_time=False, isolation="process")
+        >>> blocks = [(0, pa.table({"age": [30, 40]}))]
+        >>> dp.sandbox.outputs(blocks, "def rows(table): return table.num_rows", default=0, limits=limits)
+        [Fraction(2, 1)]
+    """
     with Sandbox(function, limits=limits, modules=modules) as sandbox:
         return sandbox.outputs(blocks, default=default)
 
@@ -173,9 +222,29 @@ def outputs(
 def rehearse(
     function: Function, table: pa.Table, *, limits: Limits | None = None, modules: tuple[str, ...] = ()
 ) -> float:
-    """What a function says of rows that are yours to see, in the same sandbox; what goes wrong is told.
+    """Dry run of a function on rows that you may see, in the same sandbox; errors are shown.
 
-    A release tells nothing: a function that cannot work in a sandbox gives the default for every block.
+    A release shows no errors: a function that cannot work in a sandbox gives the default for every block.
+
+    Args:
+        function: A function of a `pyarrow.Table`, or its source text.
+        table: Rows that you may see.
+        limits: Limits of the block. Default: `Limits()`.
+        modules: Modules that the function may import. Default: none besides numpy, pyarrow and parts of Python.
+
+    Returns:
+        The number that the function returned.
+
+    Raises:
+        UnsupportedError: If the function gave no number, with what went wrong.
+        ParameterError: If the rows are not an Arrow table.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> limits = dp.sandbox.Limits(seconds=5, workers=1, isolation="process")
+        >>> dp.sandbox.rehearse("def rows(table): return table.num_rows", pa.table({"age": [30, 40]}), limits=limits)
+        2.0
     """
     bounds = limits_or_default(limits)
     if not isinstance(table, pa.Table):

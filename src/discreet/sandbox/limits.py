@@ -32,19 +32,28 @@ _CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_
 @public_class
 @dataclass(frozen=True, init=False)
 class Limits:
-    """What each block may use, all of it public.
+    """Public limits of each block of `Frame.apply`.
 
-    seconds        how long a block may take; an answer that comes later is not used
-    cpu            seconds of CPU that it may take; the same as `seconds` where it is not said
-    memory         bytes that it may take beside Python and the libraries
-    workers        how many blocks run at once, each on a core of its own; as many as there are cores by default
-    rest           seconds between two blocks of a worker, in which what the first one leaves is given back; by default
-                   as long as that takes for all of `memory`
-    reading        seconds that the engine has before the first block begins; one that takes longer fails the release
-    constant_time  False lets a block begin as soon as a worker is free, and the release end early: how long it takes
-                   then depends on the data, and a function that looks at the clock learns of other blocks
-    isolation      "kernel": no files, no network, no other process, or a refusal where the kernel cannot do that;
-                   "process": a process of its own with limits, for a function that the owner trusts
+    Args:
+        seconds: Time of a block in seconds, 0.01 to 86,400; a later result is not used. Default 1.
+        cpu: CPU time of a block in seconds. Default: the same as `seconds`.
+        memory: Bytes that a block may take besides Python and the libraries. Default 512 MB.
+        workers: Number of blocks that run at once, each on its own core. Default: the number of cores.
+        rest: Seconds between two blocks of a worker, in which its memory is freed. Default: enough for all of `memory`.
+        reading: Seconds that the engine has before the first block begins; if it takes longer, the release fails.
+            Default 5.
+        constant_time: False lets blocks begin and the release end early. The duration then depends on the data, and a
+            function that reads the clock learns about other blocks. Default True.
+        isolation: "kernel": no files, no network, no other process, or an error where the kernel cannot do that.
+            "process": a process with limits, for a function that the owner trusts. Default "kernel".
+
+    Raises:
+        ParameterError: If a limit is outside its range, or the machine has less memory or fewer cores.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.sandbox.Limits(seconds=0.5, workers=1, rest=0, reading=1).deadline(10)
+        Fraction(6, 1)
     """
 
     seconds: Fraction
@@ -94,15 +103,42 @@ class Limits:
         )
 
     def rounds(self, blocks: int) -> int:
-        """How many blocks one worker runs, one after another."""
+        """Number of blocks that one worker runs, one after another.
+
+        Args:
+            blocks: Number of blocks in all.
+
+        Returns:
+            The number of rounds.
+
+        Raises:
+            ParameterError: If the number is not whole and positive.
+        """
         return math.ceil(whole(blocks, "blocks") / self.workers)
 
     def begins(self, turn: int) -> Fraction:
-        """When a round begins, in seconds after the start."""
+        """Start of a round.
+
+        Args:
+            turn: Number of the round, from 0.
+
+        Returns:
+            Seconds after the start of the release.
+        """
         return self.reading + turn * (self.seconds + self.rest)
 
     def deadline(self, blocks: int) -> Fraction:
-        """When the answers are there, in seconds after the start, if the engine keeps to `reading`."""
+        """Time at which all results are there, if the engine keeps to `reading`.
+
+        Args:
+            blocks: Number of blocks in all.
+
+        Returns:
+            Seconds after the start of the release.
+
+        Raises:
+            ParameterError: If the number is not whole and positive.
+        """
         return self.begins(self.rounds(blocks))
 
     def _check(self) -> None:

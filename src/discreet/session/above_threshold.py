@@ -36,7 +36,17 @@ if TYPE_CHECKING:
 
 @public_class
 class SparseVector(Interactive):
-    """An open sparse vector: `with session.above_threshold(...) as vector`. Threads may share it."""
+    """Open sparse vector technique: `with session.above_threshold(...) as vector`. Threads may share it.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> with session.above_threshold(threshold=100, sensitivity=10, epsilon=0.5) as vector:
+        ...     reply = vector.ask(dp.table("visits").agg(n=dp.count()))
+        >>> bool(reply), vector.left
+        (True, 0)
+    """
 
     def __init__(self, pipeline: "Pipeline", asked: SparseVectorPlan, question: Question) -> None:
         super().__init__(pipeline, asked, question)
@@ -63,21 +73,55 @@ class SparseVector(Interactive):
         return self._asked
 
     def accuracy(self, questions: int, confidence: float = 0.95) -> Scalar:
-        """How far from the threshold an answer may be and still be told wrong, over so many questions together."""
+        """Distance from the threshold within which replies may be wrong, over so many queries together.
+
+        Args:
+            questions: Number of queries.
+            confidence: Probability with which no reply farther away is wrong. Default 0.95.
+
+        Returns:
+            The distance, in the unit of the answers.
+        """
         return self._plan.mechanism.accuracy(questions, 1 - Fraction(str(confidence)))
 
     def margin(self, confidence: float = 0.95) -> Scalar:
-        """How far the noise goes in an answer that is shown, `with_answers`."""
+        """Margin of error of an answer that is shown, `with_answers`.
+
+        Args:
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The margin, in the unit of the answers.
+        """
         return self._plan.mechanism.margin(confidence)
 
     @short_traceback
     def check(self, query: Query) -> None:
-        """Refuse now what `ask` would refuse; free, and before it is opened too."""
+        """Raise the error that `ask` would raise; free, also before it is opened.
+
+        Args:
+            query: A query of one aggregate.
+
+        Raises:
+            Refusal: If the query cannot be asked.
+        """
         self._pipeline.prepare(self._analyze(query))
 
     @short_traceback
     def ask(self, query: Query) -> Reply | dict[Any, Reply]:
-        """Whether the answer is above the threshold, with noise; by groups, for each key until it ends."""
+        """Whether the noisy answer to a query is above the threshold.
+
+        Args:
+            query: A query of one aggregate.
+
+        Returns:
+            A reply that is true or false, with `answer` and `gap` if requested; for groups, a dict with one for each
+            key.
+
+        Raises:
+            Refusal: If the query cannot be asked, or the mechanism is not open.
+            Failure: If it fails after data was read.
+        """
         with self._lock:
             stream: ThresholdStream = self._still_open()
             asked = self._analyze(query)

@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
 @public_class
 class OnlineRanges(Interactive):
-    """Open online ranges: `with session.online_ranges(...) as ranges`. Threads may share it."""
+    """Open online range queries: `with session.online_ranges(...) as ranges`. Threads may share it.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> options = {"edges": range(0, 101, 10), "total": 300, "threshold": 100}
+        >>> with session.online_ranges(dp.table("visits"), "age", **options, epsilon=0.5) as ranges:
+        ...     answer = ranges.ask(20, 40)
+        >>> ranges.asked
+        1
+    """
 
     what = "stream"
     example = "with session.online_ranges(...) as ranges: ..."
@@ -58,7 +69,19 @@ class OnlineRanges(Interactive):
 
     @short_traceback
     def ask(self, start: object, end: object) -> OnlineAnswer:
-        """How many rows there are from one edge up to another, which is not in the range."""
+        """Number of rows from one edge up to another, which is not in the range.
+
+        Args:
+            start: The first edge.
+            end: The edge before which the range ends.
+
+        Returns:
+            The noisy number, and whether it was corrected.
+
+        Raises:
+            Refusal: If an end is not an edge, or the mechanism is not open.
+            Failure: If it fails after data was read.
+        """
         with self._lock:
             lo, hi = self._plan.places(start, end)
             if self._stream is None:

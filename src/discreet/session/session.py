@@ -5,20 +5,14 @@ session.release(query, epsilon=0.5)
 """
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack, overload
 
-from discreet.accounting.filters import Budget
-from discreet.catalog.catalog import Catalog, Value
-from discreet.catalog.privacy_unit import Row
-from discreet.catalog.time_slice import Slice
-from discreet.engines import Statements, public_location, source_of
 from discreet.errors import public_class, short_traceback
-from discreet.exact import Number, positive, whole
-from discreet.ledger import Entry, Ledger
+from discreet.exact import Number, positive
+from discreet.ledger import Entry
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
 from discreet.planner.explain import batch_explanation, explanation, least_epsilon, widest_margin
@@ -36,8 +30,6 @@ from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
 from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.selection import Selection
-from discreet.sandbox.modules import allowed_modules
-from discreet.session import draft_catalog
 from discreet.session.above_threshold import SparseVector
 from discreet.session.arguments import (
     Once,
@@ -50,158 +42,26 @@ from discreet.session.arguments import (
     request_of,
 )
 from discreet.session.online_ranges import OnlineRanges
-from discreet.session.pipeline import OWNER, Pipeline
+from discreet.session.opening import OpenSession
 from discreet.session.stored import CONFIDENCE
 
 __all__ = ["Session", "protect"]
 
 
 @public_class
-class Session:
-    """Tables under a privacy budget: explain, release, remaining. Usable from several threads at once."""
+class Session(OpenSession):
+    """Tables under a privacy budget: explain queries for free, release answers for a charge, see what remains.
 
-    _pipeline_class = Pipeline
+    A session may be used from several threads at once. `dp.protect` opens one over a single source.
 
-    @short_traceback
-    def __init__(
-        self,
-        catalog: Catalog | str | Path,
-        *,
-        sources: Mapping[str, object] | None = None,
-        ledger: str | Path | Ledger | None = None,
-        analyst: str = OWNER,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-        modules: Sequence[str] = (),
-    ) -> None:
-        facts = (catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)).model_copy(deep=True)
-        beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
-        self.analyst = analyst
-        self._modules = allowed_modules(modules)
-        given = dict(sources or {})
-        opened = {name: draft_catalog.opened_source(name, t, given, beside) for name, t in facts.tables.items()}
-        self.ledger = self._pipeline_class.opened_ledger(ledger)
-        self._pipeline = self._pipeline_class(
-            facts,
-            opened,
-            given,
-            self.ledger,
-            analyst=analyst,
-            memory_limit=memory_limit,
-            threads=None if threads is None else whole(threads, "threads"),
-        )
-
-    @property
-    def catalog(self) -> Catalog:
-        """A copy of the public facts: what was registered does not change under an open session."""
-        return self._pipeline.catalog.model_copy(deep=True)
-
-    def close(self) -> None:
-        """Give back the engine; prepared tables and spill files are deleted."""
-        self._pipeline.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @classmethod
-    @short_traceback
-    def protect(
-        cls,
-        source: object,
-        *,
-        privacy_unit: str | Sequence[str] | Row | None = None,
-        budget: Budget | None = None,
-        name: str | None = None,
-        version: int = 1,
-        slice: Slice | None = None,  # noqa: A002 - the word of the catalog
-        max_rows: int | None = None,
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-        neighbours: Literal["add_remove", "replace_one"] = "add_remove",
-        keys: Mapping[str, Sequence[Value]] | None = None,
-        bounds: Mapping[str, tuple[Number, Number]] | None = None,
-        types: Mapping[str, str] | None = None,
-        missing: Mapping[str, Number] | None = None,
-        missing_units: Literal["drop", "one_unit"] = "drop",
-        sampling: Literal["fast", "portable"] = "fast",
-        population: int | None = None,
-        rows: int | None = None,
-        delimiter: str | None = None,
-        table: str | None = None,
-        fixed_schema: bool = False,
-        row_local: bool = False,
-        ledger: str | Path | Ledger | None = None,
-        analyst: str = OWNER,
-        memory_limit: str | None = None,
-        threads: int | None = None,
-        modules: Sequence[str] = (),
-    ) -> Self:
-        """Put a file or a frame under a promise, in one call.
-
-        Types that are not declared are read from the source once and frozen. What is said here is public.
-
-        source              a path, glob or directory (CSV, Parquet, DuckDB), s3:// or gs://, a pandas, Polars or
-                            Arrow table, a Spark DataFrame, or postgresql://host/database with table=
-        privacy_unit        whom to protect: a column, several, or dp.ROW; you must say it
-        budget              what all answers together may reveal of one unit: dp.Budget(epsilon=2)
-        name, version       the dataset that the budget belongs to, and the number of its version
-        slice               the rows of one period alone, with a budget of their own: dp.Slice("visited", "2026-10-01",
-                            "2026-11-01"); visits.csv is then asked as dp.table("visits-2026-10")
-        max_rows            how many rows of one unit count; the others are left out
-        max_groups          how many groups one unit counts in
-        max_rows_per_group  how many rows of one unit count in each group
-        neighbours          "add_remove" one unit, or "replace_one"
-        keys                groups by column: {"ward": ["A", "B"]}
-        bounds              values are moved into them: {"cost": (0, 5_000)}
-        types               {"age": "integer"}, where they should not be read from the source
-        missing             what a missing number counts as: {"cost": 0}; it is skipped otherwise
-        missing_units       rows without a unit: "drop" them, or count them as "one_unit"
-        sampling            which rows of a unit count: by the engine's own hash ("fast"), or "portable"
-        population          how many people there are in all, to judge delta by
-        rows                roughly how many rows there are; used to predict errors and to choose a strategy
-        delimiter, table    of a CSV file; in a DuckDB or SQLite file, or in PostgreSQL
-        fixed_schema        your statement about an in-memory table: its column types were declared to whatever read it,
-                            and do not depend on the rows; recorded with the registration
-        row_local           your statement about a view: each of its rows is computed from rows of one unit alone
-        ledger              where spending is remembered: a path, or a ledger; one at home otherwise
-        analyst             who asks, for the history; an "owner" sees how far a long query is
-        memory_limit, threads   what the engine may use
-        modules             what functions of `Frame.apply` may import beside numpy, pyarrow and parts of Python that
-                            only compute: ("pandas", "scipy.stats"); these are imported outside the sandbox
-        """
-        known, part = draft_catalog.name_slice(draft_catalog.name_of(source, name, table), slice)
-        stated = Statements(fixed_schema=fixed_schema, row_local=row_local)
-        opened = source_of(source, delimiter=delimiter, table=table, stated=stated)
-        by_column = draft_catalog.by_column(keys=keys, bounds=bounds, types=types, missing=missing)
-        facts = {
-            "neighbours": neighbours,
-            "max_rows": max_rows,
-            "max_groups": max_groups,
-            "max_rows_per_group": max_rows_per_group,
-            "missing_units": missing_units,
-            "sampling": sampling,
-            "population": population,
-            "rows": rows,
-            "delimiter": delimiter,
-            "relation": table,
-            "fixed_schema": fixed_schema,
-            "row_local": row_local,
-            "source": public_location(str(source)) if isinstance(source, str | Path) else None,
-        }
-        words = draft_catalog.Words(privacy_unit, budget, version, by_column, facts, part)
-        kept = cls._pipeline_class.opened_ledger(ledger)
-        return cls(
-            draft_catalog.one_table_catalog(known, opened, words, kept),
-            sources={known: opened},
-            ledger=kept,
-            analyst=analyst,
-            memory_limit=memory_limit,
-            threads=threads,
-            modules=modules,
-        )
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> with dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2)) as session:
+        ...     release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+        >>> float(session.remaining())
+        1.5
+    """
 
     @overload
     def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Preview]) -> Explanation: ...
@@ -223,19 +83,33 @@ class Session:
         confidence: Number = CONFIDENCE,
         sizes: Sizes | None = None,
     ) -> Explanation | BatchExplanation:
-        """What a question would cost and how wrong it would be; free, because nothing is read.
+        """Privacy cost and margins of error of a question; free, because no row is read.
 
         Args:
             query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
-            epsilon: What it may spend; rho, delta, mechanism, method, weights and confidence are as for `release`.
-            sizes: How large groups are, from public knowledge or an earlier release of counts: each group is then shown
-                with its expected relative error. `{"A": 500, "B": 40}`, or rows in all.
+            epsilon: Privacy cost of the question.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            delta: Of a batch, as for `release`. Default: none.
+            mechanism: "laplace", "gaussian" or "staircase", as for `release`. Default: chosen by the budget.
+            method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, as for `release`. Default: none.
+            weights: Of a batch: how the cost is divided over its questions. Default: evenly.
+            confidence: Probability with which margins of error hold. Default 0.95.
+            sizes: Sizes of the groups in rows, from public knowledge or an earlier release: `{"A": 500, "B": 40}`, or
+                rows in all. The expected relative error of each group is then shown. Default: none.
 
         Returns:
-            An explanation to print; of a list, one of all of them.
+            An explanation to print; for a list, one of the whole batch.
 
         Raises:
             Refusal: If the question cannot be answered; nothing is spent.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> explanation = session.explain(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> explanation.cost, explanation.fits, int(explanation.outputs[0].margin)
+            ('epsilon 0.5', True, 60)
         """
         level = confidence_of(confidence)
         request = request_of(query, self._modules, Price(epsilon, rho, delta, mechanism), method, weights)
@@ -286,16 +160,17 @@ class Session:
         Args:
             query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
                 once and answered in order.
-            epsilon: What it may spend.
+            epsilon: Privacy cost of the question.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
-            delta: Of a batch: it is charged as one event of (epsilon, delta), from the delta that the budget reserves,
-                with the least noise that meets this.
-            mechanism: The additive noise: "laplace", "gaussian" or "staircase". Default: what the budget asks for.
+            delta: Of a batch: it is charged as one event of (epsilon, delta), with the least noise that meets this. The
+                delta is taken from the reserved part of the budget's delta. Default: none.
+            mechanism: Additive noise: "laplace", "gaussian" or "staircase". Default: chosen by the budget.
             method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
+                Default: none.
             weights: Of a batch: how the cost is divided over its questions. Default: evenly.
-            confidence: How often margins hold. Default 0.95.
-            fresh: Charge and answer anew, where the same question was answered before.
-            idempotency_key: A key of your own for a retry: whatever happened in between, it is charged once.
+            confidence: Probability with which margins of error hold. Default 0.95.
+            fresh: Charge again and draw new noise, where the same question was answered before. Default False.
+            idempotency_key: A text of your own: all retries with it are one charge. Default: none.
 
         Returns:
             A `Release` for a table, a `Selection` for a choice, an `Estimate` for a method or a function; a list for a
@@ -304,6 +179,14 @@ class Session:
         Raises:
             Refusal: If the question cannot be answered or does not fit the budget; nothing is spent.
             Failure: If it fails after the charge.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> int(release.margin("n")[0])
+            60
         """
         level = confidence_of(confidence)
         checked_fresh(fresh)
@@ -320,20 +203,28 @@ class Session:
         output: str | None = None,
         mechanism: MechanismName | None = None,
     ) -> ErrorsByEpsilon:
-        """The expected relative error of an output in every group, for several epsilons side by side; free.
+        """Expected relative error of an output in every group, for several epsilons side by side; free.
 
         Args:
             query: A query of counts, sums and means by public keys.
             epsilons: The epsilons to compare.
-            sizes: As for `explain`. Default: the declared rows, spread evenly.
-            output: The output. Default: the first.
-            mechanism: The additive noise, as for `release`.
+            sizes: Sizes of the groups in rows, as for `explain`. Default: the declared rows, spread evenly.
+            output: Name of the output. Default: the first.
+            mechanism: The additive noise, as for `release`. Default: chosen by the budget.
 
         Returns:
             A table to print or plot.
 
         Raises:
             Refusal: If errors are not known in advance for such a query.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> errors = session.expected_errors(dp.table("visits").agg(n=dp.count()), epsilons=[0.1, 1], sizes=300)
+            >>> errors.epsilons
+            (0.1, 1.0)
         """
 
         def plan_at(epsilon: Fraction) -> AnswerPlan:
@@ -352,20 +243,28 @@ class Session:
         method: Method | None = None,
         confidence: Number = CONFIDENCE,
     ) -> float:
-        """Accuracy first: the least epsilon for which every output (or the named one) is within the margin.
+        """Smallest epsilon at which every output, or the named one, is within a margin of error; free.
 
         Args:
             query: A question.
-            margin: The largest margin of error.
-            output: The output that has to meet it. Default: all of them.
-            mechanism: The additive noise, as for `release`, and so is `method`.
-            confidence: How often the margin holds. Default 0.95.
+            margin: Largest margin of error, in the unit of the output.
+            output: Name of the output that has to meet it. Default: all of them.
+            mechanism: The additive noise, as for `release`. Default: chosen by the budget.
+            method: `dp.ProposedBound(...)`, as for `release`. Default: none.
+            confidence: Probability with which the margin holds. Default 0.95.
 
         Returns:
             The epsilon, to three digits and rounded up.
 
         Raises:
             ParameterError: If the margin is not public in advance, or no epsilon reaches it.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> session.epsilon_for(dp.table("visits").agg(n=dp.count()), margin=50)
+            0.594
         """
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
@@ -394,24 +293,34 @@ class Session:
         """Sparse vector technique: which of any number of queries are above a threshold, for one cost.
 
         Use it as `with session.above_threshold(...) as vector`. Opening charges for all of it. It ends after so many
-        answers above, however many queries are below.
+        answers above, for any number of queries below.
 
         Args:
-            table: The table that is asked. Default: the only one.
-            threshold: What answers are compared with.
-            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
-            answers: How many may be above before it ends.
-            sensitivity: The most that one unit moves any answer; a query that it can move farther is refused.
+            table: The table of the queries. Default: the only one.
+            threshold: Number that answers are compared with.
+            epsilon: Privacy cost of all queries together.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
+            answers: Number of answers above before it ends. Default 1.
+            sensitivity: Largest change of any answer by one unit; a query with a larger one is refused. Default 1.
             monotone: Only counts, and sums of values of at least zero, are asked: less noise, under "add_remove".
-            with_answers: An answer above comes with its noisy number, for a part of the cost.
-            gap: An answer above comes with how far above, which is free.
-            grid: What answers are whole multiples of: that of the sums, where sums are asked.
+                Default False.
+            with_answers: Whether an answer above comes with its noisy number, for a part of the cost. Default False.
+            gap: Whether an answer above comes with its noisy distance from the threshold, at no cost. Default False.
+            grid: Answers are multiples of it: the grid of the sums, where sums are asked. Default 1.
 
         Returns:
             The open mechanism, to be asked by `ask`.
 
         Raises:
             Refusal: If the cost does not fit the budget.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> with session.above_threshold(threshold=100, sensitivity=10, epsilon=0.5) as vector:
+            ...     bool(vector.ask(dp.table("visits").agg(n=dp.count())))
+            True
         """
         options = Threshold(threshold, answers, sensitivity, monotone, with_answers, gap, grid)
         return SparseVector.build(self._pipeline, table, options, Price(epsilon, rho))
@@ -429,29 +338,58 @@ class Session:
         epsilon: Number | None = None,
         rho: Number | None = None,
     ) -> OnlineRanges:
-        """Any number of ranges of a column, one after another, for one cost: `with session.online_ranges(...) as r`.
+        """Online range queries: any number of ranges of a column, one after another, for one cost.
+
+        Use it as `with session.online_ranges(...) as ranges`. Opening charges for all of it.
 
         Args:
             table: `dp.table("visits")`, with any where and derive.
-            column: The column.
+            column: Name of the column.
             edges: Public values that ranges may end at, smallest first.
-            total: How many rows there are, roughly: a public number, or one that was released.
-            threshold: How wrong an answer may be before it is corrected.
-            corrections: How many corrections there may be before it ends.
-            epsilon: What it may spend, or `rho` in zero-concentrated differential privacy.
+            total: Approximate number of rows: a public number, or one that was released.
+            threshold: Error of an answer, in rows, above which it is corrected.
+            corrections: Number of corrections before it ends. Default 10.
+            epsilon: Privacy cost of all ranges together.
+            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
 
         Returns:
             The open mechanism, to be asked by `ask`.
 
         Raises:
             Refusal: If the cost does not fit the budget.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> options = {"edges": range(0, 101, 10), "total": 300, "threshold": 100}
+            >>> with session.online_ranges(dp.table("visits"), "age", **options, epsilon=0.5) as ranges:
+            ...     answer = ranges.ask(20, 40)
         """
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         return OnlineRanges.build(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
-        """What is left of the budget of a table (the only one, if there is one), and of the analyst's quota."""
+        """What is left of the budget of a table, and of the analyst's quota.
+
+        Args:
+            table: Name of the table. Default: the only one.
+
+        Returns:
+            The rest of the budget; `float()` of it is the epsilon.
+
+        Raises:
+            NameNotFoundError: If there is no such table.
+            ParameterError: If the session has several tables and none is named.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> float(session.remaining())
+            2.0
+        """
         name = self._pipeline.table_name(table)
         budget, spent, table_facts = (
             self.ledger.budget(name),
@@ -464,7 +402,26 @@ class Session:
 
     @short_traceback
     def history(self, table: str | None = None) -> list[Entry]:
-        """Every charge so far, oldest first."""
+        """All charges of a table, oldest first.
+
+        Args:
+            table: Name of the table. Default: the only one.
+
+        Returns:
+            The entries of the ledger: registration, charges and their outcome.
+
+        Raises:
+            NameNotFoundError: If there is no such table.
+            ParameterError: If the session has several tables and none is named.
+
+        Example:
+            >>> import discreet as dp
+            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+            >>> release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+            >>> len(session.history())
+            2
+        """
         return self.ledger.history(self._pipeline.table_name(table))
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from discreet.plan.physical import CountRows, CountUnits, CountValues, Read, Sum
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.grids import STEPS_OF_A_REAL
 from discreet.planner.resolve.measures import LARGEST_STEP, Recipe, recipe, search_steps
-from discreet.query.aggregates import interquartile_range, median
+from discreet.query.quantiles import interquartile_range, median
 
 CATALOG = Catalog.parse("""
 tables:

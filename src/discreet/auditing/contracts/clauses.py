@@ -31,7 +31,19 @@ def read(
 
 @short_traceback
 def require(findings: Finding | Iterable[Finding]) -> None:
-    """Raise an AssertionError with one line for each claim that is broken or could not be judged, or nothing."""
+    """Raise an error if a claim is broken or could not be judged; for tests.
+
+    Args:
+        findings: A finding, or several.
+
+    Raises:
+        AssertionError: If a finding is broken or void, with one line for each.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5)
+        >>> dp.auditing.require(dp.auditing.check_masses(laplace))
+    """
     given = [findings] if isinstance(findings, Finding) else findings
     failed = [finding for finding in given if finding.verdict in (Verdict.BROKEN, Verdict.VOID)]
     if failed:

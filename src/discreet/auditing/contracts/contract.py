@@ -53,10 +53,28 @@ def check_mechanism(
     alarm: float = 1e-6,
     name: str | None = None,
 ) -> list[Finding]:
-    """Every clause of the contract of mechanisms, one finding each.
+    """Check every clause of the contract of mechanisms.
 
-    `claim` is what the mechanism was built for, where that is not what its event says; `sensitivity`, in steps of the
-    grid, is for a mechanism whose event does not say it.
+    Args:
+        mechanism: The mechanism.
+        claim: Claim that the mechanism was built for. Default: that of its event.
+        sensitivity: Sensitivity in grid steps, for a mechanism whose event does not state it. Default: that of its
+            event.
+        samples: Number of samples of the statistical checks. Default 10,000.
+        alarm: Probability that a true claim is called broken. Default 1e-6.
+        name: Name of the subject in the finding. Default: that of the object.
+
+    Returns:
+        One finding for each clause.
+
+    Raises:
+        ParameterError: If it is not a mechanism.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5)
+        >>> any(finding.is_broken for finding in dp.auditing.check_mechanism(laplace, samples=1_000))
+        False
     """
     _refuse_another_thing(mechanism)
     subject, share = name or type(mechanism).__name__, alarm / _STATISTICAL

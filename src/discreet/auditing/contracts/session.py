@@ -63,15 +63,36 @@ def check_session(
     generator: np.random.Generator | None = None,
     name: str | None = None,
 ) -> list[Finding]:
-    """Every clause of the contract of a session, one finding each, for one query.
+    """Check every clause of the contract of a session, for one query.
 
-    session        gives the catalog and the budget; it answers no query, and nothing of it is spent
-    make_session   opens a session over other data: lambda rows: dp.protect(rows, name="visits", ...), and names no
-                   ledger: each finds an empty home. Left out, one of the same class with the same catalog
-    epsilon        of each release; a tenth of the budget where it is left out
-    pairs          how many neighbours the sensitivity is held against
-    samples        how often each of two neighbours is released for the statistical audit; 0 leaves it out
-    side_channels  whether all public calls are compared on two neighbours, which takes seconds
+    Args:
+        session: Session with the catalog and the budget. It answers no query, and nothing is spent.
+        query: The query.
+        make_session: Function that opens a session over other rows, and names no ledger. Default: one of the same class
+            and catalog.
+        epsilon: Epsilon of each release. Default: a tenth of the budget.
+        mechanism: The additive noise, as for `release`. Default: chosen by the budget.
+        pairs: Number of pairs of neighbours for the sensitivity. Default 50.
+        samples: Number of releases on each of two neighbours; 0 leaves the statistical audit out. Default 200.
+        side_channels: Whether all public calls are compared on two neighbours, which takes seconds. Default True.
+        alarm: Probability that a true claim is called broken. Default 1e-6.
+        generator: Generator of the random choices. Default: a new one.
+        name: Name of the subject in the finding. Default: that of the object.
+
+    Returns:
+        One finding for each clause.
+
+    Raises:
+        ParameterError: If an argument is of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.protect(dp.datasets.visits(100), **facts, fixed_schema=True, ledger=":memory:")
+        >>> sizes = {"pairs": 2, "samples": 0, "side_channels": False}
+        >>> findings = dp.auditing.check_session(session, dp.table("visits").agg(n=dp.count()), **sizes)
+        >>> any(finding.is_broken for finding in findings)
+        False
     """
     _refuse_mixed_up(session, query, samples)
     random = generator or np.random.default_rng()

@@ -70,7 +70,28 @@ class Judgement:
 def compare_masses(
     one: Mapping[Any, Fraction | int], other: Mapping[Any, Fraction | int], *, claim: Claim, name: str = "two laws"
 ) -> Finding:
-    """Two laws in rationals, by outcome, held against a claim in both directions; what is absent has no mass."""
+    """Two exact distributions held against a claim, in both directions.
+
+    Args:
+        one: Probability of each outcome on one dataset, as a rational.
+        other: Probability of each outcome on the neighbour; a missing outcome has probability 0.
+        claim: The claim.
+        name: Name of the subject. Default "two laws".
+
+    Returns:
+        The finding.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> from fractions import Fraction
+        >>> yes, no = Fraction(3, 4), Fraction(1, 4)
+        >>> response = {"yes": yes, "no": no}, {"yes": no, "no": yes}
+        >>> dp.auditing.compare_masses(*response, claim=dp.auditing.claim(epsilon=1)).is_broken
+        True
+    """
     started = time.perf_counter()
     checked_claim(claim)
     for law in (one, other):
@@ -86,10 +107,25 @@ def compare_masses(
 def check_masses(
     mechanism: Any, *, claim: Claim | None = None, sensitivity: Fraction | int | None = None, name: str | None = None
 ) -> list[Finding]:
-    """A mechanism's `pmf` against the law that its event names, and that law, shifted, against a claim.
+    """The probabilities of a mechanism against those of its event, and the shifted distribution against a claim.
 
-    The claim is that of its event, unless another is given; `sensitivity`, in steps of the grid, is for an event that
-    does not say it.
+    Args:
+        mechanism: Mechanism with a `pmf` and an `event`.
+        claim: The claim. Default: that of its event.
+        sensitivity: Sensitivity in grid steps, for an event that does not state it. Default: that of its event.
+        name: Name of the subject in the finding. Default: that of the object.
+
+    Returns:
+        Two findings.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> laplace = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5)
+        >>> [str(finding.verdict) for finding in dp.auditing.check_masses(laplace)]
+        ['nothing found', 'nothing found']
     """
     subject = name or type(mechanism).__name__
     event = distributions.simple(mechanism)

@@ -77,14 +77,36 @@ LONG = Size(
 
 @short_traceback
 def run_controls(quick: bool = True) -> list[Finding]:
-    """Audit every control; a finding is VOID where it says the opposite of what is known."""
+    """Audit every control. A finding is VOID where it contradicts what is known about the control.
+
+    Args:
+        quick: Whether to run the short form, of minutes. Default True.
+
+    Returns:
+        One finding for each control.
+
+    Example:
+        >>> import discreet as dp
+        >>> findings = dp.auditing.run_controls()  # doctest: +SKIP
+    """
     times = (QUICK if quick else LONG).right_controls
     return [examine(control if control.is_broken else _larger(control, times)) for control in CONTROLS]
 
 
 @short_traceback
 def audit_everything(quick: bool = True) -> list[Finding]:
-    """Audit every mechanism and every aggregate of discreet, in every layer."""
+    """Audit every mechanism and every aggregate of discreet, in every layer.
+
+    Args:
+        quick: Whether to run the short form, of minutes. Default True.
+
+    Returns:
+        The findings.
+
+    Example:
+        >>> import discreet as dp
+        >>> report = dp.auditing.Report.of(dp.auditing.audit_everything())  # doctest: +SKIP
+    """
     size = QUICK if quick else LONG
     return [finding for part in PARTS.values() for finding in part(size)]
 

@@ -36,7 +36,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, leaves
 from discreet.mechanisms import AdditiveNoise, Gaussian, Laplace
 from discreet.planner.registry import plan_query
-from discreet.query import aggregates, frame
+from discreet.query import frame
 from discreet.query.frame import Query
 
 Counts = Sequence[int]
@@ -122,7 +122,7 @@ def _questions() -> Iterator[tuple[str, Query, int]]:
     rows = frame.table("rows")
     few = [(0, 4), (0, 8), (2, 6), (3, BINS)]
     every = [(low, high) for low in range(MANY_BINS) for high in range(low + 1, MANY_BINS + 1)]
-    quantiles: Any = aggregates.quantiles("x", [part / 20 for part in range(1, 20)], bounds=(0, STEPS - 1))
+    quantiles: Any = frame.quantiles("x", [part / 20 for part in range(1, 20)], bounds=(0, STEPS - 1))
     yield "hierarchy", rows.hierarchy("state", "county", "tract", keys=CELLS), len(CELLS)
     yield "ranges", rows.ranges("x", ranges=few), len({end for pair in few for end in pair}) - 1
     yield "all ranges", rows.ranges("x", ranges=every), MANY_BINS

@@ -75,10 +75,29 @@ def audit_plan(
     generator: np.random.Generator | None = None,
     opened: Opener = duckdb,
 ) -> Finding:
-    """Hold the exact integers of a query, on adversarial neighbours, against the sensitivity stated for them.
+    """Exact answers of a query on adversarial neighbours, held against its stated sensitivity.
 
-    `found` is the largest distance as a part of the stated one: 1 where some neighbours reach it. `opened` opens
-    another engine over the made-up tables.
+    Args:
+        query: The query.
+        catalog: A catalog, or a session.
+        pairs: Number of pairs of neighbours. Default 200.
+        epsilon: Epsilon of the plan. Default 1.
+        mechanism: The additive noise, as for `release`. Default: chosen by the budget.
+        generator: Generator of the random choices. Default: a new one.
+        opened: Function that opens an engine over made-up tables. Default: DuckDB.
+
+    Returns:
+        The finding; `found` is the largest distance as a part of the stated one.
+
+    Raises:
+        Refusal: If the query cannot be planned.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts)
+        >>> dp.auditing.audit_plan(dp.table("visits").agg(n=dp.count()), session, pairs=5).is_broken
+        False
     """
     return examine(
         query, catalog, pairs=pairs, epsilon=epsilon, mechanism=mechanism, generator=generator, opened=opened
@@ -122,12 +141,29 @@ def audit_function(
     norm: Norm = "l1",
     name: str | None = None,
 ) -> Finding:
-    """Hold any function of a dataset against the sensitivity claimed for it, on pairs of neighbours.
+    """Any function of a dataset, held against a claimed sensitivity on pairs of neighbours.
 
-    Distances are exact. NaN and infinities in an answer, another length or other keys, and an error on one side only
-    count as infinitely far. Iterators are read to their end; answers that cannot be compared, such as objects without
-    an equality of their own, make the audit void. `lists.neighbouring_lists` makes pairs for functions of a list of
-    numbers.
+    Distances are exact. NaN, infinities, another length, other keys, or an error on one side only are infinitely far.
+    Answers that cannot be compared make the audit void.
+
+    Args:
+        function: The function.
+        pairs: Pairs of neighbouring datasets, such as those of `neighbouring_lists`.
+        sensitivity: The claimed sensitivity.
+        norm: "l1", "l2" or "linf". Default "l1".
+        name: Name of the subject in the finding. Default: that of the object.
+
+    Returns:
+        The finding.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> pairs = dp.auditing.neighbouring_lists(count=20)
+        >>> dp.auditing.audit_function(len, pairs, sensitivity=1).is_broken
+        False
     """
     started = time.perf_counter()
     claimed = rational(sensitivity, "sensitivity")

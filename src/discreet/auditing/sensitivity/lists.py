@@ -40,10 +40,29 @@ def neighbouring_lists(
     ordered: bool = False,
     generator: np.random.Generator | None = None,
 ) -> Iterator[tuple[list[Any], list[Any]]]:
-    """Pairs of lists, one number added or replaced; `lengths` are those of the first list of each pair.
+    """Pairs of lists of numbers that differ by one number, for `audit_function`.
 
-    Unless they are `ordered`, the two lists stand in different orders: a dataset is a set of records. Whole numbers
-    come as Python integers, others as floats.
+    Args:
+        bounds: Lowest and highest usual number. Default (0, 1).
+        count: Number of pairs. Default 200.
+        neighbours: "add_remove" one number, or "replace_one". Default "add_remove".
+        lengths: Lengths of the first list of each pair.
+        within_bounds: Whether all numbers are within the bounds. Default False.
+        whole_numbers: Whether numbers are Python integers; otherwise floats. Default False.
+        ordered: Whether both lists have the same order. Default False.
+        generator: Generator of the random choices. Default: a new one.
+
+    Returns:
+        An iterator over pairs.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> one, other = next(dp.auditing.neighbouring_lists())
+        >>> abs(len(one) - len(other))
+        1
     """
     low, high = (rational(bound, "bounds") for bound in bounds)
     if low > high:

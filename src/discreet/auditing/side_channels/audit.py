@@ -94,13 +94,33 @@ def compare_calls(
     repeats: int = 2,
     name: str | None = None,
 ) -> list[Finding]:
-    """Make every public call on two neighbours, and compare what can be seen of each: one finding a channel.
+    """Every public call on two neighbours, compared in all that can be seen of it: one finding for each channel.
 
-    make_session  opens a session on a dataset: lambda rows: dp.testing.protect(rows, name="visits", ...)
-    queries       queries that are answered, and some that are refused
-    epsilon       of each release; the budget must hold two for each query
-    calls         more calls by name: {"plot": lambda session: session.release(query, epsilon=0.1).plot()}
-    repeats       how often both datasets are run; what differs between runs on one dataset voids its channel
+    Args:
+        make_session: Function that opens a session on a dataset: `lambda rows: dp.testing.protect(rows, ...)`.
+        one: A dataset.
+        other: Its neighbour.
+        queries: Questions that are answered, and some that are refused.
+        epsilon: Epsilon of each release; the budget must hold two for each question. Default 0.01.
+        calls: Further calls by name: `{"plot": lambda session: ...}`. Default: none.
+        repeats: Number of runs on each dataset; a channel that differs between them is void. Default 2.
+        name: Name of the subject in the findings. Default "session".
+
+    Returns:
+        One finding for each channel.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3, "budget": dp.Budget(epsilon=2)}
+        >>> visits, query = dp.datasets.visits(20), dp.table("visits").agg(n=dp.count())
+        >>> def opened(rows):
+        ...     return dp.testing.protect(rows, **facts, fixed_schema=True)
+        >>> findings = dp.auditing.compare_calls(opened, visits, visits.slice(1), [query], repeats=1)
+        >>> len({finding.detail["channel"] for finding in findings}) == len(findings)
+        True
     """
     refuse_no_way_to_make_sessions(make_session)
     questions, more, runs = checked_queries(queries), checked_calls(calls), whole(repeats, "repeats")

@@ -63,11 +63,35 @@ def audit(
     stop: bool = True,
     times: bool = False,
 ) -> Finding:
-    """Run the mechanism on both datasets, up to `samples` times on each, and look for an event that breaks the claim.
+    """Statistical audit of any callable: look for an event whose probabilities break the claim.
 
-    `claim` is a claim, or is given by the words epsilon, delta, rho and mu. With `many` the mechanism is called as
-    mechanism(dataset, count) and returns that many independent outcomes. With `stop` the audit ends as soon as the
-    claim is refuted; without, it uses all samples and finds as much as it can.
+    Args:
+        mechanism: Function from a dataset to an outcome.
+        one: A dataset.
+        other: Its neighbour.
+        claim: The claim; or give it by epsilon, delta, rho and mu.
+        epsilon: Claimed epsilon. Default: none.
+        delta: Claimed delta, with `epsilon`. Default 0.
+        rho: Claimed rho. Default: none.
+        mu: Claimed mu. Default: none.
+        samples: Largest number of runs on each dataset. Default 10,000.
+        alarm: Probability that a true claim is called broken. Default 0.001.
+        name: Name of the subject in the finding. Default: that of the object.
+        many: Whether the mechanism is called as `mechanism(dataset, count)` and returns that many outcomes. Default
+            False.
+        stop: Whether to end as soon as the claim is refuted. Default True.
+        times: Whether the run time is a part of the outcome. Default False.
+
+    Returns:
+        The finding; `found` is a lower bound on the true parameter.
+
+    Raises:
+        ParameterError: If an argument is outside its range or of another kind.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.auditing.audit(lambda rows: len(rows), [1], [1, 2], epsilon=1, samples=1_000).is_broken
+        True
     """
     asked = _claim(claim, epsilon, delta, rho, mu)
     if times and many:

@@ -25,11 +25,35 @@ _OPTIONAL = ("request", "detail", "ledger", "key", "signature")
 @public_class
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """What was charged, by whom and when, with the hash that the dataset's chain holds for it.
+    """Record of a charge, with its hash in the chain of the dataset and a signature.
 
-    `event` is JSON (`events.canonical`), `description` the SHA-256 of the plan, `cost` whole units of both filters;
-    `detail` names the other datasets where several were charged together. `ledger` is the id of the ledger that signed
-    it: it is signed with the rest, and no part of the hash.
+    Attributes:
+        dataset: Name of the dataset.
+        version: Version of the dataset.
+        sequence: Number of the event in the chain.
+        analyst: Name of the analyst.
+        time: Time of the charge.
+        event: The event, as JSON.
+        cost: Cost in units of the ledger.
+        question: Fingerprint of the question.
+        request: Idempotency key, or None.
+        description: SHA-256 of the plan.
+        library: Version of the library.
+        previous: Hash of the event before.
+        hash: Hash of this event.
+        detail: Other datasets that were charged together, or None.
+        ledger: Id of the ledger that signed it, or None.
+        key: Public key of the signature, or None.
+        signature: Signature of all other fields, or None.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
+        >>> release = session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)
+        >>> import json
+        >>> dp.Receipt.from_json(json.dumps(release.receipt)).verify()
+        True
     """
 
     dataset: str
@@ -56,27 +80,63 @@ class Receipt:
         return self.hash[:12]
 
     def verify(self, public: Publics | None = None) -> bool:
-        """Whether the hash is that of the other fields and, given public keys, one of them signed; needs no ledger."""
+        """Verify the hash and, given public keys, the signature; it needs no ledger.
+
+        Args:
+            public: Public keys that may have signed it. Default: only the hash is checked.
+
+        Returns:
+            Whether it is right.
+        """
         if self.link().hash != self.hash:
             return False
         return public is None or is_signed_by(_statement(self), self.key, self.signature, public)
 
     def sign(self, signer: Signer, ledger: str | None = None) -> "Receipt":
-        """The receipt with the id of a ledger and the signature of its key; another signature gives way."""
+        """The receipt with the signature of a ledger.
+
+        Args:
+            signer: The signing key.
+            ledger: Id of the ledger. Default: the one that it names.
+
+        Returns:
+            The signed receipt.
+        """
         named = replace(self, ledger=ledger or self.ledger, key=signer.key, signature=None)
         return replace(named, signature=signer.sign(_statement(named)))
 
     def is_of(self, ledger: str) -> bool:
-        """Whether it may be a receipt of a ledger, by its id; one that names none may be of any."""
+        """Whether it may be a receipt of a ledger.
+
+        Args:
+            ledger: Id of the ledger.
+
+        Returns:
+            Whether it names that ledger, or none.
+        """
         return self.ledger in (None, ledger)
 
     def to_json(self) -> str:
-        """The receipt as JSON; costs as text, because they exceed what some JSON readers keep exactly."""
+        """The receipt as JSON; costs are text, because some JSON readers do not keep them exactly.
+
+        Returns:
+            The text.
+        """
         return canonical(_receipt_fields(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Receipt":
-        """The receipt that `to_json` of this or an earlier version wrote; anything else is refused."""
+        """Read a receipt of this or an earlier version.
+
+        Args:
+            text: The text of `to_json`.
+
+        Returns:
+            The receipt.
+
+        Raises:
+            LedgerError: If the text is not a receipt.
+        """
         try:
             data = json.loads(text, object_pairs_hook=once)
             read = _names(data.pop("format"))
@@ -90,7 +150,11 @@ class Receipt:
         return receipt
 
     def link(self) -> ChainLink:
-        """The link of the chain that it tells of."""
+        """The link of the chain that it is about.
+
+        Returns:
+            The link.
+        """
         return ChainLink(
             dataset=self.dataset,
             sequence=self.sequence,

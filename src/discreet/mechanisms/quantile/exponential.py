@@ -52,9 +52,23 @@ _FITS = 2**62
 @public_class
 @dataclass(frozen=True, init=False)
 class RankSelection:
-    """A step of the grid for each group, the likelier the nearer its ranks are to those of the quantile.
+    """Quantiles by private selection: a point of the grid for each group, more likely the nearer its rank.
 
-    `l1` and `l2_squared` say how far one unit moves the scores of all groups; one group needs no `l2_squared`.
+    Args:
+        probability: Part of the rows that are below the quantile.
+        l1: L1 sensitivity of the scores of all groups.
+        l2_squared: Square of the L2 sensitivity. Default: that of one group.
+        epsilon: Epsilon of a release of all groups; or give rho.
+        rho: Rho of a release of all groups.
+
+    Raises:
+        ParameterError: If an argument is outside its range, or not one of epsilon and rho is given.
+
+    Example:
+        >>> import discreet as dp
+        >>> median = dp.mechanisms.quantile.RankSelection(probability=0.5, l1=1, epsilon=1)
+        >>> median.nearest([5, 1, 5])
+        1
     """
 
     probability: Fraction
@@ -99,7 +113,11 @@ class RankSelection:
         return self.rate * self.probability.denominator
 
     def event(self) -> PureEvent | BoundedRangeEvent | ConcentratedEvent:
-        """What a release of all groups does."""
+        """Event of a release of all groups, for accountants.
+
+        Returns:
+            The event.
+        """
         if isinstance(self.selection, PermuteAndFlip):
             return PureEvent(self.selection.epsilon)
         if self.l1**2 == self.l2_squared:
@@ -108,15 +126,39 @@ class RankSelection:
 
     @short_traceback
     def release(self, groups: Sequence[Sequence[int]]) -> list[int]:
-        """A step for each group, from how many rows are at each step, chosen afresh."""
+        """Choose a point for each group, with fresh randomness.
+
+        Args:
+            groups: For each group, the number of rows at each point of the grid.
+
+        Returns:
+            Index of the point for each group.
+
+        Raises:
+            ParameterError: If a group has no points.
+        """
         return [self.selection.release(self.scores(counts)) for counts in groups]
 
     def nearest(self, counts: Sequence[int]) -> int:
-        """The lowest step with the quantile among its ranks: exact, and so private."""
+        """Lowest point with the quantile among its ranks. It is exact, and so private.
+
+        Args:
+            counts: Number of rows at each point of the grid, of one group.
+
+        Returns:
+            Index of the point.
+        """
         return next(step for step, score in enumerate(self.scores(counts)) if score >= 0)
 
     def scores(self, counts: Sequence[int]) -> NDArray[np.integer[Any]] | list[int]:
-        """The score of each step: exact, and so private."""
+        """Score of each point. It is exact, and so private.
+
+        Args:
+            counts: Number of rows at each point of the grid, of one group.
+
+        Returns:
+            The scores.
+        """
         part, parts = self.probability.numerator, self.probability.denominator
         reached = [0, *itertools.accumulate(counts)]
         target = part * reached[-1]
@@ -128,17 +170,46 @@ class RankSelection:
 
     @short_traceback
     def pmf(self, counts: Sequence[int]) -> list[float]:
-        """The probability of each step of one group, for display; it is private."""
+        """Probability of each point of one group, in floats. It is private.
+
+        Args:
+            counts: Number of rows at each point of the grid, of one group.
+
+        Returns:
+            The probabilities.
+
+        Raises:
+            ParameterError: If there are too many points.
+        """
         return self.selection.pmf(self.scores(counts))
 
     @short_traceback
     def margin(self, steps: int, confidence: Number = 0.95) -> int:
-        """How many ranks the step of a group is off, at most, with at least this probability; there are K steps."""
+        """Margin of error of a group in ranks.
+
+        Args:
+            steps: Number of points of the grid.
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The number of ranks.
+
+        Raises:
+            ParameterError: If the confidence is not between 0 and 1.
+        """
         outside = 1 - lattice.confidence_of(confidence)
         return math.ceil(self.selection.utility(steps, outside) / self.probability.denominator)
 
     def expected_error(self, steps: int, rows: int | None = None) -> float:
-        """The mean distance in ranks, at most: for any rows at all, or for so many in equal parts at all steps."""
+        """Upper bound on the expected error of a group in ranks.
+
+        Args:
+            steps: Number of points of the grid.
+            rows: Number of rows, spread evenly over the points. Default: any rows.
+
+        Returns:
+            The number of ranks.
+        """
         rate = float(self.rank_rate)
         if rows is None:
             return (math.log(steps) + 1) / rate
@@ -150,7 +221,22 @@ class RankSelection:
 
 @short_traceback
 def share_below(share: Number) -> Fraction:
-    """The part of the rows that are below a quantile: above 0, below 1, and of a denominator up to a million."""
+    """Check the probability of a quantile.
+
+    Args:
+        share: Part of the rows below the quantile: above 0, below 1, with a denominator of at most a million.
+
+    Returns:
+        The exact part.
+
+    Raises:
+        ParameterError: If it is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.quantile.share_below(0.25)
+        Fraction(1, 4)
+    """
     read = rational(share, "probability")
     if not 0 < read < 1:
         raise ParameterError(

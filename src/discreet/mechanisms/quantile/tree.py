@@ -45,17 +45,39 @@ from discreet.mechanisms.additive import AdditiveNoise
 @public_class
 @dataclass(frozen=True)
 class NoisyTree:
-    """Noise for each level of a tree, leaves first; None for a level that is not measured."""
+    """Additive noise for each level of a tree of counts.
+
+    Attributes:
+        levels: Noise of each level, leaves first; None for a level that is not measured.
+
+    Example:
+        >>> import discreet as dp
+        >>> noise = dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5)
+        >>> tree = dp.mechanisms.quantile.NoisyTree((noise, None, noise))
+        >>> len(tree.event().events)
+        2
+    """
 
     levels: tuple[AdditiveNoise | None, ...]
 
     def event(self) -> ComposedEvent:
-        """What a release of all levels does."""
+        """Event of a release of all levels, for accountants.
+
+        Returns:
+            The event.
+        """
         return ComposedEvent(tuple(noise.event() for noise in self.levels if noise is not None))
 
     @short_traceback
     def release(self, counts: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The counts of the levels that are measured, all groups of a level in one list, with fresh noise."""
+        """Add fresh noise to the counts of the measured levels.
+
+        Args:
+            counts: Counts of each measured level, all groups of a level in one list.
+
+        Returns:
+            The noisy counts.
+        """
         measured = [noise for noise in self.levels if noise is not None]
         return [list(map(int, noise.release(level))) for noise, level in zip(measured, counts, strict=True)]
 
@@ -65,7 +87,16 @@ class NoisyTree:
         return tuple(math.inf if noise is None else noise.variance_bound for noise in self.levels)
 
     def reach(self, variance: float, steps: int, confidence: Number = 0.95) -> int:
-        """The ranks that a quantile of one group is off by, at most, with at least this probability."""
+        """Margin of error of a quantile of one group, in ranks.
+
+        Args:
+            variance: Variance of the estimated number of rows below a point.
+            steps: Number of points of the grid.
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The number of ranks.
+        """
         outside = float(1 - lattice.confidence_of(confidence)) / max(1, math.ceil(math.log2(steps)))
         widest = max((noise for noise in self.levels if noise is not None), key=lambda noise: noise.width)
         squares = variance * widest.width**2 / widest.variance_bound
@@ -74,7 +105,21 @@ class NoisyTree:
 
 @short_traceback
 def bisect_steps(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
-    """The step that a quantile is at, from estimates of how many rows are below each step, and at last of all rows."""
+    """Point of a quantile, from estimates of the number of rows below each point.
+
+    Args:
+        below: Estimated number of rows below each point, and at last of all rows.
+        share: Part of the rows below the quantile.
+
+    Returns:
+        Index of the point.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import discreet as dp
+        >>> dp.mechanisms.quantile.bisect_steps([0, 5, 6, 11], Fraction(1, 2))
+        1
+    """
     target = float(share) * below[-1]
     slack = 1e-9 * (1 + abs(target))
     low, high = 0, len(below) - 2

@@ -38,7 +38,24 @@ _PARTS = 100_000
 @public_class
 @dataclass(frozen=True, init=False)
 class ClippedMean:
-    """The mean of k answers, each moved into the bounds, with noise for the one or two that a unit can change."""
+    """Mean of the clipped results of blocks, with Laplace noise.
+
+    Args:
+        bounds: Lowest and highest result; results outside are clipped.
+        chunks: Number of blocks.
+        epsilon: Epsilon of one release.
+        grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> mean = dp.mechanisms.sampled.ClippedMean(bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> float(mean.margin())
+        0.374467
+    """
 
     steps: Steps
     noise: Laplace
@@ -64,19 +81,47 @@ class ClippedMean:
         return self.noise.epsilon
 
     def event(self) -> DiscreteLaplaceEvent:
-        """What a release does: discrete Laplace noise on the sum of the steps."""
+        """Event of a release, for accountants.
+
+        Returns:
+            The event.
+        """
         return self.noise.event()
 
     def pmf(self, y: int) -> float:
-        """P[Y = y]: the probability of y steps of noise in the sum."""
+        """Probability of a value of the noise in the sum of the results.
+
+        Args:
+            y: The value, in grid steps.
+
+        Returns:
+            The probability.
+        """
         return self.noise.pmf(y)
 
     def margin(self, confidence: Number = 0.95) -> Fraction:
-        """How far the noise moves the mean of the clamped answers, at most, with at least this probability."""
+        """Margin of error of the mean, for the noise.
+
+        Args:
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The margin, in the unit of the results.
+        """
         return Fraction(self.noise.margin(confidence)) / self.steps.blocks
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Fraction:
-        """The noisy mean of one answer for each block."""
+        """Noisy mean of the results.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The mean.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         total = sum(self.steps.read(answers)) * self.steps.grid
         return Fraction(self.noise.release(total)) / self.steps.blocks

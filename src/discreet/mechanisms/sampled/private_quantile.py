@@ -51,7 +51,25 @@ _MEDIAN = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class PrivateQuantile:
-    """A point of the grid that splits the answers of blocks about as a fraction says."""
+    """Quantile of the results of blocks, by the exponential mechanism.
+
+    Args:
+        fraction: Part of the results that are below it, above 0 and below 1.
+        bounds: Lowest and highest result; results outside are clipped.
+        chunks: Number of blocks.
+        epsilon: Epsilon of one release.
+        grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> quartile = dp.mechanisms.sampled.PrivateQuantile(fraction=0.25, bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> quartile.event()
+        BoundedRangeEvent(epsilon=Fraction(1, 1))
+    """
 
     steps: Steps
     fraction: Fraction
@@ -85,11 +103,25 @@ class PrivateQuantile:
         return self.epsilon / (2 * self.steps.changed_answers * self.fraction.denominator)
 
     def event(self) -> BoundedRangeEvent:
-        """What a release does: a choice by exponential weights."""
+        """Event of a release, for accountants.
+
+        Returns:
+            The event.
+        """
         return BoundedRangeEvent(self.epsilon)
 
     def gaps(self, answers: Sequence[Answer]) -> NDArray[np.int64]:
-        """For each point of the grid, its distance from the quantile in ranks, times the fraction's denominator."""
+        """Distance of each grid point from the quantile, in ranks times the denominator of the fraction. It is private.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The distances, lowest point first.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         blocks, part, whole = self.steps.blocks, self.fraction.numerator, self.fraction.denominator
         ranked = np.sort(np.array(self.steps.read(answers), dtype=np.int64))
         points = np.arange(self.steps.low, self.steps.high + 1, dtype=np.int64)
@@ -98,24 +130,68 @@ class PrivateQuantile:
         return np.maximum(0, np.maximum(whole * below - part * blocks, whole * above - (whole - part) * blocks))
 
     def pmf(self, answers: Sequence[Answer]) -> list[float]:
-        """The probability of each point of the grid, lowest first; it is private."""
+        """Probability of each grid point, in floats. It is private.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The probabilities, lowest point first.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         weights = np.exp(-float(self.rate) * self.gaps(answers))
         return [float(weight) for weight in weights / weights.sum()]
 
     def margin(self, confidence: Number = 0.95) -> int:
-        """How many ranks among the answers the release is off, at most, with at least this probability."""
+        """Margin of error in ranks among the results.
+
+        Args:
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The number of ranks.
+        """
         outside = 1 - lattice.confidence_of(confidence)
         return math.ceil(log_up((self.steps.width + 1) / outside) / (self.rate * self.fraction.denominator))
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> Scalar:
-        """A point of the grid for one answer of each block."""
+        """Choose a grid point, with fresh randomness.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The point.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         return lattice.value_of(self.steps.low + categorical.choose(self.gaps(answers), self.rate), self.steps.grid)
 
 
 @dataclass(frozen=True, init=False)
 class PrivateMedian(PrivateQuantile):
-    """The quantile with half of the answers on each side."""
+    """Median of the results of blocks, by the exponential mechanism.
+
+    Args:
+        bounds: Lowest and highest result; results outside are clipped.
+        chunks: Number of blocks.
+        epsilon: Epsilon of one release.
+        grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> median = dp.mechanisms.sampled.PrivateMedian(bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> median.margin()
+        21
+    """
 
     @short_traceback
     def __init__(

@@ -48,7 +48,19 @@ _WIDEST = 1_000
 @public_class
 @dataclass(frozen=True)
 class MeanWithBounds:
-    """A noisy mean with the bounds that it was taken within; all of it is released."""
+    """Noisy mean, with the automatic bounds of the results; all of it is released.
+
+    Attributes:
+        value: The noisy mean.
+        bounds: The bounds that were found.
+
+    Example:
+        >>> import discreet as dp
+        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), chunks=1_000, epsilon=1)
+        >>> found = mean.release([38 + n % 5 for n in range(1_000)])
+        >>> found.bounds[0] < found.bounds[1]
+        True
+    """
 
     value: Fraction
     bounds: tuple[Scalar, Scalar]
@@ -57,7 +69,26 @@ class MeanWithBounds:
 @public_class
 @dataclass(frozen=True, init=False)
 class SelfBoundedMean:
-    """The mean of k answers of which only a very wide range is known: `share` of epsilon finds tighter bounds."""
+    """Mean of the results of blocks within automatic bounds, where only very wide bounds are known.
+
+    Args:
+        bounds: Lowest and highest result; results outside are clipped.
+        chunks: Number of blocks.
+        epsilon: Epsilon of one release.
+        grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
+        share: Part of epsilon that finds the bounds, above 0 and below 1. Default 0.5.
+        widening: Widening of the range between the quartiles on both sides, as a multiple of it. Default 2.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), chunks=1_000, epsilon=1)
+        >>> mean.rank_margin()
+        92
+    """
 
     steps: Steps
     epsilon: Fraction
@@ -83,13 +114,27 @@ class SelfBoundedMean:
         self._require_feasible()
 
     def event(self) -> ComposedEvent:
-        """What a release does: two choices of a bucket, then noise of which only its epsilon is known before."""
+        """Event of a release, for accountants: two private selections, and noise of known epsilon.
+
+        Returns:
+            The event.
+        """
         quartiles = RepeatedEvent(BoundedRangeEvent(self._quartile_epsilon), len(_QUARTILES))
         return ComposedEvent((quartiles, PureEvent(self._mean_epsilon)))
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> MeanWithBounds:
-        """Bounds that were found, and the noisy mean of the answers within them."""
+        """Find bounds, and release the noisy mean of the results within them.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The mean and the bounds.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         edges = buckets(self.steps.low, self.steps.high)
         places = [bisect.bisect_right(edges, step) - 1 for step in self.steps.read(answers)]
         chosen = sorted(self._quartile(fraction, edges).release(places) for fraction in _QUARTILES)
@@ -97,11 +142,26 @@ class SelfBoundedMean:
         return MeanWithBounds(self._mean(bounds).release(answers), bounds)
 
     def margin(self, found: MeanWithBounds, confidence: Number = 0.95) -> Fraction:
-        """How far the noise moves the mean of the answers within the bounds that were found."""
+        """Margin of error of the mean within the bounds that were found, for the noise.
+
+        Args:
+            found: A release.
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The margin, in the unit of the results.
+        """
         return self._mean(found.bounds).margin(confidence)
 
     def rank_margin(self, confidence: Number = 0.95) -> int:
-        """How many ranks both quartiles are off, at most, with at least this probability."""
+        """Margin of error of both quartiles, in ranks.
+
+        Args:
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            The number of ranks.
+        """
         each = 1 - (1 - lattice.confidence_of(confidence)) / len(_QUARTILES)
         return self._quartile(_QUARTILES[0], buckets(self.steps.low, self.steps.high)).margin(each)
 

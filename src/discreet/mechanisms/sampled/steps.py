@@ -44,7 +44,24 @@ _HALF = Fraction(1, 2)
 @public_class
 @dataclass(frozen=True, init=False)
 class Steps:
-    """The public side of sample and aggregate: grid, bounds in steps, number of blocks, neighbour relation."""
+    """Public parameters of sample and aggregate: grid, bounds, number of blocks and neighbour relation.
+
+    Args:
+        bounds: Lowest and highest result; results outside are clipped.
+        chunks: Number of blocks.
+        grid: Results are rounded to multiples of it. None: fine enough for the bounds.
+        neighbours: "add_remove" one unit, or "replace_one".
+        parts: Least number of grid steps between the bounds, where no grid is given.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> steps = dp.mechanisms.sampled.Steps((0, 100), 50, 1, "add_remove", 100)
+        >>> steps.width, steps.changed_answers
+        (100, 1)
+    """
 
     low: int
     high: int
@@ -89,7 +106,17 @@ class Steps:
         return 1 if self.neighbours is Neighbours.ADD_REMOVE else 2
 
     def read(self, answers: Sequence[Answer]) -> list[int]:
-        """The step of each block's answer; no message shows one."""
+        """Clip and round the results of blocks to grid steps.
+
+        Args:
+            answers: One result per block, as an int, a Fraction or a finite float.
+
+        Returns:
+            The steps.
+
+        Raises:
+            ParameterError: If there is not one finite number per block.
+        """
         if len(answers) != self.blocks:
             raise ParameterError(
                 f"{len(answers)} answers of {self.blocks} blocks",

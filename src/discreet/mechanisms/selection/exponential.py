@@ -39,28 +39,78 @@ from discreet.samplers import categorical
 
 @public_class
 class Exponential(SelectionMechanism):
-    """A candidate with probability proportional to e^(rate score)."""
+    """Exponential mechanism: a candidate with probability proportional to e^(rate score).
+
+    Args:
+        sensitivity: Sensitivity of a score.
+        epsilon: Epsilon of one release.
+        monotone: Whether one unit changes all scores in the same direction: half of the noise. Default False.
+        grid: Scores are multiples of it. Default 1.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> mechanism = dp.mechanisms.Exponential(sensitivity=1, epsilon=0.1, monotone=True)
+        >>> [round(chance, 3) for chance in mechanism.pmf([120, 95, 90, 20])]
+        [0.883, 0.073, 0.044, 0.0]
+    """
 
     def event(self) -> BoundedRangeEvent:
-        """What a release does: losses within an interval of length epsilon."""
+        """Event of a release, for accountants.
+
+        Returns:
+            The event.
+        """
         return BoundedRangeEvent(self.epsilon)
 
     @short_traceback
     def release(self, scores: Scores) -> int:
-        """The place of a candidate in the list, chosen afresh."""
+        """Choose a candidate, with fresh randomness.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Index of the candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         where = standing(scores, self.grid)
         return categorical.choose(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:
-        """The probability of each candidate, for display."""
+        """Probability of each candidate, in floats.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            The probabilities.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         weights = np.exp(-distances(standing(scores, self.grid), self.rate))
         shares: list[float] = (weights / weights.sum()).tolist()
         return shares
 
     @short_traceback
     def brackets(self, scores: Scores) -> list[Bracket]:
-        """The probability of each candidate between two rationals, apart by less than one part in 10^50."""
+        """Probability of each candidate between two rationals.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            A lower and an upper bound for each candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         return shares(weights(scores, self.grid, self.rate))
 
 

@@ -77,7 +77,24 @@ class ChosenWithGap(NamedTuple):
 @public_class
 @dataclass(frozen=True, init=False)
 class NoisyMax(SelectionMechanism):
-    """The candidate whose score is the largest once each has its own noise."""
+    """Report noisy max: the candidate with the largest noisy score.
+
+    Args:
+        sensitivity: Sensitivity of a score.
+        epsilon: Epsilon of one release.
+        monotone: Whether one unit changes all scores in the same direction: half of the noise. Default False.
+        grid: Scores are multiples of it. Default 1.
+        noise: "exponential" (as `PermuteAndFlip`), "gumbel" (as `Exponential`) or "laplace". Default "exponential".
+
+    Raises:
+        ParameterError: If an argument is outside its range, or there is no such noise.
+
+    Example:
+        >>> import discreet as dp
+        >>> mechanism = dp.mechanisms.NoisyMax(sensitivity=1, epsilon=20, noise="laplace")
+        >>> mechanism.release([120, 20])
+        0
+    """
 
     noise: Noise
 
@@ -104,12 +121,26 @@ class NoisyMax(SelectionMechanism):
         return float(1 / (self.rate * self.grid))
 
     def event(self) -> PureEvent | BoundedRangeEvent:
-        """What a release does, with its gap or without."""
+        """Event of a release, with its gap or without.
+
+        Returns:
+            The event.
+        """
         return BoundedRangeEvent(self.epsilon) if self.noise == "gumbel" else PureEvent(self.epsilon)
 
     @short_traceback
     def release(self, scores: Scores) -> int:
-        """The place of a candidate in the list, chosen afresh."""
+        """Choose a candidate, with fresh randomness.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Index of the candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         if self.noise != "laplace":
             return self._alike().release(scores)
         values = _contenders(standing(scores, self.grid).on(self.grid), self.scale, 1)
@@ -117,7 +148,17 @@ class NoisyMax(SelectionMechanism):
 
     @short_traceback
     def release_with_gap(self, scores: Scores) -> ChosenWithGap:
-        """The place, and the gap to the runner-up, less one step where the runner-up comes first in a random order."""
+        """Choose a candidate, and measure its distance to the runner-up, at no further cost; with Laplace noise.
+
+        Args:
+            scores: One exact score per candidate, on the grid; at least two.
+
+        Returns:
+            Index of the candidate, and the noisy distance to the runner-up.
+
+        Raises:
+            ParameterError: If the noise is not Laplace noise, or there are fewer than two scores.
+        """
         if self.noise != "laplace" or len(scores) < 2:
             raise ParameterError(
                 f"the gap of a noisy maximum of {len(scores):,} with {self.noise} noise",
@@ -134,14 +175,34 @@ class NoisyMax(SelectionMechanism):
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:
-        """The probability of each candidate, for display."""
+        """Probability of each candidate, in floats.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            The probabilities.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         if self.noise != "laplace":
             return self._alike().pmf(scores)
         return [float((bracket.low + bracket.high) / 2) for bracket in self.brackets(scores)]
 
     @short_traceback
     def brackets(self, scores: Scores) -> list[Bracket]:
-        """The probability of each candidate between two rationals; with Laplace noise for few and close scores."""
+        """Probability of each candidate between two rationals; with Laplace noise for few and close scores.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            A lower and an upper bound for each candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         if self.noise != "laplace":
             return self._alike().brackets(scores)
         gaps = [int(gap) for gap in standing(scores, self.grid).on(self.grid)]
@@ -154,7 +215,6 @@ class NoisyMax(SelectionMechanism):
 
     @short_traceback
     def utility(self, candidates: int, beta: Number) -> Fraction:
-        """How far below the best the score of the chosen may be, but for a probability of beta."""
         if self.noise != "laplace":
             return super().utility(candidates, beta)
         others, allowed = whole(candidates, "candidates") - 1, failing(beta)

@@ -47,21 +47,61 @@ _FINE = 2**200
 
 @public_class
 class PermuteAndFlip(SelectionMechanism):
-    """The first candidate, in a random order, that is kept with probability e^(-rate gap)."""
+    """Permute-and-flip: the first candidate, in a random order, that is kept with probability e^(-rate gap).
+
+    Args:
+        sensitivity: Sensitivity of a score.
+        epsilon: Epsilon of one release.
+        monotone: Whether one unit changes all scores in the same direction: half of the noise. Default False.
+        grid: Scores are multiples of it. Default 1.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> mechanism = dp.mechanisms.PermuteAndFlip(sensitivity=1, epsilon=0.1, monotone=True)
+        >>> [round(chance, 3) for chance in mechanism.pmf([120, 95, 90, 20])]
+        [0.935, 0.04, 0.024, 0.0]
+    """
 
     def event(self) -> PureEvent:
-        """What a release does."""
+        """Event of a release, for accountants.
+
+        Returns:
+            The event.
+        """
         return PureEvent(self.epsilon)
 
     @short_traceback
     def release(self, scores: Scores) -> int:
-        """The place of a candidate in the list, chosen afresh."""
+        """Choose a candidate, with fresh randomness.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Index of the candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         where = standing(scores, self.grid)
         return categorical.permute_and_flip(where.gaps, self.rate * where.step)
 
     @short_traceback
     def pmf(self, scores: Scores) -> list[float]:
-        """The probability of each candidate, for display; for at most 500 candidates."""
+        """Probability of each candidate, in floats for at most 500 candidates.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            The probabilities.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         _refuse_many(len(scores), MOST_SHOWN)
         kept = np.exp(-distances(standing(scores, self.grid), self.rate))
         nodes, lengths = np.polynomial.legendre.leggauss(len(kept) // 2 + 1)
@@ -73,7 +113,17 @@ class PermuteAndFlip(SelectionMechanism):
 
     @short_traceback
     def brackets(self, scores: Scores) -> list[Bracket]:
-        """The probability of each candidate between two rationals; for at most 40 candidates."""
+        """Probability of each candidate between two rationals for at most 40 candidates.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            A lower and an upper bound for each candidate.
+
+        Raises:
+            ParameterError: If scores are not on the grid, or there are none.
+        """
         _refuse_many(len(scores), MOST_BRACKETED)
         kept = weights(scores, self.grid, self.rate)
         lows = [Fraction(math.floor(part.low * _FINE), _FINE) for part in kept]

@@ -83,7 +83,18 @@ class SelectionMechanism:
 
     @short_traceback
     def utility(self, candidates: int, beta: Number) -> Fraction:
-        """How far below the best the chosen may be, but for a probability of beta: (ln candidates + ln 1/beta)/rate."""
+        """Utility bound: distance below the best score that the chosen one keeps within, with probability 1 - beta.
+
+        Args:
+            candidates: Number of candidates.
+            beta: Probability with which the bound may fail.
+
+        Returns:
+            The distance, (ln candidates + ln 1/beta)/rate.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
+        """
         return loss(self.rate, whole(candidates, "candidates"), failing(beta))
 
 

@@ -46,7 +46,23 @@ Places = tuple[int, ...]
 @public_class
 @dataclass(frozen=True, init=False)
 class TopK(SelectionMechanism):
-    """k different candidates, each with probability proportional to e^(rate score) among those that are left."""
+    """k different candidates, each by the exponential mechanism among those that are left.
+
+    Args:
+        k: Number of candidates to choose.
+        sensitivity: Sensitivity of a score.
+        epsilon: Epsilon of one release.
+        monotone: Whether one unit changes all scores in the same direction: half of the noise. Default False.
+        grid: Scores are multiples of it. Default 1.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.TopK(k=2, sensitivity=1, epsilon=80).release([120, 20, 70])
+        [0, 2]
+    """
 
     k: int
 
@@ -63,24 +79,58 @@ class TopK(SelectionMechanism):
         return super().rate / self.k
 
     def event(self) -> RepeatedEvent:
-        """What a release does: k choices of bounded range."""
+        """Event of a release: k choices of bounded range.
+
+        Returns:
+            The event.
+        """
         return RepeatedEvent(BoundedRangeEvent(self.epsilon / self.k), self.k)
 
     @short_traceback
     def release(self, scores: Scores) -> list[int]:
-        """The places of k candidates in the list, chosen afresh, in the order in which they were chosen."""
+        """Choose k candidates, with fresh randomness.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Indices of the candidates, in the order in which they were chosen.
+
+        Raises:
+            ParameterError: If there are fewer than k scores, or they are not on the grid.
+        """
         where = standing(scores, self.grid)
         self._refuse_few(len(where.gaps))
         return categorical.choose_without_replacement(where.gaps, self.rate * where.step, self.k)
 
     @short_traceback
     def pmf(self, scores: Scores) -> dict[Places, float]:
-        """The probability of each order of k places, for display."""
+        """Probability of each ordered choice, in floats, for at most 5,000 orders.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Probabilities by the tuple of indices.
+
+        Raises:
+            ParameterError: If there are too many orders, or fewer than k scores.
+        """
         return {places: float(bracket.low) for places, bracket in self.brackets(scores).items()}
 
     @short_traceback
     def brackets(self, scores: Scores) -> dict[Places, Bracket]:
-        """The probability of each order of k places between two rationals; for at most 5,000 orders."""
+        """Probability of each ordered choice between two rationals, for at most 5,000 orders.
+
+        Args:
+            scores: One exact score per candidate, on the grid.
+
+        Returns:
+            Lower and upper bounds by the tuple of indices.
+
+        Raises:
+            ParameterError: If there are too many orders, or fewer than k scores.
+        """
         candidates = weights(scores, self.grid, self.rate)
         self._refuse_few(len(candidates))
         if math.perm(len(candidates), self.k) > MOST_ORDERS:
@@ -96,7 +146,18 @@ class TopK(SelectionMechanism):
 
     @short_traceback
     def utility(self, candidates: int, beta: Number) -> Fraction:
-        """How far below the j-th best the j-th chosen may be, for all j, but for a probability of beta."""
+        """Utility bound: distance of the j-th chosen score below the j-th best, for all j, with probability 1 - beta.
+
+        Args:
+            candidates: Number of candidates.
+            beta: Probability with which the bound may fail.
+
+        Returns:
+            The distance.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
+        """
         return loss(self.rate, whole(candidates, "candidates"), failing(beta) / self.k)
 
     def _refuse_few(self, candidates: int) -> None:

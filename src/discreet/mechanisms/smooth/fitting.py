@@ -48,7 +48,28 @@ _SHARES = {"pareto": Fraction(1, 4)}
 @public_class
 @dataclass(frozen=True, init=False)
 class Smooth:
-    """Noise on the scale of the smooth sensitivity: `share` of the price pays for its changes, the rest for f's."""
+    """Noise scaled to the smooth sensitivity.
+
+    Args:
+        noise: "pareto" or "student_t" for epsilon, "laplace" for epsilon and delta, "laplace_log_normal" for rho.
+            Default "laplace".
+        epsilon: Epsilon of one release.
+        delta: Delta of one release, for Laplace noise.
+        rho: Rho of one release, for Laplace log-normal noise.
+        share: Part of the cost that pays for changes of the noise's scale, above 0 and below 1. Default: chosen for the
+            noise.
+        degrees: Degrees of freedom of Student's t. Default 3.
+        sigma: Sigma of Laplace log-normal noise. Default 1/2.
+        grid: Releases are multiples of it. Default 1.
+
+    Raises:
+        ParameterError: If the noise is unknown, or has the cost of another.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.smooth.Smooth(noise="pareto", epsilon=1).event()
+        PureEvent(epsilon=Fraction(1, 1))
+    """
 
     law: continuous.Noise
     beta: Fraction
@@ -81,12 +102,23 @@ class Smooth:
         self._keep(calibration or _refuse(noise), positive(grid, "grid"))
 
     def event(self) -> Event:
-        """What a release does."""
+        """Event of a release, for accountants.
+
+        Returns:
+            The event.
+        """
         return self._event
 
     @short_traceback
     def release(self, local: Local) -> Scalar:
-        """The answer with fresh noise, on the grid: nothing else about the data leaves."""
+        """Answer with fresh noise, on the grid.
+
+        Args:
+            local: An answer with its local sensitivity at every distance.
+
+        Returns:
+            The noisy answer.
+        """
         scale = smooth_sensitivity(local, self.beta) / self.shift
         return lattice.value_of(continuous.round_with_noise(local.value(), scale, self.law, self.grid), self.grid)
 

@@ -50,15 +50,46 @@ class Local(Protocol):
         """A distance from which on A_k stays the same; private."""
 
     def value(self) -> Fraction:
-        """The exact answer; private."""
+        """The exact answer. It is private.
+
+        Returns:
+            The answer.
+        """
 
     def at(self, distance: int) -> Fraction:
-        """A_k for k = distance: how far one unit can move the answer on any data within k units; private."""
+        """Local sensitivity at a distance: largest change by one unit, on any data within that many units. It is
+        private.
+
+        Args:
+            distance: Number of units.
+
+        Returns:
+            The sensitivity.
+        """
 
 
 @public_class
 class BoundedMean:
-    """The mean of values within bounds, of which each unit has at most `max_rows`."""
+    """Mean of values within bounds, with its local sensitivity.
+
+    Args:
+        total: Sum of the clipped values; private.
+        count: Number of rows; private.
+        bounds: Lowest and highest value.
+        max_rows: Number of rows that one unit has at most. Default 1.
+        empty: Public mean of no rows. Default: the middle of the bounds.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+        count_is_public: Whether the number of rows is public, under "replace_one". Default False.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> mean = dp.mechanisms.smooth.BoundedMean(total=4_000, count=100, bounds=(0, 100))
+        >>> mean.at(0)
+        Fraction(1, 1)
+    """
 
     def __init__(
         self,
@@ -95,13 +126,25 @@ class BoundedMean:
         return 0 if self._count_is_public else max(0, -(-self._count // self._max_rows) - 1)
 
     def value(self) -> Fraction:
-        """The mean, or the public value of no rows."""
+        """The exact answer. It is private.
+
+        Returns:
+            The answer.
+        """
         if self._count == 0:
             return self._empty
         return min(self._hi, max(self._lo, self._total / self._count))
 
     def at(self, distance: int) -> Fraction:
-        """(hi - lo) min(1, m/(n - k m))."""
+        """Local sensitivity at a distance: largest change by one unit, on any data within that many units. It is
+        private.
+
+        Args:
+            distance: Number of units.
+
+        Returns:
+            The sensitivity.
+        """
         gone = 0 if self._count_is_public else distance * self._max_rows
         return self.largest * Fraction(self._max_rows, max(self._max_rows, self._count - gone))
 
@@ -123,7 +166,23 @@ class BoundedMean:
 
 @public_class
 class SuppliedBounds:
-    """An answer and a sequence of bounds that the caller has proved; made monotone, and `largest` from `reach` on."""
+    """Answer with bounds on its local sensitivity that the caller has proved.
+
+    Args:
+        value: The exact answer; private.
+        at: Function from a distance to a bound on the local sensitivity.
+        largest: Public bound at every distance.
+        reach: Distance from which `largest` is used. Default 10,000.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> local = dp.mechanisms.smooth.SuppliedBounds(value=40, at=lambda distance: 1 + distance, largest=100)
+        >>> local.at(3)
+        Fraction(4, 1)
+    """
 
     def __init__(
         self,
@@ -148,11 +207,23 @@ class SuppliedBounds:
         return self._reach
 
     def value(self) -> Fraction:
-        """The answer as it was given."""
+        """The exact answer. It is private.
+
+        Returns:
+            The answer.
+        """
         return self._value
 
     def at(self, distance: int) -> Fraction:
-        """The greatest of the bounds given up to this distance, and at most `largest`."""
+        """Local sensitivity at a distance: largest change by one unit, on any data within that many units. It is
+        private.
+
+        Args:
+            distance: Number of units.
+
+        Returns:
+            The sensitivity.
+        """
         if distance >= self._reach:
             return self._largest
         while len(self._known) <= distance:

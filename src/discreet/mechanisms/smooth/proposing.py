@@ -57,7 +57,23 @@ def distance(local: Local, bound: Fraction) -> int | None:
 @public_class
 @dataclass(frozen=True, init=False)
 class ProposeTestRelease:
-    """Laplace noise on the scale of a proposed bound, where the data is far enough from breaking it."""
+    """Propose-test-release: Laplace noise scaled to a proposed bound, if a private test passes.
+
+    Args:
+        bound: Proposed bound on the local sensitivity.
+        epsilon: Epsilon of the test, and of the answer: 2 epsilon in all.
+        delta: Probability with which the test passes wrongly.
+        grid: Releases are multiples of it. Default 1.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> proposing = dp.mechanisms.smooth.ProposeTestRelease(bound=5, epsilon=0.5, delta=1e-9)
+        >>> proposing.margin(), proposing.threshold
+        (31, 40)
+    """
 
     bound: Fraction
     epsilon: Fraction
@@ -79,12 +95,23 @@ class ProposeTestRelease:
         object.__setattr__(self, "threshold", least_threshold(Fraction(self.scale), self.delta))
 
     def event(self) -> ComposedEvent:
-        """What a release does, whether or not the test passes: the test, and an answer that is (epsilon, delta)."""
+        """Event of a release, whether or not the test passes.
+
+        Returns:
+            The event.
+        """
         test = DiscreteLaplaceEvent(scale=Fraction(self.scale), sensitivity=Fraction(1))
         return ComposedEvent((test, ApproximateEvent(self.epsilon, self.delta)))
 
     def chance(self, steps: int) -> float:
-        """The probability that data at this distance from breaking the bound passes the test."""
+        """Probability that data at a distance passes the test.
+
+        Args:
+            steps: Number of units to change until the bound is broken.
+
+        Returns:
+            The probability.
+        """
         ahead = steps - self.threshold
         one_plus_q = 1 + math.exp(-1 / self.scale)
         if ahead > 0:
@@ -92,14 +119,28 @@ class ProposeTestRelease:
         return math.exp((ahead - 1) / self.scale) / one_plus_q
 
     def margin(self, confidence: Number = 0.95) -> Scalar:
-        """A multiple of the grid that noise and rounding stay within, with at least this probability: public."""
+        """Margin of error of a released answer; public.
+
+        Args:
+            confidence: Probability with which the margin holds. Default 0.95.
+
+        Returns:
+            A multiple of the grid.
+        """
         outside = 1 - lattice.confidence_of(confidence)
         farthest = self.bound / self.epsilon * log_up(1 / outside) / self.grid + Fraction(1, 2)
         return lattice.value_of(math.ceil(farthest), self.grid)
 
     @short_traceback
     def release(self, local: Local) -> Scalar | None:
-        """The answer with fresh noise, on the grid, or None: both at the same price."""
+        """Answer with fresh noise, on the grid, or None if the test does not pass; the cost is the same.
+
+        Args:
+            local: An answer with its local sensitivity at every distance.
+
+        Returns:
+            The noisy answer, or None.
+        """
         far = distance(local, self.bound)
         passes = far is None or far + discrete.discrete_laplace(self.scale, 1)[0] > self.threshold
         scale = self.bound / self.epsilon

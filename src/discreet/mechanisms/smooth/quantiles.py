@@ -45,7 +45,19 @@ _FARTHEST = 2**62
 
 @public_class
 class StepCounts:
-    """Rows as distinct steps in order, with how many rows are at or below each; padded with low and high."""
+    """Rows as distinct whole numbers in order, with the number of rows at each.
+
+    Args:
+        values: The distinct numbers, in order.
+        counts: Number of rows at each.
+        low: Lower bound.
+        high: Upper bound.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.smooth.StepCounts.of_rows([31, 35, 36, 36, 44], (0, 125)).count
+        5
+    """
 
     def __init__(self, values: NDArray[np.int64], counts: NDArray[np.int64], low: int, high: int) -> None:
         self._values, self._upto = values, np.cumsum(counts, dtype=np.int64)
@@ -55,27 +67,65 @@ class StepCounts:
 
     @classmethod
     def of_rows(cls, rows: Whole, bounds: tuple[int, int]) -> Self:
-        """Whole numbers, one of each row; those beyond the bounds are put onto them."""
+        """Steps of rows.
+
+        Args:
+            rows: Whole numbers, one per row; those outside the bounds are clipped.
+            bounds: Lowest and highest whole number.
+
+        Returns:
+            The steps.
+
+        Raises:
+            ParameterError: If the bounds are not two whole numbers in order.
+        """
         low, high = _whole_bounds(bounds)
         values, counts = np.unique(_clip(rows, low, high), return_counts=True)
         return cls(values, counts.astype(np.int64), low, high)
 
     @classmethod
     def of_counts(cls, counts: Whole, low: int) -> Self:
-        """How many rows are at `low`, `low` + 1 and so on; counts beyond 2^62 in all, or below zero, are cut."""
+        """Steps of a histogram.
+
+        Args:
+            counts: Number of rows at `low`, `low` + 1 and so on; cut at 0 and at 2^62 in all.
+            low: The first number.
+
+        Returns:
+            The steps.
+
+        Raises:
+            ParameterError: If `low` is not a whole number.
+        """
         first, high = _whole_bounds((low, low + max(1, len(counts) - 1)))
         rows = _clip(counts, 0, _FARTHEST // max(1, len(counts)))
         filled = np.flatnonzero(rows)
         return cls(filled.astype(np.int64) + first, rows[filled], first, high)
 
     def at_rank(self, rank: int) -> int:
-        """x_rank."""
+        """Value at a rank.
+
+        Args:
+            rank: The rank, from 1.
+
+        Returns:
+            The value; the bounds outside the ranks.
+        """
         if rank <= 0:
             return self.low
         return int(self._values[np.searchsorted(self._upto, rank)]) if rank <= self.count else self.high
 
     def widest(self, first: int, last: int, length: int) -> int:
-        """The greatest x_(i + length) - x_i over ranks i from first to last."""
+        """Largest distance between values that are some ranks apart.
+
+        Args:
+            first: First rank of the lower value.
+            last: Last rank of the lower value.
+            length: Number of ranks between both values.
+
+        Returns:
+            The distance.
+        """
         # x_i is constant up to a rank in `upto`, and x_(i + length) never falls: those ranks, 0 and `last` decide
         candidates = [i for i in (0, last) if first <= i <= last]
         best = max(self.at_rank(i + length) - self.at_rank(i) for i in candidates)
@@ -90,7 +140,24 @@ class StepCounts:
 
 @public_class
 class Quantile:
-    """The quantile of a level between 0 and 1, of whole steps within public bounds."""
+    """Quantile of whole numbers within bounds, with its local sensitivity.
+
+    Args:
+        rows: Whole numbers, one per row, or `StepCounts`; private.
+        level: Part of the rows at or below it, above 0 and below 1.
+        bounds: Lowest and highest whole number, for rows. Default: those of `StepCounts`.
+        step: Size of one whole number, in the unit of the answer. Default 1.
+        max_rows: Number of rows that one unit has at most. Default 1.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.smooth.Quantile([31, 35, 36, 36, 44], level=0.9, bounds=(0, 125)).value()
+        Fraction(44, 1)
+    """
 
     def __init__(
         self,
@@ -119,11 +186,23 @@ class Quantile:
         return -(-self._steps.count // self.max_rows)
 
     def value(self) -> Fraction:
-        """The least step with at least a share `level` of the rows at or below it."""
+        """The exact answer. It is private.
+
+        Returns:
+            The answer.
+        """
         return self._steps.at_rank(math.ceil(self.level * self._steps.count)) * self.step
 
     def at(self, distance: int) -> Fraction:
-        """The widest gap between ranks that changes of `distance` units, and one more, can bring together."""
+        """Local sensitivity at a distance: largest change by one unit, on any data within that many units. It is
+        private.
+
+        Args:
+            distance: Number of units.
+
+        Returns:
+            The sensitivity.
+        """
         share = Fraction(1) if self.neighbours is Neighbours.REPLACE_ONE else max(self.level, 1 - self.level)
         near, far = distance * self.max_rows * share, (distance + 1) * self.max_rows * share
         length = self.max_rows * (distance + share)
@@ -143,7 +222,23 @@ class Quantile:
 
 @public_class
 class Median(Quantile):
-    """The lower median: the quantile of level 1/2."""
+    """Lower median of whole numbers within bounds, with its local sensitivity.
+
+    Args:
+        rows: Whole numbers, one per row, or `StepCounts`; private.
+        bounds: Lowest and highest whole number, for rows. Default: those of `StepCounts`.
+        step: Size of one whole number, in the unit of the answer. Default 1.
+        max_rows: Number of rows that one unit has at most. Default 1.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.smooth.Median([31, 35, 36, 36, 44], bounds=(0, 125)).value()
+        Fraction(36, 1)
+    """
 
     def __init__(
         self,
@@ -160,7 +255,23 @@ class Median(Quantile):
 
 @public_class
 class InterquartileRange:
-    """The quantile of level 3/4 less that of level 1/4."""
+    """Upper minus lower quartile of whole numbers within bounds, with its local sensitivity.
+
+    Args:
+        rows: Whole numbers, one per row, or `StepCounts`; private.
+        bounds: Lowest and highest whole number, for rows. Default: those of `StepCounts`.
+        step: Size of one whole number, in the unit of the answer. Default 1.
+        max_rows: Number of rows that one unit has at most. Default 1.
+        neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.mechanisms.smooth.InterquartileRange([31, 35, 36, 36, 44], bounds=(0, 125)).value()
+        Fraction(1, 1)
+    """
 
     def __init__(
         self,
@@ -188,12 +299,24 @@ class InterquartileRange:
         return self._quarters[0].reach
 
     def value(self) -> Fraction:
-        """The upper quartile less the lower one."""
+        """The exact answer. It is private.
+
+        Returns:
+            The answer.
+        """
         lower, upper = self._quarters
         return upper.value() - lower.value()
 
     def at(self, distance: int) -> Fraction:
-        """The sum of what the two quartiles can move, and at most high - low."""
+        """Local sensitivity at a distance: largest change by one unit, on any data within that many units. It is
+        private.
+
+        Args:
+            distance: Number of units.
+
+        Returns:
+            The sensitivity.
+        """
         return min(self.largest, sum((quarter.at(distance) for quarter in self._quarters), start=Fraction(0)))
 
     def __repr__(self) -> str:

@@ -58,7 +58,28 @@ _EXAMPLE = "AboveThreshold(threshold=1000, epsilon=0.5, answers=1)"
 @public_class
 @dataclass(frozen=True, init=False)
 class AboveThreshold:
-    """Which questions have answers above a threshold: one price for a stream that ends after so many above."""
+    """AboveThreshold, the sparse vector technique: one cost for a stream that ends after so many answers above.
+
+    Args:
+        threshold: Number that answers are compared with.
+        epsilon: Epsilon of the whole stream.
+        sensitivity: Sensitivity of each query. Default 1.
+        answers: Number of answers above before the stream ends. Default 1.
+        monotone: Whether one unit changes all answers in the same direction. Default False.
+        with_answers: Whether an answer above comes with its noisy number, for a part of epsilon. Default False.
+        gap: Whether an answer above comes with its noisy distance from the threshold. Default False.
+        grid: Answers are multiples of it. Default 1.
+        shares: How epsilon is divided between threshold, comparisons and shown answers. Default: least variance.
+
+    Raises:
+        ParameterError: If an argument is outside its range.
+
+    Example:
+        >>> import discreet as dp
+        >>> above = dp.mechanisms.AboveThreshold(threshold=1_000, epsilon=1, answers=2, monotone=True)
+        >>> above.accuracy(queries=1_000)
+        44
+    """
 
     threshold: Scalar
     sensitivity: Fraction
@@ -115,12 +136,20 @@ class AboveThreshold:
         return _together(*self.parts, one_way=self.monotone)
 
     def event(self) -> PureEvent:
-        """What opening a stream does, with all that is ever asked of it."""
+        """Event of a whole stream, for accountants.
+
+        Returns:
+            The event.
+        """
         return PureEvent(epsilon=self.epsilon)
 
     @short_traceback
     def open(self) -> Stream:
-        """A stream of questions, whose noise on the threshold is drawn now; charge the event before."""
+        """Open a stream of queries; the noise of the threshold is drawn now. Charge the event before.
+
+        Returns:
+            The open stream.
+        """
         return Stream(
             threshold=lattice.steps(self.threshold, self.grid),
             scales=self.scales,
@@ -131,10 +160,17 @@ class AboveThreshold:
 
     @short_traceback
     def accuracy(self, queries: int, beta: Number = 0.05) -> Scalar:
-        """A distance alpha, a multiple of the grid: with probability at least 1 - beta, none of so many is off by more.
+        """Accuracy: with probability 1 - beta, only values within this distance of the threshold are misreported.
 
-        All told above are then at least threshold - alpha, all told below are less than threshold + alpha, and
-        threshold + gap is within alpha of the exact answer wherever a gap is shown.
+        Args:
+            queries: Number of queries.
+            beta: Probability with which the bound may fail. Default 0.05.
+
+        Returns:
+            The distance, a multiple of the grid. A shown gap is within it too.
+
+        Raises:
+            ParameterError: If an argument is outside its range.
         """
         outside, count = _beta(beta), whole(queries, "queries")
         threshold, comparison = Fraction(self.scales.threshold), Fraction(self.scales.comparison)
@@ -144,7 +180,17 @@ class AboveThreshold:
 
     @short_traceback
     def margin(self, confidence: Number = 0.95) -> Scalar:
-        """The least multiple of the grid that the noise of a shown answer stays within, with this probability."""
+        """Margin of error of a shown answer.
+
+        Args:
+            confidence: Probability with which the noise stays within it. Default 0.95.
+
+        Returns:
+            The least such multiple of the grid.
+
+        Raises:
+            ParameterError: If answers are not shown.
+        """
         if self.scales.answer is None:
             raise ParameterError(
                 "a margin of answers that are not shown",
@@ -155,7 +201,17 @@ class AboveThreshold:
 
     @short_traceback
     def probability_above(self, value: Scalar) -> float:
-        """The probability that a first question with this exact answer is told to be above: a float, for display."""
+        """Probability that a first query of a value is reported above, in floats.
+
+        Args:
+            value: The exact value.
+
+        Returns:
+            The probability.
+
+        Raises:
+            ParameterError: If the value is not on the grid.
+        """
         distance = lattice.steps(self.threshold, self.grid) - lattice.steps(value, self.grid)
         far = _tail(Fraction(self.scales.threshold), Fraction(self.scales.comparison), max(distance, 1 - distance))
         return float(far if distance > 0 else 1 - far)

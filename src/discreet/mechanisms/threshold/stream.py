@@ -30,7 +30,15 @@ _LARGEST_BLOCK = 4096
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The noisy answer is below the noisy threshold; nothing else is released."""
+    """Reply that the noisy answer is below the noisy threshold. It is false.
+
+    Example:
+        >>> import discreet as dp
+        >>> above = dp.mechanisms.AboveThreshold(threshold=1_000, epsilon=10)
+        >>> with above.open() as stream:
+        ...     bool(stream.ask(0))
+        False
+    """
 
     is_above: ClassVar[bool] = False
     answer: ClassVar[None] = None
@@ -42,7 +50,19 @@ class Below:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """The noisy answer is at or above the noisy threshold; with the answer and the gap, where they are shown."""
+    """Reply that the noisy answer is at or above the noisy threshold. It is true.
+
+    Attributes:
+        answer: The noisy answer, if requested.
+        gap: Noisy distance from the threshold, if requested.
+
+    Example:
+        >>> import discreet as dp
+        >>> above = dp.mechanisms.AboveThreshold(threshold=1_000, epsilon=10)
+        >>> with above.open() as stream:
+        ...     bool(stream.ask(2_000))
+        True
+    """
 
     is_above: ClassVar[bool] = True
     answer: Scalar | None = None
@@ -66,7 +86,16 @@ class Scales:
 
 
 class Stream:
-    """An open sparse vector: `ask` until `answers` were above; made by AboveThreshold.open()."""
+    """Open stream of a sparse vector; `AboveThreshold.open()` makes it. It ends after `answers` replies above.
+
+    Example:
+        >>> import discreet as dp
+        >>> above = dp.mechanisms.AboveThreshold(threshold=1_000, epsilon=10)
+        >>> with above.open() as stream:
+        ...     reply = stream.ask(2_000)
+        >>> stream.left
+        0
+    """
 
     __slots__ = ("__weakref__", "_grid", "_left", "_limit", "_lock", "_noises", "_process", "_scales", "_shows_gap")
 
@@ -92,20 +121,44 @@ class Stream:
 
     @short_traceback
     def ask(self, value: Scalar) -> Above | Below:
-        """Whether the exact answer to one query, an int or a Fraction on the grid, is above, with noise."""
+        """Compare one exact answer with the threshold, with noise.
+
+        Args:
+            value: An int or a Fraction on the grid.
+
+        Returns:
+            The reply.
+
+        Raises:
+            ParameterError: If the value is not on the grid.
+            BudgetError: If the stream is closed.
+            UnsupportedError: If another process opened it.
+        """
         self._refuse_another_process()
         self._require_open()
         return self._answer([lattice.steps(value, self._grid)])[0]
 
     @short_traceback
     def ask_many(self, values: Sequence[Scalar] | NDArray[np.integer[Any]]) -> list[Above | Below]:
-        """The same for several queries in turn; it ends at the last answer above, and the rest is unanswered."""
+        """Compare several exact answers in turn, up to the last reply above.
+
+        Args:
+            values: Ints or Fractions on the grid.
+
+        Returns:
+            The replies; the rest is unanswered.
+
+        Raises:
+            ParameterError: If a value is not on the grid.
+            BudgetError: If the stream is closed.
+            UnsupportedError: If another process opened it.
+        """
         self._refuse_another_process()
         self._require_open()
         return self._answer(_all_steps(values, self._grid))
 
     def close(self) -> None:
-        """End the stream and delete its noise; its privacy cost stays spent."""
+        """End the stream and delete its noise; its cost stays spent."""
         self._refuse_another_process()
         with self._lock:
             self._forget()

@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.mechanisms.additive import AdditiveNoise
-from discreet.release.postprocessing.quantities import Linear, margin_of, sum_linear
-from discreet.release.values.columns import Figure, OutputColumn
+from discreet.release.postprocessing.derived import DerivedValues
+from discreet.release.postprocessing.quantities import Linear, Quantity, margin_of, sum_linear
+from discreet.release.values.columns import Figure, Key, OutputColumn
 from discreet.rounding import double_up
 
 Crowd = tuple[Fraction, AdditiveNoise]
@@ -180,3 +181,25 @@ def _clip_value(value: Figure, low: Fraction | None, high: Fraction | None) -> F
         if bound is not None and is_beyond:
             return int(bound) if isinstance(value, int) and bound.denominator == 1 else float(bound)
     return value
+
+
+def linear_total(quantity: Quantity) -> Linear:
+    """A total that groups can add up to; ratios are refused."""
+    if isinstance(quantity, Linear):
+        return quantity
+    raise UnsupportedError(
+        "groups that add up to a ratio", because="only totals are added up to", instead='total=other.total("n")'
+    )
+
+
+def match_groups(coarse: tuple[Key, ...], sought: DerivedValues) -> list[int]:
+    """The row of the total of each coarser group; both must have the same groups."""
+    mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
+    theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
+    if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
+        raise ParameterError(
+            "totals of other groups",
+            because="each group must have its total, and each total its groups",
+            instead='a release of the same table by one of the same keys: group_by("region").agg(n=dp.count())',
+        )
+    return [theirs[group] for group in mine]

@@ -28,9 +28,26 @@ Range = tuple[Fraction | None, Fraction | None]
 
 @dataclass(frozen=True)
 class Clipping:
-    """How much larger the true total is than that of clamped values: at least `low`, at most `high`, about `estimate`.
+    """Clipping bias: the true total minus the total of clipped values, from a histogram.
 
-    All three are of the total, and `mean_low`, `mean_high` of the mean, as often as `confidence` says.
+    Attributes:
+        bounds: The clipping bounds.
+        low: Lower bound on the bias of the total.
+        high: Upper bound on the bias of the total.
+        estimate: Estimate of the bias of the total.
+        mean_low: Lower bound on the bias of the mean.
+        mean_high: Upper bound on the bias of the mean.
+        confidence: Probability with which the bounds hold.
+        private: Whether the release is private. Default True.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts)
+        >>> histogram = session.release(dp.table("visits").histogram("age", bins=range(0, 101, 10)), epsilon=1)
+        >>> bias = histogram.clipping(bounds=(0, 60), lowest=0, highest=120)
+        >>> bias.low <= bias.estimate <= bias.high
+        True
     """
 
     bounds: tuple[Fraction, Fraction]

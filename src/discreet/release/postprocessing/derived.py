@@ -32,10 +32,28 @@ _HUNDRED = Fraction(100)
 
 @dataclass(frozen=True)
 class DerivedValues:
-    """Numbers computed from noisy ones, by row, each with an interval that holds as often as `confidence` says.
+    """Values derived from a release, by row, each with a confidence interval.
 
-    They add, subtract and divide row by row, also with derived values of other releases: noise that both sides share
-    is known to be shared. One without rows of its own meets every row of the other.
+    They add, subtract and divide row by row, also with derived values of other releases. Noise that both sides share
+    is known to be shared. One value without rows of its own is combined with every row of the other.
+
+    Attributes:
+        name: Name of the value.
+        keys: Key columns of the rows.
+        quantities: The values, with the noise that is in them.
+        confidence: Probability with which each interval holds.
+        private: Whether the release is private. Default True.
+        notes: Remarks to print. Default: none.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts)
+        >>> grouped = dp.table("visits").group_by("urgent", keys={"urgent": [False, True]})
+        >>> release = session.release(grouped.agg(n=dp.count()), epsilon=1)
+        >>> total = release.total("n")
+        >>> total.low < total.value < total.high
+        True
     """
 
     name: str
@@ -96,12 +114,26 @@ class DerivedValues:
         return self._only(self.highs)
 
     def at(self, confidence: Number) -> "DerivedValues":
-        """The same with intervals that hold this often."""
+        """The same values with intervals of another confidence.
+
+        Args:
+            confidence: Probability with which each interval holds.
+
+        Returns:
+            Derived values.
+
+        Raises:
+            ParameterError: If the confidence is not between 0 and 1.
+        """
         level = probability(confidence, "confidence", example="0.95")
         return replace(self, confidence=level, notes=_each_alone(self.notes))
 
     def simultaneous(self) -> "DerivedValues":
-        """The same with intervals that hold all at once as often as one did: wider, by a union over the rows."""
+        """The same values with wider intervals that hold for all rows at once.
+
+        Returns:
+            Derived values.
+        """
         if not self.quantities:
             return self
         each = 1 - (1 - self.confidence) / len(self)
@@ -154,21 +186,43 @@ class DerivedValues:
         return _constant(other, self) / self
 
     def percent(self) -> "DerivedValues":
-        """A hundred times this."""
+        """The same values times one hundred.
+
+        Returns:
+            Derived values.
+        """
         return replace(self * _HUNDRED, name=f"{self.name}, %")
 
     def to_arrow(self) -> pa.Table:
-        """Key columns, then the value, the ends of its interval, and its margin."""
+        """Key columns, the value, the ends of its interval, and its margin.
+
+        Returns:
+            An Arrow table.
+        """
         sides = {"value": self.values, "low": self.lows, "high": self.highs, "margin": self.margins}
         return pa.table(key_arrays(self.keys) | {name: pa.array(side, pa.float64()) for name, side in sides.items()})
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The same as a pandas DataFrame."""
+        """The same as a pandas DataFrame.
+
+        Returns:
+            A pandas DataFrame.
+
+        Raises:
+            Refusal: If pandas is not installed.
+        """
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
         return frame
 
     def plot(self) -> "Picture":
-        """The values with error bars (needs pip install "discreet[plots]")."""
+        """The values with error bars (needs pip install "discreet[plots]").
+
+        Returns:
+            A figure.
+
+        Raises:
+            Refusal: If matplotlib is not installed.
+        """
         named = " / ".join(key.name for key in self.keys) or None
         labels = [" / ".join(map(rendering.cell, row)) for row in zip(*(k.values for k in self.keys), strict=True)]
         finite = [margin if math.isfinite(margin) else None for margin in self.margins]

@@ -17,7 +17,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pivot:
-    """Answers by two keys; None in a cell that the release does not have."""
+    """Two-way table of one output. Print it to read it.
+
+    Attributes:
+        rows: Key of the rows.
+        columns: Key of the columns.
+        cells: Values; None where the release has none.
+        texts: Values as text, with their margins.
+        stamp: Lines above the table. Default: none.
+        notes: Lines below the table. Default: none.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts)
+        >>> keys = {"urgent": [False, True], "ward": ["cardiology", "emergency"]}
+        >>> query = dp.table("visits").group_by("urgent", "ward", keys=keys).agg(n=dp.count())
+        >>> session.release(query, epsilon=1).pivot("ward", "urgent").to_arrow().num_rows
+        2
+    """
 
     rows: Key
     columns: Key
@@ -27,13 +45,24 @@ class Pivot:
     notes: tuple[str, ...] = ()
 
     def to_arrow(self) -> pa.Table:
-        """The key that goes down, then a column of values for each key that goes across."""
+        """The key of the rows, then a column of values for each key of the columns.
+
+        Returns:
+            An Arrow table.
+        """
         across = zip(*self.cells, strict=True)
         named = {rendering.cell(name): _array(column) for name, column in zip(self.columns.values, across, strict=True)}
         return pa.table({self.rows.name: pa.array(self.rows.values, KEY_TYPES[self.rows.type]), **named})
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The same as a pandas DataFrame, indexed by the key that goes down."""
+        """The same as a pandas DataFrame, indexed by the key of the rows.
+
+        Returns:
+            A pandas DataFrame.
+
+        Raises:
+            Refusal: If pandas is not installed.
+        """
         frame: pd.DataFrame = self.to_arrow().to_pandas().set_index(self.rows.name)
         return frame
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,8 +11,9 @@ from typing import Any
 from discreet.catalog.catalog import Value
 from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError, suggestion
 from discreet.mechanisms.additive import AdditiveNoise
-from discreet.release.postprocessing.quantities import Atom, Linear, Quotient
-from discreet.release.values.columns import Factors, Key, MeasuredColumn, OutputColumn
+from discreet.release.postprocessing.quantities import Atom, Linear, Quantity, Quotient
+from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn
+from discreet.rounding import double_up
 
 NOTHING_FOUND = "automatic bounds found nothing, so there is no number"
 BOUNDS_INSTEAD = "bounds=(low, high) from public knowledge, or a larger epsilon"
@@ -209,3 +211,32 @@ def _unknown_noise(mechanism: str) -> UnsupportedError:
         because="only sums of additive noise have proved margins here",
         instead="outputs that are read off such noise, or a query of its own",
     )
+
+
+def margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> Figure:
+    """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
+    low, high = quantity.interval(confidence)
+    if low is None or high is None or value is None or not math.isfinite(value):
+        return math.inf
+    away = max(high - Fraction(value), Fraction(value) - low)
+    return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
+
+
+def values_of(output: OutputColumn, steps: list[list[int]]) -> tuple[Answer, ...]:
+    """The values of an output that other noisy integers give."""
+    if is_certain(output):
+        return output.values
+    require_parts(output)
+    tops = _combine(output.parts, steps)
+    if not output.over:
+        is_whole = isinstance(output.values[0], int) if output.values else True
+        return tuple(round(top) if is_whole else float(top) for top in tops)
+    low, high = output.bounds or (-math.inf, math.inf)
+    pairs = zip(tops, _combine(output.over, steps), strict=True)
+    return tuple(float(min(high, max(low, top / bottom))) if bottom > 0 else math.nan for top, bottom in pairs)
+
+
+def _combine(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
+    shared = math.lcm(*(factor.denominator for _, factor in factors))
+    columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
+    return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]

@@ -27,7 +27,28 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Simulation:
-    """The value of a function of a release, and its variation when the noise is drawn again."""
+    """Value of a function of a release, and its variation when the noise is drawn again.
+
+    Attributes:
+        value: Value on the release.
+        low: Lower end of the interval.
+        high: Upper end of the interval.
+        bias: Estimated bias of the value.
+        deviation: Standard deviation over the draws.
+        draws: Number of draws.
+        confidence: Probability with which the interval holds, approximately.
+        private: Whether the release is private. Default True.
+
+    Example:
+        >>> import discreet as dp
+        >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+        >>> session = dp.testing.protect(dp.datasets.visits(100), **facts)
+        >>> grouped = dp.table("visits").group_by("urgent", keys={"urgent": [False, True]})
+        >>> release = session.release(grouped.agg(n=dp.count()), epsilon=1)
+        >>> simulation = release.simulate(lambda release: max(release["n"]), draws=50)
+        >>> simulation.draws
+        50
+    """
 
     value: float
     low: float

@@ -3,10 +3,8 @@
 Derived values and simulations start from the raw noisy integers, not from rounded or clamped values.
 """
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, Self
 
 from discreet.errors import ParameterError, UnsupportedError, public_class, short_traceback
@@ -16,13 +14,12 @@ from discreet.release.postprocessing import rows as release_rows
 from discreet.release.postprocessing.clipping_bias import Bins, Clipping, clipping, ranges_of, require_ordered_bounds
 from discreet.release.postprocessing.derived import DerivedValues
 from discreet.release.postprocessing.pivot import Pivot, make_pivot
-from discreet.release.postprocessing.quantities import Linear, Quantity
+from discreet.release.postprocessing.quantities import Quantity
 from discreet.release.postprocessing.rows import NoiseSource, Where
 from discreet.release.postprocessing.simulation import Simulation
 from discreet.release.result import Result
 from discreet.release.values import rendering
-from discreet.release.values.columns import Answer, Factors, Figure, Key, MeasuredColumn, OutputColumn, RawAnswers
-from discreet.rounding import double_up
+from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 
 @public_class
@@ -38,9 +35,20 @@ class PostProcessing(Result):
 
     @short_traceback
     def total(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
-        """The total of an output over groups, all or some (`where={"ward": ["A", "B"]}`), or by a coarser key.
+        """Total of an output over groups, with a confidence interval.
 
         Totals add, subtract and divide: `release.total("n", where={"ward": "A"}) / release.total("n")`.
+
+        Args:
+            name: Name of the output.
+            by: Key columns to keep; one total for each of their values. Default: one total.
+            where: Values of key columns, such as `{"ward": ["A", "B"]}`. Default: all groups.
+
+        Returns:
+            Derived values, with margins of error.
+
+        Raises:
+            Refusal: If there is no such output or key, or the release does not state the noise of the output.
         """
         output = self._raw_output(name)
         notes = (f"{name}: a unit in two groups counts in both",) if output.kind not in ("count", "sum") else ()
@@ -48,7 +56,19 @@ class PostProcessing(Result):
 
     @short_traceback
     def mean(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
-        """The mean over groups, from the noisy sums and counts behind an output that is a mean."""
+        """Mean over groups, from the noisy sums and counts of an output that is a mean.
+
+        Args:
+            name: Name of the output.
+            by: Key columns to keep; one mean for each of their values. Default: one mean.
+            where: Values of key columns, as for `total`. Default: all groups.
+
+        Returns:
+            Derived values, with margins of error.
+
+        Raises:
+            Refusal: If there is no such output or key, or the output is not a mean.
+        """
         output = self._raw_output(name)
         release_rows.require_rows(release_rows.chosen_rows(self.keys, self._rows, where), self._rows, f"mean {name!r}")
         return self._derive(name, by, where, lambda source, rows: release_rows.mean_of(output, source, rows))
@@ -57,27 +77,73 @@ class PostProcessing(Result):
     def ratio(
         self, top: str, bottom: str, *, by: str | Sequence[str] | None = None, where: Where | None = None
     ) -> DerivedValues:
-        """The total of one output over that of another."""
+        """Total of one output divided by the total of another.
+
+        Args:
+            top: Name of the output in the numerator.
+            bottom: Name of the output in the denominator.
+            by: Key columns to keep, as for `total`. Default: one ratio.
+            where: Values of key columns, as for `total`. Default: all groups.
+
+        Returns:
+            Derived values, with margins of error.
+
+        Raises:
+            Refusal: If there is no such output or key.
+        """
         return self.total(top, by=by, where=where) / self.total(bottom, by=by, where=where)
 
     @short_traceback
     def share(self, name: str, *, by: str | Sequence[str] | None = None, where: Where | None = None) -> DerivedValues:
-        """What percentage of the total each group is (or each coarser one, `by=`), of all groups or of some."""
+        """Percentage of each group in the total.
+
+        Args:
+            name: Name of the output.
+            by: Key columns to keep. Default: all of them.
+            where: Values of key columns, as for `total`. Default: all groups.
+
+        Returns:
+            Derived values in percent, with margins of error.
+
+        Raises:
+            Refusal: If there is no such output or key.
+        """
         wanted = tuple(key.name for key in self.keys) if by is None else by
         whole_of = self.total(name, where=where)
         return replace((self.total(name, by=wanted, where=where) / whole_of).percent(), name=f"% of {name}")
 
     @short_traceback
     def difference(self, name: str, first: Where, second: Where) -> DerivedValues:
-        """An output in some groups less the same in others: its totals, or its means if it is one."""
+        """An output in some groups minus the same output in others: its totals, or its means if it is a mean.
+
+        Args:
+            name: Name of the output.
+            first: Values of key columns of the first groups: `{"ward": "A"}`.
+            second: Values of key columns of the groups to subtract.
+
+        Returns:
+            One derived value, with its margin of error.
+
+        Raises:
+            Refusal: If there is no such output or key.
+        """
         ask = self.mean if self._raw_output(name).over else self.total
         return ask(name, where=first) - ask(name, where=second)
 
     @short_traceback
     def simultaneous(self, *, outputs: str | Sequence[str] | None = None) -> Self:
-        """The same answers with margins that hold for all of them at once, as often as one of them did before.
+        """The same release with margins of error that hold for all values at once.
 
-        outputs  those whose margins are to hold together, where not all can: medians and ranges do not say their noise
+        Args:
+            outputs: Outputs whose margins shall hold together. Medians and ranges do not state their noise, so they
+                cannot be among them. Default: all.
+
+        Returns:
+            A release with wider margins.
+
+        Raises:
+            ParameterError: If the release was rounded, clamped or made consistent before.
+            UnsupportedError: If an output does not state its noise.
         """
         if self.untouched is not None:
             raise ParameterError(
@@ -93,7 +159,7 @@ class PostProcessing(Result):
         for place, output in enumerate(chosen):
             mine = rows.quantities[place * self._rows : (place + 1) * self._rows]
             pairs = zip(mine, output.values, strict=True)
-            margins = tuple(_margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
+            margins = tuple(release_rows.margin_around(quantity, value, rows.confidence) for quantity, value in pairs)
             widened[output.name] = replace(output, margins=margins)
         together = f"margins widened so that all {len(chosen) * self._rows:,} hold at once"
         every = tuple(widened.get(output.name, output) for output in self.outputs)
@@ -101,13 +167,36 @@ class PostProcessing(Result):
 
     @short_traceback
     def rounded(self, *, to: Number, output: str | None = None) -> Self:
-        """Values as multiples of `to`; each margin grows by half of it. The raw ones stay in `.raw`."""
+        """Values rounded to multiples of a number; each margin grows by half of it.
+
+        Args:
+            to: The number, in the unit of the output.
+            output: Name of the output. Default: all.
+
+        Returns:
+            An adjusted release; `.raw` is the original.
+
+        Raises:
+            ParameterError: If the number is not positive, or there is no such output.
+        """
         step = positive(to, "to")
         return self._each(output, lambda o: adjust.round_output(o, step), f"rounded to multiples of {shown(step)}")
 
     @short_traceback
     def clamped(self, *, at_least: Number | None = 0, at_most: Number | None = None, output: str | None = None) -> Self:
-        """Values moved to what is possible. Margins hold as before where the truth is; sums of groups are biased."""
+        """Values moved into a possible range. Margins hold as before; sums of groups become biased.
+
+        Args:
+            at_least: Lowest possible value, or None. Default 0.
+            at_most: Highest possible value, or None. Default None.
+            output: Name of the output. Default: all.
+
+        Returns:
+            An adjusted release; `.raw` is the original.
+
+        Raises:
+            ParameterError: If the range is empty, or there is no such output.
+        """
         low, high = (None if bound is None else rational(bound, "a bound") for bound in (at_least, at_most))
         sides = [
             f"at least {shown(low)}" if low is not None else "",
@@ -120,20 +209,30 @@ class PostProcessing(Result):
 
     @short_traceback
     def consistent(self, *, total: "PostProcessing | DerivedValues | int", output: str | None = None) -> Self:
-        """Groups moved, as little as their variances ask for, so that they add up to totals that were released apart.
+        """Groups adjusted by weighted least squares, so that they add up to known totals.
 
-        total  a release without groups, one by some of the keys of this one, a derived value, or a public number
+        Args:
+            total: A release without groups, one by some of the keys of this one, a derived value, or a public number.
+            output: Name of the output. Default: the first.
+
+        Returns:
+            An adjusted release; `.raw` is the original.
+
+        Raises:
+            Refusal: If the totals have other groups, or are not totals.
         """
         name = self.outputs[0].name if output is None else output
         chosen = self._raw_output(name)
         release_rows.require_rows(range(self._rows), self._rows, "groups that add up")
         sought = self._totals(name, total)
         coarse, members = release_rows.group_rows(self.keys, range(self._rows), [key.name for key in sought.keys])
-        order = _match_groups(coarse, sought)
+        order = adjust.match_groups(coarse, sought)
         source = self._source
         groups = [
             adjust.Reconciliation(
-                rows, [release_rows.total_of(chosen, source, [row]) for row in rows], _linear(sought.quantities[place])
+                rows,
+                [release_rows.total_of(chosen, source, [row]) for row in rows],
+                adjust.linear_total(sought.quantities[place]),
             )
             for rows, place in zip(members, order, strict=True)
         ]
@@ -156,7 +255,20 @@ class PostProcessing(Result):
 
     @short_traceback
     def pivot(self, rows: str, columns: str, output: str | None = None, *, where: Where | None = None) -> Pivot:
-        """One output in two directions, for reading: a key down, a key across."""
+        """One output as a two-way table, for reading.
+
+        Args:
+            rows: Key column for the rows.
+            columns: Key column for the columns.
+            output: Name of the output. Default: the first.
+            where: Values of key columns, as for `total`. Default: all groups.
+
+        Returns:
+            A table to print.
+
+        Raises:
+            Refusal: If there is no such output or key, or a cell has several values.
+        """
         chosen = self.outputs[0] if output is None else find_output(self.outputs, output)
         picked = release_rows.chosen_rows(self.keys, self._rows, where)
         release_rows.require_rows(picked, self._rows, "a pivot")
@@ -177,10 +289,20 @@ class PostProcessing(Result):
         output: str | None = None,
         where: Where | None = None,
     ) -> Clipping:
-        """Of a histogram: what clamping its rows to bounds takes off their total and their mean, at most and about.
+        """Clipping bias of a histogram: upper bounds on the change of its total and its mean by clipping to bounds.
 
-        bounds           what a sum or a mean clamps to; of rows per unit, (0, max_rows)
-        lowest, highest  how far values go in all, where the bins at the ends are open; from public knowledge
+        Args:
+            bounds: Clipping bounds of a sum or a mean, in the unit of the bins.
+            lowest: Lowest possible value, from public knowledge, where the first bin is open. Default: unknown.
+            highest: Highest possible value, from public knowledge, where the last bin is open. Default: unknown.
+            output: Name of the output with the counts. Default: the first.
+            where: Values of key columns, as for `total`. Default: all groups.
+
+        Returns:
+            Bounds and estimates of the clipping bias.
+
+        Raises:
+            Refusal: If the bounds are not in order, or the release is not a histogram.
         """
         counts = self._raw_output(self.outputs[0].name if output is None else output)
         ends = require_ordered_bounds(bounds)
@@ -197,12 +319,22 @@ class PostProcessing(Result):
     def simulate(
         self, function: Callable[[Self], Number], *, draws: int = 1000, outputs: str | Sequence[str] | None = None
     ) -> Simulation:
-        """An interval for any function of the release, by drawing its public noise again around the noisy answers.
+        """Approximate confidence interval for any function of the release, by redrawing its public noise.
 
-        It takes the noisy answers for the truth, so it is approximate: where `total`, `ratio` and their like do, take
-        those. The function is given releases like this one, without their margins.
+        It takes the noisy answers for the truth. Prefer `total`, `ratio` and the other verbs where they apply.
 
-        outputs  those that it is given, where not all can be drawn again: medians and ranges do not say their noise
+        Args:
+            function: Takes a release like this one, without margins, and returns a number.
+            draws: Number of simulated releases, at least 2. Default 1000.
+            outputs: Outputs that the function gets, where not all can be redrawn: medians and ranges do not state their
+                noise. Default: all.
+
+        Returns:
+            The value of the function, with an interval.
+
+        Raises:
+            UnsupportedError: If an output does not state its noise.
+            ParameterError: If the function does not return a number.
         """
         count = whole(draws, "draws", least=2)
         release_rows.require_rows(range(self._rows), self._rows, "a simulation")
@@ -284,9 +416,16 @@ class PostProcessing(Result):
         return self._replace_fields(outputs=outputs, post_processing=(*self.post_processing, step), untouched=kept)
 
     def with_steps(self, steps: list[list[int]]) -> Self:
-        """The release with other noisy integers, and the values that they give; margins are left as they were."""
+        """The release with other noisy integers, and the values that follow from them; margins stay.
+
+        Args:
+            steps: Noisy integers of each measured column.
+
+        Returns:
+            A release.
+        """
         measured = tuple(replace(m, steps=tuple(s)) for m, s in zip(self.measured, steps, strict=True))
-        outputs = tuple(replace(output, values=_values_of(output, steps)) for output in self.outputs)
+        outputs = tuple(replace(output, values=release_rows.values_of(output, steps)) for output in self.outputs)
         return self._replace_fields(measured=measured, outputs=outputs)
 
 
@@ -325,53 +464,3 @@ def _no_rows(released: int) -> str:
 def _title(name: str, where: Where | None) -> str:
     picked = ", ".join(f"{key} {value}" for key, value in (where or {}).items())
     return f"{name} ({picked})" if picked else name
-
-
-def _linear(quantity: Quantity) -> Linear:
-    if isinstance(quantity, Linear):
-        return quantity
-    raise UnsupportedError(
-        "groups that add up to a ratio", because="only totals are added up to", instead='total=other.total("n")'
-    )
-
-
-def _match_groups(coarse: tuple[Key, ...], sought: DerivedValues) -> list[int]:
-    """The row of the total of each coarser group; both must have the same groups."""
-    mine = list(zip(*(key.values for key in coarse), strict=True)) or [()]
-    theirs = {group: i for i, group in enumerate(zip(*(k.values for k in sought.keys), strict=True))} or {(): 0}
-    if sorted(map(repr, mine)) != sorted(map(repr, theirs)):
-        raise ParameterError(
-            "totals of other groups",
-            because="each group must have its total, and each total its groups",
-            instead='a release of the same table by one of the same keys: group_by("region").agg(n=dp.count())',
-        )
-    return [theirs[group] for group in mine]
-
-
-def _margin_around(quantity: Quantity, value: Answer, confidence: Fraction) -> Figure:
-    """The margin of a value as it is shown, which may be rounded to a step and stand in a double."""
-    low, high = quantity.interval(confidence)
-    if low is None or high is None or value is None or not math.isfinite(value):
-        return math.inf
-    away = max(high - Fraction(value), Fraction(value) - low)
-    return math.floor(away) if isinstance(value, int) and isinstance(quantity, Linear) else double_up(away)
-
-
-def _values_of(output: OutputColumn, steps: list[list[int]]) -> tuple[Answer, ...]:
-    """The values of an output that other noisy integers give."""
-    if release_rows.is_certain(output):
-        return output.values
-    release_rows.require_parts(output)
-    tops = _combine(output.parts, steps)
-    if not output.over:
-        is_whole = isinstance(output.values[0], int) if output.values else True
-        return tuple(round(top) if is_whole else float(top) for top in tops)
-    low, high = output.bounds or (-math.inf, math.inf)
-    pairs = zip(tops, _combine(output.over, steps), strict=True)
-    return tuple(float(min(high, max(low, top / bottom))) if bottom > 0 else math.nan for top, bottom in pairs)
-
-
-def _combine(factors: Factors, steps: list[list[int]]) -> list[Fraction]:
-    shared = math.lcm(*(factor.denominator for _, factor in factors))
-    columns = [[int(factor * shared) * step for step in steps[place]] for place, factor in factors]
-    return [Fraction(sum(row), shared) for row in zip(*columns, strict=True)]

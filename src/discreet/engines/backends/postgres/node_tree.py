@@ -39,7 +39,7 @@ class Node:
 def parse_node_tree(text: str) -> Value:
     """The tree that a text describes.
 
-    >>> parsed("{CONST :consttype 23 :constisnull false}")["consttype"]
+    >>> parse_node_tree("{CONST :consttype 23 :constisnull false}")["consttype"]
     '23'
     """
     reader = _Reader(iter(_WORD.findall(text)))

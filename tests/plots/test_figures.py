@@ -1,8 +1,6 @@
 """What a reader of the plots relies on: nothing cut off or overlapping, words on axes, and no need of colour."""
 
 import itertools
-import subprocess
-import sys
 from decimal import Decimal
 
 import matplotlib as mpl
@@ -325,20 +323,6 @@ def test_the_image_in_html_has_that_text_and_cannot_break_out_of_it():
 
 def test_a_notebook_shows_the_image_with_its_text():
     assert _bars()._repr_html_() == plots.html(_bars())
-
-
-def test_without_matplotlib_a_plot_is_refused_with_the_command_that_installs_it(monkeypatch):
-    plots._figure_class.cache_clear()
-    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UnsupportedError, match=r'pip install "discreet\[plots\]"'):
-        _bars()
-
-
-def test_importing_the_module_does_not_import_matplotlib():
-    script = "import sys, discreet.plots; raise SystemExit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
 def test_whole_answers_with_whole_margins_have_no_decimals():

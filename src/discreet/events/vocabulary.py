@@ -1,27 +1,28 @@
-"""What was done, precisely enough to account for it.
+"""The vocabulary of events, and what they are made of."""
 
-Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes: an
-event written today means the same to every later version, and an accountant refuses an event it does not know. Every
-number is a rational, and no event can be written whose privacy cost would be negative. An event stands for the whole
-answer, vector answers included.
-"""
-
-import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.errors import AccountingError, ParameterError, Refusal, public_class, short_traceback
+from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.exact import positive, rational, whole
 
 
 @public_class
 @dataclass(frozen=True)
 class PureEvent:
-    """Any mechanism known only to be epsilon-differentially private."""
+    """Any epsilon-differentially private mechanism.
+
+    Args:
+        epsilon: The epsilon, at least 0.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.PureEvent(0.5)
+        PureEvent(epsilon=Fraction(1, 2))
+    """
 
     epsilon: Fraction
 
@@ -32,9 +33,14 @@ class PureEvent:
 @public_class
 @dataclass(frozen=True)
 class BoundedRangeEvent:
-    """A mechanism whose losses for two neighbours, over all of its outcomes, lie within an interval of length epsilon.
+    """Mechanism of epsilon-bounded range, such as the exponential mechanism.
 
-    That is more than being epsilon-differentially private: selections by exponential weights are like this.
+    Args:
+        epsilon: Length of the interval of its privacy losses.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.BoundedRangeEvent(0.5)
     """
 
     epsilon: Fraction
@@ -46,7 +52,16 @@ class BoundedRangeEvent:
 @public_class
 @dataclass(frozen=True)
 class ApproximateEvent:
-    """Any mechanism known only to be (epsilon, delta)-differentially private."""
+    """Any (epsilon, delta)-differentially private mechanism.
+
+    Args:
+        epsilon: The epsilon, at least 0.
+        delta: The delta, from 0 to 1.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ApproximateEvent(0.5, 1e-9)
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -59,7 +74,16 @@ class ApproximateEvent:
 @public_class
 @dataclass(frozen=True)
 class ConcentratedEvent:
-    """Any mechanism known only to be delta-approximately rho-zero-concentrated private."""
+    """Any delta-approximately rho-zCDP mechanism.
+
+    Args:
+        rho: The rho, at least 0.
+        delta: The delta, from 0 to 1. Default 0.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ConcentratedEvent(0.01)
+    """
 
     rho: Fraction
     delta: Fraction = Fraction(0)
@@ -72,7 +96,16 @@ class ConcentratedEvent:
 @public_class
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent:
-    """Integers plus independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale); L1 sensitivity."""
+    """Integers with independent discrete Laplace noise: P[y] proportional to exp(-|y|/scale).
+
+    Args:
+        scale: The scale.
+        sensitivity: The L1 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.DiscreteLaplaceEvent(10, 1)
+    """
 
     scale: Fraction
     sensitivity: Fraction
@@ -85,10 +118,16 @@ class DiscreteLaplaceEvent:
 @public_class
 @dataclass(frozen=True)
 class DiscreteGaussianEvent:
-    """Integers plus independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
+    """Integers with independent discrete Gaussian noise: P[y] proportional to exp(-y^2/(2 variance)).
 
-    `squared_sensitivity` is the square of the L2 sensitivity, which is rational where the sensitivity itself is not;
-    `dimension` is the number of coordinates that one unit may move (1 for a scalar).
+    Args:
+        variance: The square of sigma.
+        squared_sensitivity: Square of the L2 sensitivity.
+        dimension: Number of coordinates that one unit changes. Default 1.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.DiscreteGaussianEvent(100, 1)
     """
 
     variance: Fraction
@@ -104,7 +143,16 @@ class DiscreteGaussianEvent:
 @public_class
 @dataclass(frozen=True)
 class LaplaceEvent:
-    """Continuous Laplace noise of a public scale, for study: nothing in discreet emits it."""
+    """Continuous Laplace noise, for study: discreet does not draw it.
+
+    Args:
+        scale: The scale.
+        sensitivity: The L1 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.LaplaceEvent(10, 1)
+    """
 
     scale: Fraction
     sensitivity: Fraction
@@ -117,7 +165,16 @@ class LaplaceEvent:
 @public_class
 @dataclass(frozen=True)
 class GaussianEvent:
-    """Continuous Gaussian noise, for study: nothing in discreet draws it."""
+    """Continuous Gaussian noise, for study: discreet does not draw it.
+
+    Args:
+        variance: The variance.
+        squared_sensitivity: Square of the L2 sensitivity.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.GaussianEvent(100, 1)
+    """
 
     variance: Fraction
     squared_sensitivity: Fraction
@@ -130,7 +187,15 @@ class GaussianEvent:
 @public_class
 @dataclass(frozen=True)
 class ComposedEvent:
-    """Several events on the same data, one after another."""
+    """Several events on the same data.
+
+    Args:
+        events: The events.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ComposedEvent((dp.events.PureEvent(1), dp.events.PureEvent(2)))
+    """
 
     events: tuple["Event", ...]
 
@@ -141,7 +206,16 @@ class ComposedEvent:
 @public_class
 @dataclass(frozen=True)
 class RepeatedEvent:
-    """The same event, drawn afresh `count` times."""
+    """The same event, repeated with fresh randomness.
+
+    Args:
+        event: The event.
+        count: Number of repetitions.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.RepeatedEvent(dp.events.PureEvent(0.5), 4)
+    """
 
     event: "Event"
     count: int
@@ -163,9 +237,7 @@ Event = (
     | RepeatedEvent
 )
 
-_RATIO = re.compile(r"-?[0-9]{1,1000}/[1-9][0-9]{0,1000}")
-
-_KINDS: dict[str, type] = {
+KINDS: dict[str, type] = {
     "PureEvent": PureEvent,
     "BoundedRangeEvent": BoundedRangeEvent,
     "ApproximateEvent": ApproximateEvent,
@@ -177,14 +249,26 @@ _KINDS: dict[str, type] = {
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
 }
-"""The names that ledgers and receipts know events by; they stay when a class is renamed."""
+"""The names that ledgers and receipts know events by; they stay, whatever the classes are called."""
 
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 @short_traceback
 def leaves(event: Event) -> Iterator[tuple[Event, int]]:
-    """The simple events inside an event, each with how often it happened."""
+    """Simple events inside an event, each with its number of repetitions.
+
+    Args:
+        event: The event.
+
+    Yields:
+        Pairs of an event and a number.
+
+    Example:
+        >>> import discreet as dp
+        >>> list(dp.events.leaves(dp.events.RepeatedEvent(dp.events.PureEvent(1), 3)))
+        [(PureEvent(epsilon=Fraction(1, 1)), 3)]
+    """
     if isinstance(event, ComposedEvent):
         for part in event.events:
             yield from leaves(part)
@@ -197,7 +281,19 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
 
 @short_traceback
 def own_delta(event: "Event") -> Fraction:
-    """The sum of the deltas that parts of an event have of their own."""
+    """Sum of the deltas of the parts of an event.
+
+    Args:
+        event: The event.
+
+    Returns:
+        The sum.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.own_delta(dp.events.RepeatedEvent(dp.events.ApproximateEvent(1, 0.125), 2))
+        Fraction(1, 4)
+    """
     return sum((count * getattr(leaf, "delta", Fraction(0)) for leaf, count in leaves(event)), Fraction(0))
 
 
@@ -205,13 +301,32 @@ class HasEvent(Protocol):
     """A mechanism, as far as accountants care: it says what it does."""
 
     def event(self) -> Event:
-        """What a release does."""
+        """Event of a release.
+
+        Returns:
+            The event.
+        """
 
 
 @short_traceback
 def event_of(what: Event | HasEvent) -> Event:
-    """The event itself, or that of a mechanism; anything else is refused."""
-    if type(what) in _NAMES:
+    """The event itself, or the event of a mechanism.
+
+    Args:
+        what: An event or a mechanism.
+
+    Returns:
+        The event.
+
+    Raises:
+        AccountingError: If it is neither.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.event_of(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)).scale
+        Fraction(10, 1)
+    """
+    if type(what) in NAMES:
         return what  # type: ignore[return-value]
     method = getattr(what, "event", None)
     if not callable(method) or isinstance(what, type):
@@ -221,7 +336,22 @@ def event_of(what: Event | HasEvent) -> Event:
 
 @short_traceback
 def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
-    """One event for all that was done, with equal parts counted: a thousand equal answers are one part."""
+    """One event for several, with equal parts counted.
+
+    Args:
+        what: An event, a mechanism, or several.
+
+    Returns:
+        The event.
+
+    Raises:
+        AccountingError: If a part is neither.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.compose([dp.events.PureEvent(1)] * 3).count
+        3
+    """
     counted: Counter[Event] = Counter()
     for part in what if isinstance(what, Iterable) else (what,):
         for leaf, count in leaves(event_of(part)):
@@ -231,60 +361,20 @@ def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
 
 
 @short_traceback
-def to_json(event: Event) -> dict[str, object]:
-    """The event as plain data; rationals as 'numerator/denominator' text."""
-    if type(event) not in _NAMES:
-        raise unknown(type(event).__name__)
-    return {"kind": _NAMES[type(event)]} | {f.name: _plain(getattr(event, f.name)) for f in fields(event)}
-
-
-@short_traceback
-def from_json(data: dict[str, object]) -> Event:
-    """The event that `to_json` wrote; an unknown kind is refused."""
-    kind = _KINDS.get(str(data.get("kind")))
-    if kind is None:
-        raise unknown(data.get("kind"))
-    if set(data) - {"kind"} - {f.name for f in fields(kind)}:
-        raise unknown(data.get("kind"))
-    try:
-        result: Event = kind(**{name: _parse_rational(value) for name, value in data.items() if name != "kind"})
-    except Refusal:
-        raise
-    except (ArithmeticError, AttributeError, TypeError, ValueError):
-        raise unknown(data.get("kind")) from None
-    return result
-
-
-@short_traceback
-def canonical(event: Event) -> str:
-    """One text for one event, for hashing."""
-    return json.dumps(to_json(event), sort_keys=True, separators=(",", ":"))
-
-
-@short_traceback
-def from_canonical(text: str) -> Event:
-    """The event that `canonical` wrote; a repeated key, a number with a point or an unknown kind is refused."""
-    try:
-        data = json.loads(
-            text,
-            object_pairs_hook=_each_once,
-            parse_float=_unwritten_number_error,
-            parse_constant=_unwritten_number_error,
-        )
-        return from_json(data)
-    except Refusal:
-        raise
-    except (AttributeError, RecursionError, TypeError, ValueError):
-        raise AccountingError(
-            "text in place of an event",
-            because="it is not the canonical text of an event",
-            instead="the text of events.canonical(event)",
-        ) from None
-
-
-@short_traceback
 def unknown(kind: object) -> AccountingError:
-    """Error for an event that is not in the vocabulary."""
+    """Error error for an event that is not in the vocabulary.
+
+    Args:
+        kind: Name of its kind.
+
+    Returns:
+        The error, to raise.
+
+    Example:
+        >>> import discreet as dp
+        >>> isinstance(dp.events.unknown("OtherEvent"), dp.errors.AccountingError)
+        True
+    """
     return AccountingError(
         f"event {kind!r}",
         because="this version does not know it, so its privacy cost is not known",
@@ -294,7 +384,19 @@ def unknown(kind: object) -> AccountingError:
 
 @short_traceback
 def no_event(value: object) -> AccountingError:
-    """Error for an object where an event belongs."""
+    """Error error for an object in the place of an event.
+
+    Args:
+        value: The object.
+
+    Returns:
+        The error, to raise; it names the call that gives the event.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.events.no_event(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)).instead
+        'laplace.event()'
+    """
     is_method = callable(value) and getattr(value, "__name__", "") == "event"
     if not is_method and not (callable(getattr(value, "event", None)) or isinstance(value, type)):
         return unknown(type(value).__name__)
@@ -332,40 +434,3 @@ def _at_most_one(value: object, name: str) -> Fraction:
             instead=f"{name}=1e-9, or another small probability",
         )
     return number
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Fraction):
-        return f"{value.numerator}/{value.denominator}"
-    if isinstance(value, tuple):
-        return [to_json(part) for part in value]
-    if isinstance(value, int):
-        return value
-    return to_json(value)  # type: ignore[arg-type]
-
-
-def _parse_rational(value: object) -> object:
-    if isinstance(value, str):
-        return _ratio(value)
-    if isinstance(value, list):
-        return tuple(from_json(part) for part in value)
-    if isinstance(value, dict):
-        return from_json(value)
-    return value
-
-
-def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    data = dict(pairs)
-    if len(data) != len(pairs):
-        raise ValueError
-    return data
-
-
-def _unwritten_number_error(number: str) -> object:
-    raise ValueError(number)
-
-
-def _ratio(text: str) -> Fraction:
-    if not _RATIO.fullmatch(text):
-        raise ValueError
-    return Fraction(text)

@@ -1,21 +1,8 @@
-"""Plots of releases, of accuracy against privacy, and of budgets, drawn from Arrow tables.
+"""Figures of releases, of accuracy against epsilon, and of budgets, drawn from Arrow tables."""
 
-One style for all: every difference is drawn by shape, hatch or line as well as by colour, the colours are distinct
-by colour-blind readers and in grey, axes are labelled in words, and the numbers stand beside the marks. Each figure
-carries a description in text as its label (`figure.get_label()`), which `html` gives to screen readers. Figures need
-no display: nothing here opens a window. matplotlib is an optional extra.
-"""
-
-import base64
-import html as markup
-import io
 import math
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +15,7 @@ from discreet.errors import (
     short_traceback,
     suggestion,
 )
+from discreet.plots.style import BLUE, COLOURS, FAINT, INK, LINES, MARKERS, canvas, listing, plain, tick_format, wrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,33 +23,6 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 200
 LONGEST_NAME = 44
-
-INK = "#1a1a1a"
-FAINT = "#d5d5d5"
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072b2", "#d55e00", "#009e73", "#9c4f7f", "#e69f00", "#56b4e9"
-COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
-MARKERS = ("o", "s", "^", "D", "v", "P")
-LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 3)))
-
-STYLE: Any = {
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.labelsize": 10,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.dpi": 100,
-    "figure.facecolor": "white",
-    "figure.titlesize": 12,
-    "figure.titleweight": "bold",
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "hatch.linewidth": 1.0,
-    "text.color": INK,
-    "text.parse_math": False,
-    "text.usetex": False,
-    "xtick.color": INK,
-    "ytick.color": INK,
-}
 
 
 @dataclass(frozen=True)
@@ -97,10 +58,34 @@ def error_bars(
     caption: str | None = None,
     bare: str | None = None,
 ) -> "Figure":
-    """A release as dots with whiskers of one margin either side; one line per key, or one in all where key is None.
+    """Values with error bars of one margin on either side, one line for each key.
 
-    Several values are drawn below one another, a panel each. `whiskers` says what they mean where that is not the
-    margin of the noise, `bare` where the margins of dots without whiskers are; `caption` stands under the figure.
+    Several values are drawn below one another, in a panel each.
+
+    Args:
+        table: An Arrow table.
+        key: Key column, or columns. None for one row.
+        value: Column of the values, or columns.
+        margin: Column of the margins, or one for each value; None for no error bars.
+        title: Title of the figure. Default: none.
+        label: Label of the axis. Default: the name of the column.
+        confidence: Probability with which margins hold, for the caption. Default: not stated.
+        whiskers: Meaning of the error bars, where it is not the margin of the noise. Default: the margin of the noise.
+        caption: Text below the figure. Default: none.
+        bare: Where the margins of values without error bars are. Default: not stated.
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"ward": ["A", "B"], "n": [120, 340], "n_margin": [12, 12]})
+        >>> dp.plots.error_bars(table, key="ward", value="n", margin="n_margin", title="Visits").get_label()
+        'Visits: A 120 ± 12; B 340 ± 12'
     """
     values = [value] if isinstance(value, str) else list(value)
     margins = [margin] * len(values) if margin is None or isinstance(margin, str) else list(margin)
@@ -112,12 +97,12 @@ def error_bars(
     notes = [[str(answer) for answer in answers] for answers in panels]
     below = [whiskers or _whisker_words([a for answers in panels for a in answers], confidence, bare)]
     below += [bare] if whiskers and bare else []
-    below += [_wrap(caption, 6)] if caption else []
+    below += [wrap(caption, 6)] if caption else []
     with listing(names, notes, title, height=0.26 if len(names) <= 60 else 0.2) as (figure, drawn):
         for axes, answers, texts in zip(drawn, panels, words, strict=True):
             _draw_answers(axes, answers)
             axes.grid(axis="y", color=FAINT, linewidth=0.7)
-            axes.set_xlabel(_wrap(texts, 6))
+            axes.set_xlabel(wrap(texts, 6))
         drawn[-1].set_xlabel("\n".join([drawn[-1].get_xlabel(), *below]))
         figure.set_label(_text_of_panels(title, words, names, notes, ". ".join(filter(None, (bare, caption)))))
     return figure
@@ -133,7 +118,29 @@ def accuracy_curve(
     title: str | None = None,
     label: str | None = None,
 ) -> "Figure":
-    """The margin of error against epsilon, with what each direction means on the axes; one line for each series."""
+    """Margin of error against epsilon, one line for each series.
+
+    Args:
+        table: An Arrow table.
+        epsilon: Column of epsilons.
+        margin: Column of margins of error.
+        series: Column of the series, at most six. Default: one series.
+        title: Title of the figure. Default: none.
+        label: Label of the margin. Default "margin of error (±)".
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"epsilon": [0.1, 1.0], "margin": [300, 30]})
+        >>> dp.plots.accuracy_curve(table, epsilon="epsilon", margin="margin").get_label()
+        'margin of error against epsilon: ±300 at epsilon 0.1, ±30 at epsilon 1'
+    """
     curves = _curves(table, epsilon, margin, series)
     with canvas(7.0, 4.8, title) as (figure, (axes,)):
         for place, (name, points) in enumerate(curves.items()):
@@ -147,7 +154,7 @@ def accuracy_curve(
         _scale(axes.yaxis, [y for _, y in every])
         axes.grid(color=FAINT, linewidth=0.7)
         axes.set_xlabel("epsilon\n← more private            less private →")
-        axes.set_ylabel(f"{_wrap(label or 'margin of error (±)', 4)}\n← more accurate            less accurate →")
+        axes.set_ylabel(f"{wrap(label or 'margin of error (±)', 4)}\n← more accurate            less accurate →")
         figure.set_label(
             _description(
                 title or "margin of error against epsilon", list(curves), [_points_text(c) for c in curves.values()]
@@ -160,7 +167,29 @@ def accuracy_curve(
 def budget_bars(
     table: pa.Table, *, label: str, spent: str, remaining: str, title: str | None = None, measure: str = "epsilon"
 ) -> "Figure":
-    """What is spent of each budget (dark) and what remains (light and hatched)."""
+    """Spent and remaining part of each budget.
+
+    Args:
+        table: An Arrow table.
+        label: Column of the names.
+        spent: Column of the spending.
+        remaining: Column of the rest.
+        title: Title of the figure. Default: none.
+        measure: Label of the axis. Default "epsilon".
+
+    Returns:
+        A figure, with a description as its label.
+
+    Raises:
+        Refusal: If a column is missing or not numeric, there are too many rows to read, or matplotlib is not installed.
+
+    Example:
+        >>> import discreet as dp
+        >>> import pyarrow as pa
+        >>> table = pa.table({"dataset": ["visits"], "spent": [1.25], "remaining": [0.75]})
+        >>> dp.plots.budget_bars(table, label="dataset", spent="spent", remaining="remaining").get_label()
+        'budget in epsilon: visits 1.25 spent, 0.75 left'
+    """
     names = [_name(cell) for cell in _column(table, label)]
     used = [number or 0.0 for number in _numbers(table, spent)]
     left = [number or 0.0 for number in _numbers(table, remaining)]
@@ -177,52 +206,6 @@ def budget_bars(
         axes.set_xlabel(measure)
         figure.set_label(_description(title or f"budget in {measure}", names, notes))
     return figure
-
-
-@short_traceback
-def html(figure: "Figure") -> str:
-    """The figure as an HTML image that stands alone, with its description for those who do not see it."""
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=144)
-    data = base64.b64encode(picture.getvalue()).decode("ascii")
-    words = markup.escape(str(figure.get_label()), quote=True)
-    return f'<img alt="{words}" style="max-width: 100%" src="data:image/png;base64,{data}">'
-
-
-@short_traceback
-@contextmanager
-def canvas(width: float, height: float, title: str | None, panels: int = 1) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """A figure without a window, and its axes from the top; the style holds while it is being drawn."""
-    kind = _figure_class()
-    import matplotlib as mpl  # noqa: PLC0415 - optional
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - optional
-
-    with mpl.rc_context(STYLE):
-        figure = kind(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(figure)
-        if title:
-            figure.suptitle(_wrap(title, width), x=0.01, ha="left")
-        yield figure, [figure.add_subplot(panels, 1, place + 1) for place in range(panels)]
-        figure.draw_without_rendering()  # ticks are made when first drawn, and must be made in this style
-
-
-@cache
-def _figure_class() -> "type[Figure]":
-    """A figure that notebooks show with its description, whether or not pyplot was set up there."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - optional
-    except ImportError:
-        raise UnsupportedError(
-            "a plot without matplotlib",
-            because="matplotlib is an optional extra and is not installed here",
-            instead='pip install "discreet[plots]"',
-        ) from None
-
-    class Drawing(Figure):
-        def _repr_html_(self) -> str:
-            return html(self)
-
-    return Drawing
 
 
 def _draw_answers(axes: "Axes", answers: list[_Answer]) -> None:
@@ -247,26 +230,6 @@ def _is_near_zero(answers: list[_Answer]) -> bool:
     values = [answer.value for answer in answers if answer.value is not None]
     counted = len(values) > 1 and all(answer.is_whole for answer in answers) and min(values) >= 0
     return counted and 2 * min(values) < max(values)
-
-
-@short_traceback
-@contextmanager
-def listing(
-    names: list[str], notes: list[list[str]], title: str | None, *, height: float
-) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """One line for each name, read from the top, with its numbers at the right end; as large as the text needs."""
-    width = 6.0 + 0.075 * (max(map(len, names)) + max(len(note) for panel in notes for note in panel))
-    tall = 0.8 + len(notes) * (0.8 + height * len(names))
-    with canvas(width, tall, title, len(notes)) as (figure, drawn):
-        yield figure, drawn
-        for axes, panel in zip(drawn, notes, strict=True):
-            axes.set_yticks(range(len(names)), names)
-            axes.set_ylim(len(names) - 0.4, -0.6)
-            axes.tick_params(axis="y", length=0)
-            axes.set_axisbelow(True)
-            _fit_ticks(axes.xaxis)
-            for line, note in enumerate(panel):
-                axes.text(1.02, line, note, transform=axes.get_yaxis_transform(), va="center", ha="left")
 
 
 def _draw_curve(axes: "Axes", name: str, points: list[tuple[float, float]], place: int) -> None:
@@ -300,29 +263,7 @@ def _scale(axis: Any, numbers: list[float]) -> None:
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(lambda number, _: plain(number))
     else:
-        axis.set_major_formatter(_tick_format(axis))
-
-
-def _fit_ticks(axis: Any) -> None:
-    """As many ticks as fit side by side with their numbers written out, on an axis of five inches."""
-    shown = _tick_format(axis)
-    axis.set_major_formatter(shown)
-    for count in range(8, 1, -1):
-        axis.axes.locator_params(axis=axis.axis_name, nbins=count)
-        if sum(0.25 + 0.075 * len(shown(tick, 0)) for tick in axis.get_majorticklocs()) <= 5:
-            return
-
-
-def _tick_format(axis: Any) -> Callable[[float, float], str]:
-    """Numbers with as many decimals as the step from tick to tick has, so that no two ticks read the same."""
-
-    def format_tick(number: float, _: float) -> str:
-        ticks = axis.get_majorticklocs()
-        step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
-        places = next((p for p in range(12) if abs(step * 10**p - round(step * 10**p)) < 1e-6 * step * 10**p), 12)
-        return f"{number + 0.0:,.{places}f}"
-
-    return format_tick
+        axis.set_major_formatter(tick_format(axis))
 
 
 def _answers(table: pa.Table, key: str | Sequence[str] | None, value: str, margin: str | None) -> list[_Answer]:
@@ -431,11 +372,6 @@ def _text_of_panels(
     return f"{texts}. {caption}" if caption else texts
 
 
-def _wrap(text: str, inches: float) -> str:
-    """Text broken into lines that fit, at the width that bold letters of the title take."""
-    return textwrap.fill(text, max(20, int(inches * 8.5)))
-
-
 def _budget_words(spent: float, remaining: float) -> str:
     if remaining < 0:
         return f"{plain(spent)} spent, {plain(-remaining)} over"
@@ -449,13 +385,3 @@ def _points_text(points: list[tuple[float, float]]) -> str:
 def _places(margin: float) -> int:
     """The decimals at which the margin shows two digits: further ones are noise."""
     return 0 if margin <= 0 else min(12, max(0, 1 - math.floor(math.log10(margin))))
-
-
-@short_traceback
-def plain(number: float | Real) -> str:
-    """A number as people write it: thousands set apart, no powers of ten, at most four digits after a leading zero."""
-    size = float(number)
-    if size == 0 or abs(size) >= 1000:
-        return f"{size:,.0f}"
-    text = f"{size:.{max(0, 3 - math.floor(math.log10(abs(size))))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,54 @@
+"""What was done, precisely enough to account for it.
+
+Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes:
+an event written today means the same to every later version, and an accountant refuses an event it does not know.
+Every number is a rational, and no event can be written whose price would be negative. An event stands for the whole
+answer, vector answers included.
+"""
+
+from discreet.events.text import canonical, from_canonical, from_json, to_json
+from discreet.events.vocabulary import (
+    ApproximateEvent,
+    BoundedRangeEvent,
+    ComposedEvent,
+    ConcentratedEvent,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    Event,
+    GaussianEvent,
+    HasEvent,
+    LaplaceEvent,
+    PureEvent,
+    RepeatedEvent,
+    compose,
+    event_of,
+    leaves,
+    no_event,
+    own_delta,
+    unknown,
+)
+
+__all__ = [
+    "ApproximateEvent",
+    "BoundedRangeEvent",
+    "ComposedEvent",
+    "ConcentratedEvent",
+    "DiscreteGaussianEvent",
+    "DiscreteLaplaceEvent",
+    "Event",
+    "GaussianEvent",
+    "HasEvent",
+    "LaplaceEvent",
+    "PureEvent",
+    "RepeatedEvent",
+    "canonical",
+    "compose",
+    "event_of",
+    "from_canonical",
+    "from_json",
+    "leaves",
+    "no_event",
+    "own_delta",
+    "to_json",
+    "unknown",
+]

@@ -1,0 +1,174 @@
+"""How a ledger reaches its store: transactions whose outcome becomes known, charges in one round trip, verification."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from discreet.errors import BudgetError, LedgerError, PendingError, public_class
+from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity.rollback import RollbackDetector
+from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
+from discreet.ledger.records import faults
+from discreet.ledger.records.lease import term
+from discreet.ledger.records.receipt import Receipt, receipt_of
+from discreet.ledger.records.reservation import Reservation
+from discreet.ledger.records.signatures import Signer
+from discreet.ledger.transactions import charge as charges
+from discreet.ledger.transactions import round_trip, statements
+from discreet.ledger.transactions.charge import ChargeRequest, Waiting
+from discreet.ledger.transactions.statements import LedgerWriter
+from discreet.ledger.transactions.store import Store, UnknownOutcomeError
+
+T = TypeVar("T")
+log = logging.getLogger("discreet")
+
+WAITING = "the same question is being answered by somebody else; waiting, at most %d seconds after they fall silent"
+LEASE = 30.0
+SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
+COMMITS_LOOKED_UP = 5
+
+
+@public_class
+class LedgerAccess:
+    """A store, with the key that signs receipts and the detector of rollbacks.
+
+    `lease` is how many seconds a process that went silent keeps its reservation; a living one renews it.
+    """
+
+    def __init__(
+        self, store: Store, *, signer: Signer | None, detector: RollbackDetector, lease: float = LEASE
+    ) -> None:
+        self._store = store
+        self._signer = signer
+        self._detector = detector
+        try:
+            self._term = term(lease)
+            detector.open(self._look)
+            self._id = self._look(statements.ledger_id)
+        except BaseException:
+            store.close()
+            raise
+
+    def _run(self, work: Callable[[LedgerWriter], T]) -> T:
+        result, writer = self._commit(work)
+        self._detector.see(writer.heads.values())
+        return result
+
+    def _commit(self, work: Callable[[LedgerWriter], T]) -> tuple[T, LedgerWriter]:
+        def transact(transaction: object) -> tuple[T, LedgerWriter]:
+            writer = LedgerWriter(transaction)  # type: ignore[arg-type]
+            return work(writer), writer
+
+        return self._store.run(transact)
+
+    def _look(self, work: Callable[[LedgerWriter], T]) -> T:
+        return self._store.look(lambda transaction: work(LedgerWriter(transaction)))
+
+    def _insist(self, work: Callable[[LedgerWriter], T]) -> T:
+        """Run work that may be run again, until its outcome is known."""
+        try:
+            return self._run(work)
+        except UnknownOutcomeError:
+            return self._retry_unknown(work)
+
+    def _retry_unknown(self, work: Callable[[LedgerWriter], T]) -> T:
+        """Run work whose outcome is unknown once more; where the store cannot be asked, it stays unknown."""
+        unknown = UnknownOutcomeError()
+        for _ in range(COMMITS_LOOKED_UP):
+            try:
+                return self._run(work)
+            except UnknownOutcomeError as error:
+                unknown = error
+            except LedgerError as error:
+                if str(error) not in (faults.UNREACHABLE, faults.BUSY):
+                    raise
+                break
+        raise unknown
+
+    def _charge_in_one_trip(self, request: ChargeRequest) -> Reservation | None:
+        """T1 in one round trip, if the store supports it and the case is plain."""
+        trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
+        if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
+            return None
+        link, claim = round_trip.charge_claim(request, self._detector.least(request.parts[0].name))
+        row = trip.charge_at_once(claim)
+        if row is None:
+            return None
+        placed, head = round_trip.place_link(link, row)
+        self._detector.see([head])
+        return Reservation(receipts=(receipt_of(placed),))
+
+    def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
+        """T2 in one round trip, if the store supports it and the case is plain."""
+        trip, name = self._store.one_round_trip, reservation.receipt.dataset
+        if trip is None or len(reservation.receipts) > 1 or reservation.receipt.detail is not None:
+            return None
+        if self._detector.is_behind(name):
+            return None
+        link, claim = round_trip.answer_claim(reservation, payload, self._detector.least(name))
+        row = trip.answer_at_once(claim)
+        if row is None:
+            return None
+        _, head = round_trip.place_link(link, row)
+        self._detector.see([head])
+        return bytes(row["stored"])
+
+    def _charge_or_wait(self, request: ChargeRequest, patience: float) -> Reservation:
+        end, nap, is_logged = time.monotonic() + patience, SHORTEST_NAP, False
+        while True:
+            outcome = self._try_charge(request)
+            if isinstance(outcome, Reservation):
+                return outcome
+            if isinstance(outcome, Waiting):
+                if time.monotonic() >= end:
+                    raise _pending()
+                if nap == LONGEST_NAP and not is_logged:
+                    log.warning(WAITING, self._term // 1000)
+                    is_logged = True
+                time.sleep(nap)
+                nap = min(2 * nap, LONGEST_NAP)
+                continue
+            raise outcome
+
+    def _try_charge(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
+        """T1; where the outcome of its COMMIT is unknown, it is looked up by the request key under the same locks."""
+        try:
+            reservation = self._charge_in_one_trip(request) or charges.find_stored_answer(request, self._store.ask)
+            return reservation or self._run(lambda writer: charges.charge(writer, request, self._detector.check))
+        except UnknownOutcomeError:
+            return self._retry_unknown(lambda writer: charges.resolve(writer, request, self._detector.check))
+
+    def _sign(self, reservation: Reservation) -> Reservation:
+        if self._signer is None:
+            return reservation
+        receipts = tuple(receipt.sign(self._signer, self._id) for receipt in reservation.receipts)
+        return Reservation(receipts=receipts, attempt=reservation.attempt, payload=reservation.payload)
+
+    def _verify(self, name: str | None, receipts: tuple[Receipt, ...]) -> Verification:
+        anchors = self._detector.anchors()  # before the store is read: others go on charging and anchoring
+        try:
+            findings = tuple(IntegrityFinding(text) for text in self._store.findings())
+            evidence = self._look(lambda writer: list(recovery.evidence(writer, name)))
+        except LedgerError as error:
+            if str(error) != faults.DAMAGED:
+                raise
+            return Verification(datasets=0, events=0, findings=(IntegrityFinding(str(error)),))
+        if name is not None:
+            names = {each.name for each in evidence}
+            anchors = {each: anchor for each, anchor in anchors.items() if each in names}
+            receipts = tuple(receipt for receipt in receipts if receipt.dataset in names)
+        anchored = self._detector.findings(evidence, anchors)
+        return verification(evidence, (*findings, *anchored), receipts, self._public_keys(), self._id)
+
+    def _public_keys(self) -> dict[str, str] | None:
+        """The keys that may have signed a receipt; None where this ledger signs nothing."""
+        return None if self._signer is None else self._signer.known_keys()
+
+
+def _pending() -> PendingError:
+    return PendingError(
+        "a query that is being answered already",
+        because="another process holds the charge of the same query",
+        instead="ask again in a while: its answer will be free; or fresh=True for a charge of its own",
+    )

@@ -1,0 +1,208 @@
+"""What a ledger answers without a charge: registrations, spending, stored answers and history."""
+
+from collections.abc import Sequence
+
+from discreet.accounting.filters import Budget, Cost
+from discreet.errors import public_class
+from discreet.exact import Number
+from discreet.ledger.access import LedgerAccess
+from discreet.ledger.integrity import recovery
+from discreet.ledger.integrity.anchors import Anchor
+from discreet.ledger.records import faults
+from discreet.ledger.records.canonical_text import key, label
+from discreet.ledger.records.chain import State
+from discreet.ledger.records.history import Entry
+from discreet.ledger.records.quota import Share
+from discreet.ledger.records.receipt import ChargeReference
+from discreet.ledger.records.registration import Registration
+from discreet.ledger.reporting.report import DELTAS, SpendingReport, report
+from discreet.ledger.transactions import statements
+from discreet.ledger.transactions.statements import LedgerWriter
+
+_SOURCES = "SELECT DISTINCT dataset, source FROM versions ORDER BY dataset, source"
+
+
+@public_class
+class LedgerQueries(LedgerAccess):
+    """The calls of a ledger that only read it."""
+
+    def registration(self, name: str, version: int | None = None) -> Registration | None:
+        """Registration of a dataset.
+
+        Args:
+            name: Name of the dataset.
+            version: The version. Default: the newest.
+
+        Returns:
+            The registration, or None.
+        """
+
+        def work(writer: LedgerWriter) -> Registration | None:
+            known = statements.find_account(writer, name, lock=False)
+            return None if known is None else statements.registered_version(writer, known, version)
+
+        return self._look(work)
+
+    def state(self, reservation: ChargeReference) -> State:
+        """State of a charge.
+
+        Args:
+            reservation: A receipt, or the dataset and the sequence number.
+
+        Returns:
+            The state.
+
+        Raises:
+            LedgerError: If there is no such charge.
+        """
+        return self._look(lambda writer: statements.find_charge(writer, reservation).state)
+
+    def stored_answer(self, name: str, question: str) -> bytes | None:
+        """Latest stored answer to a question.
+
+        Args:
+            name: Name of the dataset.
+            question: Fingerprint of the question.
+
+        Returns:
+            The answer, or None; an empty answer is a result.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+
+        def work(writer: LedgerWriter) -> bytes | None:
+            statements.account(writer, name, lock=False)
+            found = statements.charge_in(writer.read(statements.same_question(name, key(question, "question")))[0])
+            return None if found is None else found.payload
+
+        return self._look(work)
+
+    def spent(self, name: str) -> Cost:
+        """Total cost of all charges of a dataset, by all analysts, over all versions.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The cost, in units of the ledger.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+        return self._look(lambda writer: statements.account(writer, name, lock=False).spent)
+
+    def budget(self, name: str) -> Budget:
+        """Budget of a dataset.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The budget.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+        return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
+
+    def share(self, name: str, analyst: str) -> Share:
+        """Quota, spending and failures of an analyst.
+
+        Args:
+            name: Name of the dataset.
+            analyst: Name of the analyst.
+
+        Returns:
+            The share.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+
+        def work(writer: LedgerWriter) -> Share:
+            known = statements.account(writer, name, lock=False)
+            return statements.share(writer, known.name, label(analyst, "analyst"))[0].in_terms_of(known.budget)
+
+        return self._look(work)
+
+    def history(self, name: str) -> list[Entry]:
+        """All events of a dataset, in the order of its chain.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The entries.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+        return self._look(
+            lambda writer: list(statements.entries(writer, statements.account(writer, name, lock=False).name))
+        )
+
+    def report(
+        self,
+        name: str,
+        *,
+        analyst: str | None = None,
+        deltas: Sequence[Number] = DELTAS,
+        fixed_in_advance: bool = False,
+    ) -> SpendingReport:
+        """Spending and rest in every accountant's terms, by analyst, version and day.
+
+        Args:
+            name: Name of the dataset.
+            analyst: Only this analyst. Default: all.
+            deltas: Deltas to report epsilons at.
+            fixed_in_advance: Whether the questions were fixed in advance, so that tighter accountants hold. Default
+                False.
+
+        Returns:
+            The report, to print.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+
+        def work(writer: LedgerWriter) -> tuple[Budget, list[Entry]]:
+            known = statements.account(writer, name, lock=False)
+            return known.budget, list(statements.entries(writer, known.name))
+
+        budget, entries = self._look(work)
+        return report(name, budget, entries, analyst=analyst, deltas=deltas, fixed_in_advance=fixed_in_advance)
+
+    def datasets(self) -> list[Registration]:
+        """Newest version of every dataset, by name.
+
+        Returns:
+            The registrations.
+        """
+        return self._look(lambda writer: list(statements.newest_versions(writer)))
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Sources of every version of every dataset.
+
+        Returns:
+            Pairs of a dataset and a source.
+        """
+        return self._look(lambda writer: [(row["dataset"], row["source"]) for row in writer.rows(_SOURCES)])
+
+    def anchors(self) -> dict[str, Anchor]:
+        """Highest anchor of every dataset that was ever anchored where this ledger looks.
+
+        Returns:
+            Anchors by dataset.
+        """
+        return self._detector.anchors()
+
+    def stopped_datasets(self) -> dict[str, str]:
+        """Datasets that are not served, and why.
+
+        Returns:
+            Reasons by dataset; '' stands for all of them.
+        """
+        found = self._look(recovery.open_halts)
+        behind = dict.fromkeys(self._detector.behind(), faults.BEHIND)
+        return behind | found

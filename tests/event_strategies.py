@@ -1,0 +1,30 @@
+"""Random events, simple and nested, for hypothesis."""
+
+from fractions import Fraction
+
+from hypothesis import strategies as st
+
+from discreet import events
+
+rates = st.fractions(min_value=0, max_value=100, max_denominator=10**6)
+scales = st.fractions(min_value=Fraction(1, 1000), max_value=10**6, max_denominator=10**6)
+small = st.fractions(min_value=0, max_value=1, max_denominator=10**9)
+
+simple = st.one_of(
+    st.builds(events.PureEvent, rates),
+    st.builds(events.BoundedRangeEvent, rates),
+    st.builds(events.ApproximateEvent, rates, small),
+    st.builds(events.ConcentratedEvent, rates, small),
+    st.builds(events.DiscreteLaplaceEvent, scales, rates),
+    st.builds(events.LaplaceEvent, scales, rates),
+    st.builds(events.GaussianEvent, scales, rates),
+    st.builds(events.DiscreteGaussianEvent, scales, rates, st.integers(1, 50)),
+)
+nested = st.recursive(
+    simple,
+    lambda inner: st.one_of(
+        st.builds(events.ComposedEvent, st.lists(inner, max_size=3).map(tuple)),
+        st.builds(events.RepeatedEvent, inner, st.integers(1, 1000)),
+    ),
+    max_leaves=6,
+)
