@@ -52,7 +52,7 @@ def test_categories_are_drawn_as_bars_with_their_names():
     ids=str,
 )
 def test_the_trade_off_is_drawn_against_what_a_claim_of_any_kind_allows(claim, equal):
-    allowed = evidence.allowed(claim)
+    allowed = evidence.allowed_trade_off(claim)
     made = finding(str(claim), histogram=HISTOGRAM, event=EVENT, trade_off=POINTS, allowed=allowed)
     curve = figures.figure(made).axes[1].lines[1]
     assert curve.get_label() == f"least errors that {claim} allows"

@@ -213,7 +213,7 @@ def test_a_finding_has_what_a_claim_of_any_kind_allows_beside_what_was_seen(word
     mechanism = lambda data, count: data + noise.normal(0, 1, count)  # noqa: E731 - its low bits break every claim
     finding = audit(mechanism, 0, 1, samples=2_000, many=True, stop=False, **words)
     assert finding.detail["trade_off"]
-    assert finding.detail["allowed"] == evidence.allowed(claim(**words))
+    assert finding.detail["allowed"] == evidence.allowed_trade_off(claim(**words))
 
 
 def test_points_of_the_curve_are_within_what_the_claim_allows():

@@ -141,7 +141,6 @@ class _Audit:
     wealth: Wealth = field(init=False)
     players: tuple[SelectedEvent | None, ...] = ()
     fixed: SelectedEvent | None = None
-    share: float = bounds.EVEN
     tested: Probabilities | None = None
 
     def __post_init__(self) -> None:
@@ -191,9 +190,6 @@ class _Audit:
         joint = Candidates.of_score(first_half).highest_bound(self.claim, deviations)
         is_better = single and joint and self._surely(joint) > self._about(single)
         self.fixed = joint if is_better or single is None else single
-        if self.fixed is not None:
-            _, here, there, count = self.fixed
-            self.share = bounds.best_share(self.claim, here, there, count, self.alarm / 2)
 
     def _surely(self, chosen: SelectedEvent) -> float:
         return bounds.least(self.claim, chosen.hits_here, chosen.hits_there, chosen.runs, self.alarm / 2)
@@ -206,7 +202,7 @@ class _Audit:
         if self.fixed is None:
             return
         here, there = (int(truths.sum()) for truths in self.fixed.event.on(self.gathered.sides(self.half)))
-        self.tested = bounds.probabilities(here, there, self.samples - self.half, self.alarm / 2, self.share)
+        self.tested = bounds.probabilities(here, there, self.samples - self.half, self.alarm / 2)
 
     def finding(self, subject: str, seconds: float) -> Finding:
         by_bounds = self.claim.lower_bound(*self.tested) if self.tested else 0.0

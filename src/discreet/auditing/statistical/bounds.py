@@ -2,22 +2,18 @@
 
 Clopper and Pearson's bounds hold for every sample size and every probability: if an event of probability p came `hits`
 times in `count` independent runs, P[p < at_least(hits, count, alarm)] <= alarm, and the same from above. A bound on p
-and one on q, whose alarms add up to the alarm allowed, hold together; how the alarm is split between them is decided on
-samples for choosing, because the rarer event needs the larger share. Every statement here comes from one such pair.
+and one on q, with half of the alarm each, hold together. Every statement here comes from one such pair.
 """
 
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
 from scipy.special import betaincinv
 
 from discreet.auditing.claims import ApproximateDP, Claim, ConcentratedDP, GaussianDP
 from discreet.auditing.statistical.outcomes import Floats
 
-_SHARES = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99])
 _NONE = Fraction(0)
-EVEN = 0.5
 
 
 class Probabilities(NamedTuple):
@@ -45,21 +41,14 @@ def at_most(hits: int, count: int, alarm: float) -> float:
     return 1.0 if hits >= count else float(1 - betaincinv(count - hits, hits + 1, alarm))
 
 
-def probabilities(hits_here: int, hits_there: int, count: int, alarm: float, share: float = EVEN) -> Probabilities:
-    """Both bounds, together wrong with a chance of at most `alarm`; `share` of it is given to the first."""
-    return Probabilities(at_least(hits_here, count, alarm * share), at_most(hits_there, count, alarm * (1 - share)))
+def probabilities(hits_here: int, hits_there: int, count: int, alarm: float) -> Probabilities:
+    """Both bounds, together wrong with a chance of at most `alarm`."""
+    return Probabilities(at_least(hits_here, count, alarm / 2), at_most(hits_there, count, alarm / 2))
 
 
-def best_share(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float) -> float:
-    """The split of the alarm that would find most with these counts; they must not be the counts that are tested."""
-    pairs = [probabilities(hits_here, hits_there, count, alarm, float(share)) for share in _SHARES]
-    found = claim.lower_bounds(np.array([pair.least for pair in pairs]), np.array([pair.most for pair in pairs]))
-    return float(_SHARES[int(np.argmax(found))]) if found.max() > 0 else EVEN
-
-
-def least(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float, share: float = EVEN) -> float:
+def least(claim: Claim, hits_here: int, hits_there: int, count: int, alarm: float) -> float:
     """A lower bound on the claim's parameter, wrong with a chance of at most `alarm`."""
-    return claim.lower_bound(*probabilities(hits_here, hits_there, count, alarm, share))
+    return claim.lower_bound(*probabilities(hits_here, hits_there, count, alarm))
 
 
 def statements(pair: Probabilities, claim: Claim) -> dict[str, float]:
