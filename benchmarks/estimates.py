@@ -193,8 +193,8 @@ def answers_here(session: dp.Session, sampled: Sampled, chunks: int) -> list[Fra
     """What a function says of each block, in this process."""
     engine = session._pipeline.engine("adult")  # noqa: SLF001
     asked = sampled.plan(session, chunks, "mean", 1)
-    prepared = engine.prepare_chunks(asked.pushdown, asked.columns, asked.blocks)
-    tables = [table for _, table in engine.chunks(prepared)]
+    prepared = engine.prepare_blocks(asked.pushdown, asked.columns, asked.blocks)
+    tables = [table for _, table in engine.blocks(prepared)]
     return [Fraction(sampled.function(table)) for table in tables if table is not None]
 
 

@@ -28,7 +28,7 @@ from measuring import Timing, once
 
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
-from discreet.engines import Engine, PreparedChunks, RegisteredSource, Workspace, engine_of, source_of
+from discreet.engines import Engine, PreparedBlocks, RegisteredSource, Workspace, engine_of, source_of
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian
 from discreet.plan.physical import CountRows, CountUnits, Keys, MissingUnits, Pushdown, Read, Scan, SumSteps
 from discreet.sandbox import Limits, Sandbox
@@ -114,7 +114,7 @@ def opened(kind: str, path: Path, home: Path) -> Iterator[Engine]:
         yield engine
 
 
-def passes(engine: Engine, prepared: PreparedChunks, rounds: int) -> tuple[Timing, Timing]:
+def passes(engine: Engine, prepared: PreparedBlocks, rounds: int) -> tuple[Timing, Timing]:
     """The engine's own pass over its capped rows, and the making of chunks, in turn."""
     steps = SumSteps(VALUE, Fraction(1, 10), 0, 1_000)
     own = engine.prepare(Pushdown(SCAN, None, Keys(), Caps(), (CountRows(), steps, CountUnits())))
@@ -122,24 +122,24 @@ def passes(engine: Engine, prepared: PreparedChunks, rounds: int) -> tuple[Timin
     bare, ours = Timing(), Timing()
     for _ in range(rounds):
         bare.keep(once(lambda: engine.run(own)))
-        ours.keep(once(lambda: sum(1 for _ in engine.chunks(prepared))))
+        ours.keep(once(lambda: sum(1 for _ in engine.blocks(prepared))))
     return bare, ours
 
 
 def released(
-    engine: Engine, prepared: PreparedChunks, function: Any, limits: Limits, chunks: int
+    engine: Engine, prepared: PreparedBlocks, function: Any, limits: Limits, chunks: int
 ) -> tuple[list[Fraction], float]:
     """The answers, and how many seconds after its deadline they were there."""
     with Sandbox(function, limits=limits) as box:
         began = time.monotonic()
-        answers = box.outputs(engine.chunks(prepared), default=DEFAULT)
+        answers = box.outputs(engine.blocks(prepared), default=DEFAULT)
         return answers, time.monotonic() - began - float(limits.deadline(chunks))
 
 
-def free(engine: Engine, prepared: PreparedChunks, given: argparse.Namespace) -> None:
+def free(engine: Engine, prepared: PreparedBlocks, given: argparse.Namespace) -> None:
     """What a chunk costs in the sandbox where nobody waits for a timetable."""
     limits = Limits(seconds=60, memory=given.memory * 2**20, constant_time=False)
-    tables = list(engine.chunks(prepared))
+    tables = list(engine.blocks(prepared))
     with Sandbox(honest, limits=limits) as box:
         timing = once(lambda: box.outputs(tables, default=DEFAULT))
     each = 1_000 / given.chunks
@@ -149,13 +149,13 @@ def free(engine: Engine, prepared: PreparedChunks, given: argparse.Namespace) ->
 def report(engine: Engine, kind: str, given: argparse.Namespace) -> None:
     """Everything about one engine."""
     question = Pushdown(SCAN, None, Keys(), Caps(), (CountRows(),))
-    prepared = engine.prepare_chunks(question, {"value": VALUE}, given.chunks)
+    prepared = engine.prepare_blocks(question, {"value": VALUE}, given.chunks)
     bare, ours = passes(engine, prepared, given.rounds)
     print(f"{kind}: own pass {bare.wall:.2f} s ({bare.cpu:.2f} s of CPU), chunks {ours.wall:.2f} s ({ours.cpu:.2f} s)")
     print(f"  ratio of wall time {ours.wall / bare.wall:.1f}, of CPU {ours.cpu / bare.cpu:.1f}", flush=True)
     free(engine, prepared, given)
     limits = Limits(seconds=given.seconds, rest=given.rest, memory=given.memory * 2**20, reading=4 * ours.wall + 2)
-    chunks = [table for _, table in engine.chunks(prepared)]
+    chunks = [table for _, table in engine.blocks(prepared)]
     expected = [Fraction(honest(table)) for table in chunks]
     troubled = sum(map(_trouble, chunks))
     mean = ClippedMean(bounds=BOUNDS, blocks=given.chunks, epsilon=1)

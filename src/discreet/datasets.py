@@ -242,7 +242,7 @@ def skewed_table(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table
 
     Example:
         >>> import discreet as dp
-        >>> dp.datasets.skewed(1_000, 100, 5).num_rows
+        >>> dp.datasets.skewed_table(1_000, 100, 5).num_rows
         1000
     """
     return pa.Table.from_batches(list(skewed_batches(rows, units, keys, seed=seed)))

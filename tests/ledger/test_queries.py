@@ -5,7 +5,7 @@ def test_a_stored_answer_is_read_at_no_cost(visits, charge):
     receipt = charge(visits)
     visits.answer(receipt, b"answer")
     before = len(visits.history("visits"))
-    assert visits.stored("visits", receipt.question) == b"answer"
+    assert visits.stored_answer("visits", receipt.question) == b"answer"
     assert (visits.spent("visits").epsilon, len(visits.history("visits"))) == (10**11, before)
 
 

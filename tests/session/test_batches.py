@@ -334,7 +334,7 @@ def test_a_function_that_cannot_be_read_fails_the_whole_batch_with_one_sentence(
         raise ValueError("alice, HIV+")
 
     with protect() as session:
-        monkeypatch.setattr(session._pipeline.engine("visits"), "chunks", unreadable)
+        monkeypatch.setattr(session._pipeline.engine("visits"), "blocks", unreadable)
         with pytest.raises(Failure) as failed:
             session.release([COUNT, ROWS], epsilon=1)
         assert failed.value.__context__ is None

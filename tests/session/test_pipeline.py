@@ -66,7 +66,7 @@ def test_nothing_is_read_before_the_charge_and_a_failure_after_it_says_one_sente
         raise ValueError("alice, HIV+")
 
     monkeypatch.setattr(engine, "run", reading)
-    monkeypatch.setattr(engine, "chunks", reading)
+    monkeypatch.setattr(engine, "blocks", reading)
     with pytest.raises(Failure) as failed:
         ASKED[kind](session)
     assert str(failed.value) == dp.errors.FAILURE

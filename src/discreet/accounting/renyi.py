@@ -55,7 +55,7 @@ class Conversion(NamedTuple):
 
     Example:
         >>> import discreet as dp
-        >>> conversion = dp.accounting.renyi.converted(dp.events.ConcentratedEvent(0.01), delta=1e-6)
+        >>> conversion = dp.accounting.renyi.conversion(dp.events.ConcentratedEvent(0.01), delta=1e-6)
         >>> conversion.epsilon <= conversion.classic_epsilon
         True
     """
@@ -93,7 +93,7 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
         raise AccountingError(
             "the Renyi divergence of an event with a delta of its own",
             because="it is infinite: with that probability anything may happen",
-            instead="accounting.renyi.converted(event, delta=...), with a delta above those of the events",
+            instead="accounting.renyi.conversion(event, delta=...), with a delta above those of the events",
         )
     return brief_up(_sum(tuple(events.leaves(event)), order))
 
@@ -115,7 +115,7 @@ def conversion(event: events.Event, delta: Number) -> Conversion:
 
     Example:
         >>> import discreet as dp
-        >>> float(dp.accounting.renyi.converted(dp.events.ConcentratedEvent(0.01), delta=1e-6).epsilon) < 1
+        >>> float(dp.accounting.renyi.conversion(dp.events.ConcentratedEvent(0.01), delta=1e-6).epsilon) < 1
         True
     """
     left = delta_left(total(event).delta, probability(delta, "delta"))

@@ -169,7 +169,7 @@ def max_true_positive_rate(false_positives: float, epsilon: float, delta: float 
 
     Example:
         >>> import discreet as dp
-        >>> round(dp.attacks.membership.allowed(0.01, epsilon=1), 3)
+        >>> round(dp.attacks.membership.max_true_positive_rate(0.01, epsilon=1), 3)
         0.027
     """
     by_members = exp(epsilon) * false_positives + delta

@@ -29,7 +29,7 @@ class Outcome(ABC):
 
     Example:
         >>> import discreet as dp
-        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["state", "occupation"])
+        >>> counts = dp.attacks.small_groups.exact_table(dp.datasets.people(500), by=["state", "occupation"])
         >>> isinstance(dp.attacks.small_groups.against_table(counts), dp.attacks.Outcome)
         True
     """

@@ -93,7 +93,7 @@ def rounding(secret: Bits, to: int = 5) -> Publisher:
         >>> import discreet as dp
         >>> import numpy as np
         >>> everyone = np.array([True, True, True])
-        >>> dp.attacks.reconstruction.rounded(np.array([True, True, True]), to=5)(everyone)
+        >>> dp.attacks.reconstruction.rounding(np.array([True, True, True]), to=5)(everyone)
         5
     """
     return lambda subset: to * round(int(np.count_nonzero(secret & subset)) / to)

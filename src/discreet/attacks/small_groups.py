@@ -59,7 +59,7 @@ class SmallGroups(Outcome):
 
     Example:
         >>> import discreet as dp
-        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["state", "occupation"])
+        >>> counts = dp.attacks.small_groups.exact_table(dp.datasets.people(500), by=["state", "occupation"])
         >>> dp.attacks.small_groups.against_table(counts).people
         500
     """
@@ -250,7 +250,7 @@ def exact_table(rows: object, *, by: Sequence[str], value: str | None = None) ->
 
     Example:
         >>> import discreet as dp
-        >>> dp.attacks.small_groups.published(dp.datasets.people(500), by=["sex"], value="income").column_names
+        >>> dp.attacks.small_groups.exact_table(dp.datasets.people(500), by=["sex"], value="income").column_names
         ['sex', 'n', 'mean']
     """
     columns = column_names(by, "by", example=_COLUMNS)
@@ -284,7 +284,7 @@ def against_table(
 
     Example:
         >>> import discreet as dp
-        >>> counts = dp.attacks.small_groups.published(dp.datasets.people(500), by=["sex"])
+        >>> counts = dp.attacks.small_groups.exact_table(dp.datasets.people(500), by=["sex"])
         >>> dp.attacks.small_groups.against_table(counts).groups
         3
     """
@@ -340,7 +340,7 @@ def against_release(
         >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
         >>> grouped = dp.table("people").group_by("sex", keys={"sex": ["female", "male"]})
         >>> release = dp.testing.protect(people, **facts).release(grouped.agg(n=dp.count()), epsilon=1)
-        >>> truth = dp.attacks.small_groups.published(people, by=["sex"])
+        >>> truth = dp.attacks.small_groups.exact_table(people, by=["sex"])
         >>> dp.attacks.small_groups.against_release(release, truth, epsilon=1).groups
         2
     """
@@ -405,7 +405,7 @@ def against_session(
         >>> people = dp.datasets.people(200)
         >>> facts = {"name": "people", "privacy_unit": "person_id", "max_rows": 1, "budget": dp.Budget(epsilon=1)}
         >>> session, keys = dp.testing.protect(people, **facts), {"sex": ["female", "male"]}
-        >>> truth = dp.attacks.small_groups.published(people, by=["sex"])
+        >>> truth = dp.attacks.small_groups.exact_table(people, by=["sex"])
         >>> attack = {"table": "people", "by": ["sex"], "keys": keys, "epsilon": 1}
         >>> dp.attacks.small_groups.against_session(session, truth, **attack).groups
         2

@@ -56,13 +56,13 @@ class Claim(Protocol):
 
     Example:
         >>> import discreet as dp
-        >>> dp.auditing.claim(epsilon=1).stated
+        >>> dp.auditing.claim(epsilon=1).value
         1.0
     """
 
     @property
     def parameter(self) -> str:
-        """The name of the number that `found` and `stated` are: epsilon, rho or mu."""
+        """The name of the number that `found` and `value` are: epsilon, rho or mu."""
 
     @property
     def value(self) -> float:

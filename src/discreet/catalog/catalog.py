@@ -295,7 +295,7 @@ class Catalog(Fact):
     Example:
         >>> import discreet as dp
         >>> table = {"privacy_unit": "patient_id", "max_rows": 10, "columns": {"patient_id": {"type": "integer"}}}
-        >>> list(dp.Catalog(tables={"visits": table}).protected)
+        >>> list(dp.Catalog(tables={"visits": table}).protected_tables)
         ['visits']
     """
 

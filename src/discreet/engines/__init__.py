@@ -8,7 +8,7 @@ The contract, which one test suite holds every engine to:
   keys are open it names those that enough units have, in the order of their own values, and no others.
 - The same query on the same rows with the same key gives the same integers, in any order of the rows.
 - NULL, NaN, infinities and cells that do not fit their declared type are missing; no cell can raise an error.
-- `chunks` gives rows in blocks of whole units; what is in a block, and its order, depends on those units alone.
+- `blocks` gives rows in blocks of whole units; what is in a block, and its order, depends on those units alone.
 - `close` leaves nothing behind.
 """
 
@@ -23,17 +23,17 @@ from discreet.engines.sources.files import public_location, resolve_location
 from discreet.engines.sources.identity import OpenSource, is_registered, same_rows
 from discreet.engines.sources.source import Source, Statements, unreadable_column
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk
-from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource
+from discreet.engines.sql.blocks import LARGEST_BLOCK, Block
+from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource
 from discreet.plan.physical import KeyedTable, Pushdown, Term
 from discreet.progress import Stage
 
 __all__ = [
-    "Chunk",
+    "Block",
     "DuckDB",
     "Engine",
     "OpenSource",
-    "PreparedChunks",
+    "PreparedBlocks",
     "PreparedQuery",
     "RegisteredSource",
     "Source",
@@ -68,10 +68,10 @@ class Engine(Protocol):
     def run(self, prepared: PreparedQuery) -> list[list[int]] | KeyedTable:
         """Answer a bound query in whole numbers, and in keys where those are open."""
 
-    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+    def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows into blocks of whole units, without reading a row."""
 
-    def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
+    def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first, from one pass over the rows; None for one of more bytes."""
 
     def progress(self) -> Stage | None:

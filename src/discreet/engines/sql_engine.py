@@ -18,7 +18,7 @@ from discreet.engines.sources import contents, inferred
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
-from discreet.engines.sql.chunks import LARGEST_CHUNK, Chunk, Split, Spool, split_of, split_sql
+from discreet.engines.sql.blocks import LARGEST_BLOCK, Block, Split, Spool, split_of, split_sql
 from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.plan.fingerprint import digest
@@ -56,7 +56,7 @@ class PreparedQuery:
 
 
 @dataclass(frozen=True)
-class PreparedChunks:
+class PreparedBlocks:
     """A bound query for blocks: their rows, and how these are split."""
 
     rows: PreparedQuery
@@ -158,34 +158,34 @@ class SQLEngine(ABC):
             raise RuntimeError("the engine answered another number of keys")
         return [[int(value) for value in column] for column in zip(*rows, strict=True)]
 
-    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+    def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows without reading one; its keys and measures play no part."""
         if self._has_inferred(question.scan):
             columns = {name: inferred.canonical(term) for name, term in columns.items()}
         split = split_of(columns, number)
-        prepared = PreparedChunks(self.prepare(question), split)
+        prepared = PreparedBlocks(self.prepare(question), split)
         rows = f"({prepared.rows.rows_sql}) AS rows"
         if not self._takes(question.scan.table, self._split_sql(prepared, rows)):
             raise _compile_error(self.dialect.name)
         return prepared
 
-    def chunks(self, prepared: PreparedChunks, *, largest: int = LARGEST_CHUNK) -> Iterator[Chunk]:
+    def blocks(self, prepared: PreparedBlocks, *, largest: int = LARGEST_BLOCK) -> Iterator[Block]:
         """Every block with its number, 0 first; the engine makes one pass, at the first of them.
 
         A block of more than `largest` bytes is None.
         """
         with Spool(prepared.split, self._workspace.path, largest) as spool:
             self._fill(spool, prepared)
-            yield from spool.chunks()
+            yield from spool.blocks()
 
-    def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
+    def _fill(self, spool: Spool, prepared: PreparedBlocks) -> None:
         rows = prepared.rows
         source = rows.rows_name or f"({rows.rows_sql}) AS rows"
         with self._use_connection(*_tables_of(rows)) as connected, self._tables(rows, connected):
             for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.stream_schema):
                 spool.add(batch)
 
-    def _split_sql(self, prepared: PreparedChunks, rows: str) -> str:
+    def _split_sql(self, prepared: PreparedBlocks, rows: str) -> str:
         question = prepared.rows.question
         key = self._sources[question.scan.table].hash_key
         return split_sql(prepared.split, question.scan, question.predicate, rows, key, self.dialect)

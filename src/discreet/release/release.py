@@ -115,11 +115,28 @@ class Release(PostProcessing):
         return self._output(name).values
 
     def margin(self, name: str) -> tuple[Answer, ...]:
-        """The margins of an output, by name."""
+        """Margins of error of an output, one per row.
+
+        Args:
+            name: Name of the output.
+
+        Returns:
+            Half-widths of the confidence intervals, in the unit of the output.
+        """
         return self._output(name).margins
 
     def value(self, name: str | None = None) -> Answer:
-        """The one value of a release without groups; None where automatic bounds found nothing."""
+        """The value of an output of a release without groups.
+
+        Args:
+            name: Name of the output. Default: the first.
+
+        Returns:
+            The noisy value; None if automatic bounds found nothing.
+
+        Raises:
+            ParameterError: If the release has groups.
+        """
         chosen = self.outputs[0].name if name is None else name
         values = self[chosen]
         if len(values) != 1:
@@ -131,14 +148,25 @@ class Release(PostProcessing):
         return values[0]
 
     def to_arrow(self) -> pa.Table:
-        """Key columns, then each output beside its margin."""
+        """The release as an Arrow table.
+
+        Returns:
+            Key columns, then each output beside its margin of error.
+        """
         columns = key_arrays(self.keys)
         for output in self.outputs:
             columns |= output_arrays(output)
         return pa.table(columns)
 
     def to_pandas(self) -> "pd.DataFrame":
-        """The table as a pandas DataFrame; whole keys beside a missing one stay whole, as Int64."""
+        """The release as a pandas DataFrame.
+
+        Returns:
+            The columns of `to_arrow`. Integer keys with a missing one have the type Int64.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
+        """
         holed = {k.name: "Int64" for k in self.keys if k.type is ColumnType.INTEGER and None in k.values}
         try:
             frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
@@ -147,7 +175,14 @@ class Release(PostProcessing):
         return frame.astype(holed)
 
     def to_polars(self) -> "pl.DataFrame":
-        """The table as a Polars DataFrame."""
+        """The release as a Polars DataFrame.
+
+        Returns:
+            The columns of `to_arrow`.
+
+        Raises:
+            UnsupportedError: If Polars is not installed.
+        """
         try:
             import polars as pl  # noqa: PLC0415 - optional
         except ImportError:
@@ -155,7 +190,17 @@ class Release(PostProcessing):
         return pl.DataFrame(self.to_arrow())
 
     def plot(self, name: str | None = None) -> "Picture":
-        """Values with error bars, a panel for each output or the named one (needs pip install "discreet[plots]")."""
+        """Values with error bars; needs `pip install "discreet[plots]"`.
+
+        Args:
+            name: Name of the output to draw. Default: all outputs, a panel each.
+
+        Returns:
+            A Matplotlib figure that notebooks show.
+
+        Raises:
+            UnsupportedError: If matplotlib is not installed, or automatic bounds found nothing.
+        """
         drawn = self._outputs_to_plot(name)
         require_rows(range(len(self)), len(self), "a plot")
         table = self.to_arrow()
@@ -199,7 +244,14 @@ class Release(PostProcessing):
         return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
 
     def save(self, path: str | Path) -> None:
-        """Write the release as JSON."""
+        """Write the release as a JSON file.
+
+        Args:
+            path: Path of the file. An existing file is replaced.
+
+        Raises:
+            UnsupportedError: If the name of the file ends as another format does.
+        """
         other = _OTHER_FORMS.get(Path(path).suffix.lower())
         if other is not None:
             raise UnsupportedError(
@@ -211,7 +263,17 @@ class Release(PostProcessing):
 
     @classmethod
     def load(cls, path: str | Path) -> "Release":
-        """Read a release that `save` wrote."""
+        """Read a release from a JSON file.
+
+        Args:
+            path: Path of a file that `save` wrote.
+
+        Returns:
+            A release equal to the one that was saved.
+
+        Raises:
+            ParameterError: If the file is not there, is damaged, or has another schema.
+        """
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

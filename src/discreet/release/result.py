@@ -48,7 +48,11 @@ class Result(ABC):
     """The result in the stamp of `dp.testing`: "exact answers"."""
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain data, for `json.dumps`."""
+        """The result as plain data.
+
+        Returns:
+            A dictionary for `json.dumps`.
+        """
         return {
             "schema": self._schema,
             "library": self.library,

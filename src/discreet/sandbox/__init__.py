@@ -9,7 +9,7 @@
     sandbox.rehearse(median_age, made_up_rows)                                  # what it says, and what goes wrong
     limits = sandbox.Limits(seconds=0.5)
     with sandbox.Sandbox(median_age, limits=limits) as box:                     # refuses here, before any charge
-        answers = box.outputs(engine.chunks(prepared), default=40)              # one exact number for each block
+        answers = box.outputs(engine.blocks(prepared), default=40)              # one exact number for each block
 
 What a block's process cannot do, by a filter in the kernel that only lists what it can: open or look at a file, a
 directory or /proc; make a socket, a pipe, a process or a thread; send a signal, trace or read another process; share

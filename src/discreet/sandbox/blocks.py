@@ -128,7 +128,7 @@ class _Timetable:
 
     def run(self, blocks: Chunks, directory: Path | None) -> list[float | None]:
         """The answers of all blocks in order."""
-        with tempfile.TemporaryDirectory(prefix="chunks-", dir=directory) as room:
+        with tempfile.TemporaryDirectory(prefix="blocks-", dir=directory) as room:
             answers = self._in_turn(self._put_down(blocks, Path(room)))
         if self._limits.constant_time:
             _wait_until(self._start + float(self._limits.deadline(max(len(answers), 1))))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.engines import PreparedChunks, Workspace
+from discreet.engines import PreparedBlocks, Workspace
 from discreet.events import Event
 from discreet.ledger import Receipt
 from discreet.plan import logical
@@ -33,7 +33,7 @@ Estimated = TypeVar("Estimated", SmoothPlan, SampleAndAggregatePlan)
 class Sampling(NamedTuple):
     """Blocks that were bound, and the sandbox that will see them."""
 
-    chunks: PreparedChunks
+    blocks: PreparedBlocks
     box: Sandbox
 
 
@@ -117,7 +117,7 @@ class Applications(_Estimates[SampleAndAggregatePlan]):
 
     def run(self, plan: SampleAndAggregatePlan, prepared: Sampling, pipeline: "Pipeline") -> list[Fraction]:
         """What the function says of each block; the rows go to its processes, and nowhere else."""
-        found = pipeline.engine(plan.dataset).chunks(prepared.chunks)
+        found = pipeline.engine(plan.dataset).blocks(prepared.blocks)
         with closing(Workspace()) as room:
             answers: list[Fraction] = prepared.box.outputs(found, default=plan.default, directory=room.path)
         return answers

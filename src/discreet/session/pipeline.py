@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.accounting.filters import Budget, Cost
 from discreet.catalog.catalog import Catalog, Table
-from discreet.engines import Engine, PreparedChunks, PreparedQuery, Source, States, engines_of
+from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, States, engines_of
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
@@ -130,9 +130,9 @@ class Pipeline:
         """The engine's query, bound against declared types; no row is read."""
         return self.engine(plan.dataset).prepare(plan.pushdown)
 
-    def prepare_blocks(self, plan: SampleAndAggregatePlan) -> PreparedChunks:
+    def prepare_blocks(self, plan: SampleAndAggregatePlan) -> PreparedBlocks:
         """The engine's query for blocks of rows; no row is read."""
-        return self.engine(plan.dataset).prepare_chunks(plan.pushdown, plan.columns, plan.blocks)
+        return self.engine(plan.dataset).prepare_blocks(plan.pushdown, plan.columns, plan.blocks)
 
     def charge(
         self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
@@ -297,7 +297,7 @@ class Pipeline:
 def states_of(ready: Any) -> States:
     """The states of the public tables that bound queries read, as their rows are named after them."""
     match ready:
-        case Sampling(PreparedChunks(rows=rows)):
+        case Sampling(PreparedBlocks(rows=rows)):
             return rows.states
         case PreparedQuery():
             return ready.states

@@ -20,7 +20,7 @@ from discreet.engines.sources.source import Source
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import bins
 from discreet.engines.sql import casts as total_casts
-from discreet.engines.sql.chunks import BATCH
+from discreet.engines.sql.blocks import BATCH
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
 from discreet.engines.sql.interrupts import cancellable
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine

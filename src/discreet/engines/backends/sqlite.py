@@ -16,7 +16,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.sources.files import find_files
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unfit_table, unopened_database
 from discreet.engines.sql import casts
-from discreet.engines.sql.chunks import batches_of
+from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import LIMITED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import OneConnection, SQLEngine
 

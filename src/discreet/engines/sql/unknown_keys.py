@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.engines.sql import aggregates, contribution_bounding, expressions
-from discreet.engines.sql.chunks import TYPES
+from discreet.engines.sql.blocks import TYPES
 from discreet.engines.sql.counting import CountByRow, CountByUnit
 from discreet.engines.sql.dialect import Dialect
 from discreet.plan.physical import CountUnits, KeyedTable, Pushdown, SumSteps

@@ -42,7 +42,7 @@ class ClippedMean:
 
     Args:
         bounds: Lowest and highest result; results outside are clipped.
-        chunks: Number of blocks.
+        blocks: Number of blocks.
         epsilon: Epsilon of one release.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
         neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
@@ -52,7 +52,7 @@ class ClippedMean:
 
     Example:
         >>> import discreet as dp
-        >>> mean = dp.mechanisms.sampled.ClippedMean(bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> mean = dp.mechanisms.sampled.ClippedMean(bounds=(0, 125), blocks=1_000, epsilon=1)
         >>> float(mean.margin())
         0.374467
     """

@@ -56,7 +56,7 @@ class PrivateQuantile:
     Args:
         fraction: Part of the results that are below it, above 0 and below 1.
         bounds: Lowest and highest result; results outside are clipped.
-        chunks: Number of blocks.
+        blocks: Number of blocks.
         epsilon: Epsilon of one release.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
         neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
@@ -66,7 +66,7 @@ class PrivateQuantile:
 
     Example:
         >>> import discreet as dp
-        >>> quartile = dp.mechanisms.sampled.PrivateQuantile(fraction=0.25, bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> quartile = dp.mechanisms.sampled.PrivateQuantile(fraction=0.25, bounds=(0, 125), blocks=1_000, epsilon=1)
         >>> quartile.event()
         BoundedRangeEvent(epsilon=Fraction(1, 1))
     """
@@ -178,7 +178,7 @@ class PrivateMedian(PrivateQuantile):
 
     Args:
         bounds: Lowest and highest result; results outside are clipped.
-        chunks: Number of blocks.
+        blocks: Number of blocks.
         epsilon: Epsilon of one release.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
         neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
@@ -188,7 +188,7 @@ class PrivateMedian(PrivateQuantile):
 
     Example:
         >>> import discreet as dp
-        >>> median = dp.mechanisms.sampled.PrivateMedian(bounds=(0, 125), chunks=1_000, epsilon=1)
+        >>> median = dp.mechanisms.sampled.PrivateMedian(bounds=(0, 125), blocks=1_000, epsilon=1)
         >>> median.margin()
         21
     """

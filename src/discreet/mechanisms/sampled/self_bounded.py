@@ -56,7 +56,7 @@ class MeanWithBounds:
 
     Example:
         >>> import discreet as dp
-        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), chunks=1_000, epsilon=1)
+        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), blocks=1_000, epsilon=1)
         >>> found = mean.release([38 + n % 5 for n in range(1_000)])
         >>> found.bounds[0] < found.bounds[1]
         True
@@ -73,7 +73,7 @@ class SelfBoundedMean:
 
     Args:
         bounds: Lowest and highest result; results outside are clipped.
-        chunks: Number of blocks.
+        blocks: Number of blocks.
         epsilon: Epsilon of one release.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
         share: Part of epsilon that finds the bounds, above 0 and below 1. Default 0.5.
@@ -85,7 +85,7 @@ class SelfBoundedMean:
 
     Example:
         >>> import discreet as dp
-        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), chunks=1_000, epsilon=1)
+        >>> mean = dp.mechanisms.sampled.SelfBoundedMean(bounds=(-10**6, 10**6), blocks=1_000, epsilon=1)
         >>> mean.rank_margin()
         92
     """

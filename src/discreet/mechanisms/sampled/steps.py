@@ -48,7 +48,7 @@ class Steps:
 
     Args:
         bounds: Lowest and highest result; results outside are clipped.
-        chunks: Number of blocks.
+        blocks: Number of blocks.
         grid: Results are rounded to multiples of it. None: fine enough for the bounds.
         neighbours: "add_remove" one unit, or "replace_one".
         parts: Least number of grid steps between the bounds, where no grid is given.

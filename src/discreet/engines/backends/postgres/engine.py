@@ -22,7 +22,7 @@ from discreet.engines.backends.postgres.identity import identity
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements
 from discreet.engines.sql import casts, expressions
-from discreet.engines.sql.chunks import batches_of
+from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import DRAFTED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, Shelf, SQLEngine
 from discreet.errors import SourceError, UnsupportedError

@@ -23,10 +23,10 @@ from discreet.engines.backends.spark import rows as spark_rows
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
 from discreet.engines.sql import bins, casts
-from discreet.engines.sql.chunks import Spool
+from discreet.engines.sql.blocks import Spool
 from discreet.engines.sql.dialect import DRAFTED, Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome, cancellable
-from discreet.engines.sql_engine import PreparedChunks, PreparedQuery, RegisteredSource, SQLEngine
+from discreet.engines.sql_engine import PreparedBlocks, PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import ParameterError, Refusal, SourceError, UnsupportedError
 from discreet.plan.physical import KeyedTable, Pushdown, Term
 from discreet.progress import Stage
@@ -302,9 +302,9 @@ class Spark(SQLEngine):
         """Answer a bound query in whole numbers; an interrupt ends its own jobs and no others."""
         return self._cancellable(lambda: super(Spark, self).run(prepared))
 
-    def prepare_chunks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedChunks:
+    def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split without reading a row; executors that cannot transfer rows are refused before a charge."""
-        prepared = super().prepare_chunks(question, columns, number)
+        prepared = super().prepare_blocks(question, columns, number)
         if not spark_rows.is_here(self._session) and not self._cancellable(self._can_pack):
             raise UnsupportedError(
                 "rows in blocks on this Spark",
@@ -317,7 +317,7 @@ class Spark(SQLEngine):
         with self._use_connection():
             return spark_rows.can_pack(self._session)
 
-    def _fill(self, spool: Spool, prepared: PreparedChunks) -> None:
+    def _fill(self, spool: Spool, prepared: PreparedBlocks) -> None:
         self._cancellable(lambda: super(Spark, self)._fill(spool, prepared))
 
     def _cancellable(self, run: Callable[[], Outcome]) -> Outcome:

@@ -30,10 +30,10 @@ from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact import whole
 from discreet.plan.physical import Apply, Read, Scan, Term
 
-CHUNK = "discreet_chunk"
+BLOCK = "discreet_block"
 TWIN = "discreet_twin"
-MOST_CHUNKS = 100_000
-LARGEST_CHUNK = 2**30
+MOST_BLOCKS = 100_000
+LARGEST_BLOCK = 2**30
 BATCH = 2**17
 
 TYPES: Mapping[ColumnType, pa.DataType] = {
@@ -45,7 +45,7 @@ TYPES: Mapping[ColumnType, pa.DataType] = {
     ColumnType.TIMESTAMP: pa.timestamp("us"),
 }
 
-Chunk = tuple[int, pa.Table | None]
+Block = tuple[int, pa.Table | None]
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class Split:
     def stream_schema(self) -> pa.Schema:
         """The schema of the engine's one pass: the block, then the other columns by position."""
         others = [pa.field(f"c{i}", field.type) for i, field in enumerate(self.schema)]
-        return pa.schema([pa.field(CHUNK, pa.int32()), *others])
+        return pa.schema([pa.field(BLOCK, pa.int32()), *others])
 
 
 def split_of(columns: Mapping[str, Term], number: int) -> Split:
     """A split of rows, refused where it is none."""
-    if whole(number, "blocks") > MOST_CHUNKS:
+    if whole(number, "blocks") > MOST_BLOCKS:
         raise ParameterError(
             f"blocks={number}",
-            because=f"more than {MOST_CHUNKS:,} processes would be started, one after another",
+            because=f"more than {MOST_BLOCKS:,} processes would be started, one after another",
             instead="blocks=1000",
         )
     if not any(name for term in columns.values() for name in _read_by(term)):
@@ -100,8 +100,8 @@ def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: 
         twin = f"row_number() OVER (PARTITION BY {same}{dialect.unordered}) AS {TWIN}"
         source = f"(SELECT *, {twin} FROM {source}) AS numbered"
     columns = ", ".join(f"{expressions.term(term, dialect)} AS c{i}" for i, (_, term) in enumerate(split.columns))
-    chosen = f"SELECT {_chunk(split.number, scan, key, dialect)} AS {CHUNK}, {columns} FROM {source}"
-    return f"{chosen} {dialect.together.format(CHUNK)}"
+    chosen = f"SELECT {_block(split.number, scan, key, dialect)} AS {BLOCK}, {columns} FROM {source}"
+    return f"{chosen} {dialect.together.format(BLOCK)}"
 
 
 def _read_by(term: Term) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _read_by(term: Term) -> Iterator[str]:
         yield from _read_by(each)
 
 
-def _chunk(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
+def _block(number: int, scan: Scan, key: int, dialect: Dialect) -> str:
     types = {read.column: read.type for read in scan.columns}
     if scan.unit:
         named = dict(zip(contribution_bounding.owner(scan, dialect), (types[name] for name in scan.unit), strict=True))
@@ -165,9 +165,9 @@ def _is_text(column: pa.Array) -> bool:
 class Spool:
     """Blocks between engine and consumer, in one file that is deleted when it is closed."""
 
-    def __init__(self, split: Split, directory: Path, largest: int = LARGEST_CHUNK) -> None:
+    def __init__(self, split: Split, directory: Path, largest: int = LARGEST_BLOCK) -> None:
         self._split, self._largest = split, largest
-        self._path = directory / f"chunks-{secrets.token_hex(8)}.arrow"
+        self._path = directory / f"blocks-{secrets.token_hex(8)}.arrow"
         self._writer = pa.ipc.new_file(str(self._path), split.schema)
         self._written = 0
         self._places: dict[int, range] = {}
@@ -195,7 +195,7 @@ class Spool:
         for start, end in itertools.pairwise(starts):
             self._take(int(numbers[start]), batch.slice(start, end - start))
 
-    def chunks(self) -> Iterator[Chunk]:
+    def blocks(self) -> Iterator[Block]:
         """Every block in order; None in place of one with more bytes than a block may have."""
         self._finish()
         self._writer.close()
@@ -227,7 +227,7 @@ class Spool:
         if self._bytes > self._largest:
             self._too_large.add(self._now)
         else:
-            rows = pa.Table.from_batches(self._waiting).drop_columns([CHUNK])
+            rows = pa.Table.from_batches(self._waiting).drop_columns([BLOCK])
             batches = sort_and_shuffle(
                 rows.rename_columns(self._split.schema.names).cast(self._split.schema)
             ).to_batches()
