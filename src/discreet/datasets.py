@@ -250,7 +250,7 @@ def skewed_table(rows: int, units: int, keys: int, *, seed: int = 0) -> pa.Table
 
 @short_traceback
 def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterator[pa.RecordBatch]:
-    """Rows of `skewed` in batches, so that a table of any size needs little memory.
+    """Rows of `skewed_table` in batches, so that a table of any size needs little memory.
 
     Args:
         rows: Number of rows.
@@ -281,7 +281,7 @@ def skewed_batches(rows: int, units: int, keys: int, *, seed: int = 0) -> Iterat
 
 @short_traceback
 def skewed_keys(keys: int) -> list[str]:
-    """Possible keys of `skewed`, the most frequent first.
+    """Possible keys of `skewed_table`, the most frequent first.
 
     Args:
         keys: Number of keys.

@@ -385,7 +385,7 @@ def against_session(
 
     Args:
         session: The session; it is charged.
-        truth: The exact table, as `published` makes it.
+        truth: The exact table, as `exact_table` makes it.
         table: Name of the table.
         by: Columns of the groups.
         epsilon: Epsilon of the release.

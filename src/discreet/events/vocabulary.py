@@ -249,7 +249,7 @@ KINDS: dict[str, type] = {
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
 }
-"""The names that ledgers and receipts know events by; they stay, whatever the classes are called."""
+"""The names that ledgers and receipts know events by; they stay when a class is renamed."""
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -362,7 +362,7 @@ def compose(what: Event | HasEvent | Iterable[Event | HasEvent]) -> Event:
 
 @short_traceback
 def unknown(kind: object) -> AccountingError:
-    """Error error for an event that is not in the vocabulary.
+    """Error for an event that is not in the vocabulary.
 
     Args:
         kind: Name of its kind.
@@ -384,7 +384,7 @@ def unknown(kind: object) -> AccountingError:
 
 @short_traceback
 def no_event(value: object) -> AccountingError:
-    """Error error for an object in the place of an event.
+    """Error for an object in the place of an event.
 
     Args:
         value: The object.
