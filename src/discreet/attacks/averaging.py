@@ -122,7 +122,7 @@ class StoppedAveraging(Outcome):
     Attributes:
         epsilon: Epsilon of each answer.
         budget: The budget, in words.
-        repeats: Number of repeated questions.
+        repeats: Number of repeated queries.
         different: Number of different answers to them.
         answers: Number of paid answers.
         refusal: Message of the ledger that ended it, or None.
@@ -349,7 +349,7 @@ def against_session(
         query: A query of one number.
         epsilon: Epsilon of each answer.
         gap: Distance between the counts to tell apart. Default 1.
-        repeats: Number of repeated questions. Default 5.
+        repeats: Number of repeated queries. Default 5.
         most: Largest number of paid answers. Default 1,000.
         truth: The true count, only compared with. Default: unknown.
 

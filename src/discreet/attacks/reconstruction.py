@@ -301,8 +301,8 @@ def against_session(
         table: Name of the table in the session.
         person: Column that identifies people.
         value: Column of ones and zeros, or booleans.
-        epsilon: Epsilon of each question.
-        questions: Number of questions. Default 640.
+        epsilon: Epsilon of each query.
+        questions: Number of queries. Default 640.
         generator: Generator of the subsets. Default: a new one.
 
     Returns:
@@ -355,12 +355,12 @@ def curve(
     runs: int = 5,
     generator: np.random.Generator | None = None,
 ) -> ReconstructionCurve:
-    """Reconstruction at several total epsilons, each spread evenly over the questions.
+    """Reconstruction at several total epsilons, each spread evenly over the queries.
 
     Args:
         epsilons: The total epsilons.
         people: Number of people. Default 128.
-        questions: Number of questions. Default 640.
+        questions: Number of queries. Default 640.
         runs: Number of runs at each epsilon. Default 5.
         generator: Generator of secrets and subsets. Default: a new one.
 

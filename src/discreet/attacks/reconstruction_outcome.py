@@ -23,7 +23,7 @@ class Reconstruction(Outcome):
     Attributes:
         publisher: Name of the publisher.
         people: Number of people, with one bit each.
-        asked: Number of questions.
+        asked: Number of queries.
         answered: Number of answers.
         recovered: Number of right bits.
         refusal: Message that ended it, or None.
@@ -123,7 +123,7 @@ class ReconstructionCurve(Outcome):
 
     Attributes:
         people: Number of people, with one bit each.
-        questions: Number of questions.
+        questions: Number of queries.
         runs: Number of runs at each epsilon.
         points: Triples of a total epsilon, the mean share of right bits and its standard error.
 

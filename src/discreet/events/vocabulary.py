@@ -249,7 +249,7 @@ KINDS: dict[str, type] = {
     "ComposedEvent": ComposedEvent,
     "RepeatedEvent": RepeatedEvent,
 }
-"""The names that ledgers and receipts know events by; they stay, whatever the classes are called."""
+"""The names that ledgers and receipts know events by; they stay when a class is renamed."""
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 

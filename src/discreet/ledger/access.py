@@ -23,7 +23,7 @@ from discreet.ledger.transactions.store import Store, UnknownOutcomeError
 T = TypeVar("T")
 log = logging.getLogger("discreet")
 
-WAITING = "the same question is being answered by somebody else; waiting, at most %d seconds after they fall silent"
+WAITING = "the same query is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LEASE = 30.0
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
 COMMITS_LOOKED_UP = 5

@@ -137,27 +137,27 @@ class Ledger(LedgerQueries):
     ) -> Reservation:
         """Charge an event, durably, before any data is read (T1).
 
-        A question that was answered before returns its stored answer and is not charged, unless `fresh`.
+        A query that was answered before returns its stored answer and is not charged, unless `fresh`.
 
         Args:
             name: Name of the dataset.
             version: Version of the dataset.
             analyst: Name of the analyst.
             event: The event.
-            question: Fingerprint of the question.
+            question: Fingerprint of the query.
             request: Idempotency key: repeated by the same analyst, it is the same charge. Default: a new one.
             description: The plan, as text.
             registration: Number of the registration that the plan was made for. Default: the present one.
             fresh: Whether to charge a query that was answered before. Default False.
-            former: Fingerprints of the question in earlier formats. Default: none.
-            patience: Seconds to wait for another process that is answering the question. Default 600.
+            former: Fingerprints of the query in earlier formats. Default: none.
+            patience: Seconds to wait for another process that is answering the query. Default 600.
 
         Returns:
             The reservation, with its receipt or the stored answer.
 
         Raises:
             BudgetError: If it does not fit the budget or the quota.
-            PendingError: If another process is still answering the question.
+            PendingError: If another process is still answering the query.
             LedgerError: If the ledger cannot be used.
         """
         part = DatasetCharge(name=name, version=version, event=event, registration=registration)
@@ -181,19 +181,19 @@ class Ledger(LedgerQueries):
         Args:
             parts: Dataset, version and event of each charge.
             analyst: Name of the analyst.
-            question: Fingerprint of the question.
+            question: Fingerprint of the query.
             request: Idempotency key: repeated by the same analyst, it is the same charge. Default: a new one.
             description: The plan, as text.
-            fresh: Whether to charge a question that was answered before. Default False.
-            former: Fingerprints of the question in earlier formats. Default: none.
-            patience: Seconds to wait for another process that is answering the question. Default 600.
+            fresh: Whether to charge a query that was answered before. Default False.
+            former: Fingerprints of the query in earlier formats. Default: none.
+            patience: Seconds to wait for another process that is answering the query. Default 600.
 
         Returns:
             The reservation, with its receipts or the stored answer.
 
         Raises:
             BudgetError: If it does not fit the budget or the quota.
-            PendingError: If another process is still answering the question.
+            PendingError: If another process is still answering the query.
             LedgerError: If the ledger cannot be used.
         """
         charge_request = ChargeRequest(

@@ -58,11 +58,11 @@ class LedgerQueries(LedgerAccess):
         return self._look(lambda writer: statements.find_charge(writer, reservation).state)
 
     def stored_answer(self, name: str, question: str) -> bytes | None:
-        """Latest stored answer to a question.
+        """Latest stored answer to a query.
 
         Args:
             name: Name of the dataset.
-            question: Fingerprint of the question.
+            question: Fingerprint of the query.
 
         Returns:
             The answer, or None; an empty answer is a result.
@@ -156,7 +156,7 @@ class LedgerQueries(LedgerAccess):
             name: Name of the dataset.
             analyst: Only this analyst. Default: all.
             deltas: Deltas to report epsilons at.
-            fixed_in_advance: Whether the questions were fixed in advance, so that tighter accountants hold. Default
+            fixed_in_advance: Whether the queries were fixed in advance, so that tighter accountants hold. Default
                 False.
 
         Returns:

@@ -1,6 +1,6 @@
 """Plots of releases, of accuracy against privacy, and of budgets, drawn from Arrow tables.
 
-One style for all: every difference is drawn by shape, hatch or line as well as by colour, the colours are told apart
+One style for all: every difference is drawn by shape, hatch or line as well as by colour, the colours are distinct
 by colour-blind readers and in grey, axes are labelled in words, and the numbers stand beside the marks. Each figure
 carries a description in text as its label (`figure.get_label()`), which `html` gives to screen readers. Figures need
 no display: nothing here opens a window. matplotlib is an optional extra.

@@ -100,8 +100,8 @@ def compare_calls(
         make_session: Function that opens a session on a dataset: `lambda rows: dp.testing.protect(rows, ...)`.
         one: A dataset.
         other: Its neighbour.
-        queries: Questions that are answered, and some that are refused.
-        epsilon: Epsilon of each release; the budget must hold two for each question. Default 0.01.
+        queries: Queries that are answered, and some that are refused.
+        epsilon: Epsilon of each release; the budget must hold two for each query. Default 0.01.
         calls: Further calls by name: `{"plot": lambda session: ...}`. Default: none.
         repeats: Number of runs on each dataset; a channel that differs between them is void. Default 2.
         name: Name of the subject in the findings. Default "session".

@@ -35,7 +35,7 @@ class Receipt:
         time: Time of the charge.
         event: The event, as JSON.
         cost: Cost in units of the ledger.
-        question: Fingerprint of the question.
+        question: Fingerprint of the query.
         request: Idempotency key, or None.
         description: SHA-256 of the plan.
         library: Version of the library.
