@@ -2,9 +2,9 @@
 
 Each of many random subsets of people is asked for, and linear programming finds the bits whose counts are nearest to
 the answers. It works whenever errors are small beside the root of the number of people, however the answers were
-blurred: by rounding, or by noise that is fresh for every answer and never adds up to a price (Dinur and Nissim,
-Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and the
-Limits of LP Decoding, STOC 2007). A ledger adds the prices up and ends it.
+blurred: by rounding, or by noise that is fresh for every answer and never charged (Dinur and Nissim,
+Revealing Information while Preserving Privacy, PODS 2003; Dwork, McSherry and Talwar, The Price of Privacy and
+the Limits of LP Decoding, STOC 2007). A ledger adds privacy costs up and ends it.
 
 A publisher is a callable from a subset, an array of one boolean a person, to an answer; it raises `BudgetError` when it
 has had enough.

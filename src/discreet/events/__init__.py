@@ -1,8 +1,8 @@
 """What was done, precisely enough to account for it.
 
-Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes:
-an event written today means the same to every later version, and an accountant refuses an event it does not know.
-Every number is a rational, and no event can be written whose price would be negative. An event stands for the whole
+Mechanisms emit events and accountants read them; neither knows the other. The vocabulary grows and never changes: an
+event written today means the same to every later version, and an accountant refuses an event it does not know. Every
+number is a rational, and no event can be written whose privacy cost would be negative. An event stands for the whole
 answer, vector answers included.
 """
 

@@ -88,7 +88,7 @@ def test_gaussian_noise_under_a_pure_promise_is_told_why_not():
 def test_a_delta_beyond_the_reserve_is_told_the_reserve():
     budget = Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)
     asked = cost(events.ApproximateEvent(Fraction(1, 10), Fraction(1, 10**9)))
-    assert "1e-10 is left of the 1e-10" in admission.refusal("visits", budget, NOTHING, asked).because
+    assert "1e-10 is left of 1e-10 reserved" in admission.refusal("visits", budget, NOTHING, asked).because
 
 
 def test_an_exhausted_budget_points_to_stored_answers_and_the_owner():

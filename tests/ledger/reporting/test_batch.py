@@ -127,7 +127,7 @@ def test_an_event_that_cannot_be_read_is_told_and_not_guessed():
     told = batch([unread, entry(events.PureEvent(1))], UNKNOWN)
     assert told.figures == ()
     assert "'TeleportEvent'" in told.note
-    assert "an its privacy cost is not known" in told.note
+    assert "its privacy cost is not known" in told.note
 
 
 def test_a_delta_that_doubles_cannot_carry_has_a_reason_in_place_of_an_epsilon():

@@ -20,7 +20,7 @@ def term(lease: object) -> int:
     if not is_number or not SHORTEST <= lease <= LONGEST:  # type: ignore[operator]
         raise ParameterError(
             f"lease={lease!r}",
-            because=f"a lease is a number of seconds from {SHORTEST} to {LONGEST}",
+            because=f"a lease is a number of seconds from {SHORTEST} to {LONGEST:,.0f}",
             instead="lease=30",
         )
     return round(lease * 1000)  # type: ignore[operator]

@@ -106,7 +106,7 @@ def refuse_ambiguous_names(query: logical.Aggregate) -> None:
         if times > 1 or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
             raise ParameterError(
                 f"the name {name[:LONGEST_NAME]!r} in a release",
-                because=f"names have 1 to {LONGEST_NAME} visible characters and do not end in {MARGIN}",
+                because=f"names have 1 to {LONGEST_NAME} visible characters and do not end in {MARGIN!r}",
                 instead="agg(total=...), or another name of its own",
             )
 

@@ -390,7 +390,7 @@ def _check_name(name: str, taken: Collection[str], what: str, instead: str) -> N
     if not is_plain or not 0 < len(name.encode()) <= LONGEST_NAME:
         raise ParameterError(
             what,
-            because=f"names have 1 to {LONGEST_NAME} visible bytes and do not begin with {_HIDDEN}",
+            because=f"names have 1 to {LONGEST_NAME} visible bytes and do not begin with {_HIDDEN!r}",
             instead=instead if is_plain else "a plain name such as 'beds'",
         )
 
