@@ -127,8 +127,8 @@ NO_PARTICIPLES = {"need", "seed", "speed", "feed", "embed", "bed", "red", "excee
 # What HOUSE.md measured when the move began, the goal, and the most that is allowed today: it only goes down.
 FIGURES = {
     "entries at the top level": (59, 30, 30),
-    "definitions whose last word is a participle, %": (17.3, 4.0, 8.8),
-    "class names defined at least twice": (44, 5, 22),
+    "definitions whose last word is a participle, %": (17.3, 4.0, 1.0),
+    "class names defined at least twice": (44, 5, 5),
 }
 
 
