@@ -10,12 +10,12 @@ from discreet.errors import TypeMismatchError
 from discreet.exact import Number
 from discreet.plan import logical
 from discreet.planner.budget.allocation import MechanismName
-from discreet.planner.queries.auto_bounds import analyze_auto_bounds, asks_for_bounds
-from discreet.planner.queries.hierarchy import analyze_hierarchy, asks_for_a_hierarchy
+from discreet.planner.queries.auto_bounds import analyze_auto_bounds
+from discreet.planner.queries.hierarchy import analyze_hierarchy
 from discreet.planner.queries.partition_selection import analyze_discovery
 from discreet.planner.queries.private_plan import TablePlan
-from discreet.planner.queries.quantiles import analyze_quantiles, asks_for_quantiles
-from discreet.planner.queries.ranges import analyze_ranges, asks_for_ranges
+from discreet.planner.queries.quantiles import analyze_quantiles
+from discreet.planner.queries.ranges import analyze_ranges
 from discreet.planner.queries.selection import SelectionPlan, analyze_selection
 from discreet.planner.queries.tables import analyze
 from discreet.planner.queries.top_keys import TopKeysPlan, analyze_top_keys
@@ -38,12 +38,16 @@ class Analysis(Protocol):
         """The private plan, or an error."""
 
 
+def _with(*kinds: type[logical.Measure]) -> Callable[[logical.Aggregate], bool]:
+    return lambda query: any(isinstance(output.measure, kinds) for output in query.outputs)
+
+
 TABLES: tuple[tuple[Callable[[logical.Aggregate], bool], Analysis], ...] = (
     (lambda query: query.grouping.discovery is not None, analyze_discovery),
-    (asks_for_a_hierarchy, analyze_hierarchy),
-    (asks_for_ranges, analyze_ranges),
-    (asks_for_quantiles, analyze_quantiles),
-    (asks_for_bounds, analyze_auto_bounds),
+    (_with(logical.HierarchyCounts), analyze_hierarchy),
+    (_with(logical.Ranges), analyze_ranges),
+    (_with(logical.MedianMeasure, logical.QuantileMeasure), analyze_quantiles),
+    (_with(logical.AutoBoundsAggregate, logical.ClippingBounds), analyze_auto_bounds),
     (lambda _: True, analyze),
 )
 """Every kind of query whose answer is a table, in the order in which they are tried."""

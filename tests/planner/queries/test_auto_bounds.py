@@ -16,7 +16,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, Refusal, UnboundedError, UnsupportedError
 from discreet.plan import logical
 from discreet.planner.queries import bound_search
-from discreet.planner.queries.auto_bounds import AutoBoundsPlan, asks_for_bounds
+from discreet.planner.queries.auto_bounds import AutoBoundsPlan
 from discreet.planner.registry import plan_query
 from discreet.release.release import Release, schema
 from former import former
@@ -213,9 +213,6 @@ def test_a_search_takes_a_part_of_the_price_and_knows_two_ways(words):
 
 
 def test_questions_with_known_bounds_are_asked_as_ever():
-    assert asks_for_bounds(AUTO.plan)
-    assert asks_for_bounds(T.bounds("x").plan)
-    assert not asks_for_bounds(T.agg(n=dp.count()).plan)
     assert isinstance(dp.sum("x", bounds="auto").measure, logical.AutoBoundsAggregate)
 
 

@@ -13,7 +13,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
 from discreet.plan import logical
-from discreet.planner.queries.hierarchy import HierarchyPlan, asks_for_a_hierarchy, build_hierarchy
+from discreet.planner.queries.hierarchy import HierarchyPlan, build_hierarchy
 from discreet.planner.registry import plan_query
 from discreet.release.release import Release
 
@@ -191,7 +191,6 @@ def test_a_hierarchy_is_refused_where_nothing_limits_the_rows_of_a_unit():
 
 
 def test_a_hierarchy_is_no_question_for_noise_that_fits():
-    assert asks_for_a_hierarchy(NESTED.plan)
     with opened() as session, pytest.raises(UnsupportedError):
         session.release(NESTED, epsilon=1, method=dp.SmoothSensitivity())
 

@@ -10,7 +10,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
 from discreet.planner.queries.quantile_methods import ByChoice, ByTree
-from discreet.planner.queries.quantiles import QuantilePlan, asks_for_quantiles
+from discreet.planner.queries.quantiles import QuantilePlan
 from discreet.planner.registry import plan_query
 from discreet.release.release import Release
 
@@ -53,8 +53,6 @@ def test_the_engine_is_asked_for_the_rows_at_each_step_of_whole_groups():
     assert keys.rows == tuple((g, step) for g in "ab" for step in range(10))
     assert private.pushdown.caps.max_groups == 1
     assert private.groups == 2
-    assert asks_for_quantiles(T.agg(m=MEDIAN).plan)
-    assert not asks_for_quantiles(T.agg(n=dp.count()).plan)
 
 
 def test_a_testing_session_answers_exactly_and_skips_missing_values():

@@ -13,7 +13,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, TypeMismatchError, UnboundedError, UnsupportedError
 from discreet.plan.physical import CountRows
-from discreet.planner.queries.ranges import RangePlan, asks_for_ranges, merge_bins
+from discreet.planner.queries.ranges import RangePlan, merge_bins
 from discreet.planner.registry import plan_query
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.release import Release
@@ -172,7 +172,6 @@ def test_ranges_are_refused_where_nothing_limits_the_rows_of_a_unit():
 
 
 def test_ranges_are_no_question_for_a_watch_or_for_noise_that_fits():
-    assert asks_for_ranges(FEW.plan)
     with opened() as session, pytest.raises(UnsupportedError):
         session.release(FEW, epsilon=1, method=dp.SmoothSensitivity())
 

@@ -261,13 +261,6 @@ class AutoBoundsPlan(TablePlan):
         return noise.mean_over_deviation * math.sqrt(float(noise.unit_variance(moved) / part**noise.power))
 
 
-def asks_for_bounds(query: logical.Question) -> bool:
-    """Whether some bounds of a query are to be found first."""
-    return any(
-        isinstance(output.measure, logical.AutoBoundsAggregate | logical.ClippingBounds) for output in query.outputs
-    )
-
-
 def analyze_auto_bounds(
     query: logical.Aggregate,
     catalog: Catalog,

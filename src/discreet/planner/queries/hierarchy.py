@@ -132,11 +132,6 @@ class HierarchyPlan(WorkloadPlan):
         return self.hierarchy.variances(self.squares)
 
 
-def asks_for_a_hierarchy(query: logical.Aggregate) -> bool:
-    """Whether a query is about a hierarchy, and nothing else."""
-    return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.HierarchyCounts)
-
-
 def analyze_hierarchy(
     query: logical.Aggregate,
     catalog: Catalog,

@@ -10,7 +10,6 @@ because what a rank is worth in values is private.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeGuard
 
 from discreet import events
 from discreet.accounting.filters import Budget
@@ -133,12 +132,6 @@ class QuantilePlan(TablePlan):
             ExplainedOutput(one.name, one.kind, f"{self.method.describe(place)}{steps}", margins[place], whose)
             for place, one in enumerate(self.quantiles)
         )
-
-
-def asks_for_quantiles(query: logical.Question) -> TypeGuard[logical.Aggregate]:
-    """Whether a query has a quantile or a median among its outputs."""
-    outputs = query.outputs if type(query) is logical.Aggregate else ()
-    return any(isinstance(output.measure, logical.MedianMeasure | logical.QuantileMeasure) for output in outputs)
 
 
 def analyze_quantiles(

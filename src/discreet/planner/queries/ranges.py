@@ -111,11 +111,6 @@ class RangePlan(WorkloadPlan):
         return np.square(together).sum(axis=1), together.max(axis=1)
 
 
-def asks_for_ranges(query: logical.Aggregate) -> bool:
-    """Whether a query is about ranges, and nothing else."""
-    return len(query.outputs) == 1 and isinstance(query.outputs[0].measure, logical.Ranges)
-
-
 def analyze_ranges(
     query: logical.Aggregate,
     catalog: Catalog,
