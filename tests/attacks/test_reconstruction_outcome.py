@@ -29,7 +29,7 @@ def test_a_curve_rises_with_epsilon_and_names_its_bound():
 def test_outcomes_are_drawn_beside_one_another(bits, generator):
     first, second = (
         reconstruction.against(publisher, bits, questions=QUESTIONS, called=name, generator=generator)
-        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounded(bits)))
+        for name, publisher in (("exact", reconstruction.exact(bits)), ("rounded", reconstruction.rounding(bits)))
     )
     label = first.plot(second).get_label()
     assert "exact 100% of bits from 256 counts" in label

@@ -55,14 +55,14 @@ def test_the_column_of_ranges_is_named_by_text():
 
 @pytest.mark.parametrize("keys", [AREAS, AREAS.to_pandas()], ids=["arrow", "pandas"])
 def test_a_hierarchy_takes_its_cells_from_a_public_table(keys):
-    measure, grouping = workloads.hierarchy(("state", "county"), keys, ["zip"], 3)
+    measure, grouping = workloads.hierarchy_measure(("state", "county"), keys, ["zip"], 3)
     assert measure == logical.HierarchyCounts(("state", "county"), ("zip",))
     assert grouping.rows == (("A", "A1", "1"), ("A", "A2", "2"), ("B", "B1", "2"))
     assert grouping.max_rows_per_group == 3
 
 
 def test_one_crossing_column_may_be_named_alone():
-    assert workloads.hierarchy(("state",), AREAS, "zip", None)[0].crossing == ("zip",)
+    assert workloads.hierarchy_measure(("state",), AREAS, "zip", None)[0].crossing == ("zip",)
 
 
 @pytest.mark.parametrize("levels", [(), ("state", "state"), (3,)])
