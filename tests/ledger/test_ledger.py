@@ -310,7 +310,7 @@ def test_an_unknown_dataset_is_refused_with_the_nearest_name(visits, charge):
         visits.history,
         visits.report,
         visits.verify,
-        lambda name: visits.stored(name, "ab"),
+        lambda name: visits.stored_answer(name, "ab"),
         lambda name: visits.share(name, "ann"),
         lambda name: visits.set_cap(name, Budget(epsilon=2), reason="a test"),
         lambda name: visits.set_quota(name, "ann", Budget(epsilon=1), reason="a test"),
