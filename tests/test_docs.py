@@ -6,6 +6,7 @@ compared to the letter. Lines with a `$` in a block marked `console run` are com
 all of the page's Python; blocks marked `postgresql` are run against a real server in the place of db.example.org.
 """
 
+import ast
 import doctest
 import inspect
 import json
@@ -69,6 +70,8 @@ NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
 PLACEHOLDERS = {"mine.py", "b.py", "test_b.py"}
 MODULE = re.compile(r"`(?:[\w./-]*/)?([a-z_]+\.py)`")
+CODE = re.compile(r"`(?:(\w+)\.)?(?:\w+\.)?((?<=\.)(?!(?:py|md)\b)[a-z]\w*|_\w+)(?:\([^`\n]*\))?`")
+LIBRARIES = {"np", "math", "stats", "self", "dp"}
 MACHINE_PATH = re.compile(r"(/home/|/root/|/work/|/tmp/|/Users/|[A-Z]:\\)")
 
 # runs in the process that stands for the reader
@@ -395,6 +398,55 @@ def test_every_test_that_a_proof_names_is_there():
     for page in (DOCS / "proofs").rglob("*.md"):
         named_tests = re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8"))
         assert [name for name in named_tests if f"def {name}(" not in written] == [], page
+
+
+@dataclass(frozen=True)
+class SourceNames:
+    """The names in a module: those that it defines, and all others that it reads or writes."""
+
+    defined: frozenset[str]
+    used: frozenset[str]
+
+
+def source_names(path: Path) -> SourceNames:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    stored = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store)]
+    defined = {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    defined |= {node.id if isinstance(node, ast.Name) else node.attr for node in stored}
+    used = {node.id for node in nodes if isinstance(node, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
+    return SourceNames(frozenset(defined), frozenset(used | {path.stem}))
+
+
+def missing_code(page: str, source: dict[Path, SourceNames]) -> list[str]:
+    """Names of code in a proof that the source does not have.
+
+    `_name` is defined somewhere. `owner.name` is defined in the module or package `owner`; any other owner is a class,
+    or a name in one of the modules that the page names, and has such an attribute somewhere.
+    """
+    anywhere = frozenset().union(*(names.defined for names in source.values()))
+    pages_modules = set(MODULE.findall(page))
+    local = frozenset().union(*(names.used for path, names in source.items() if path.name in pages_modules))
+    owners = local | {name for name in anywhere if name.lstrip("_")[:1].isupper()} | {""}
+    missing = []
+    for owner, name in CODE.findall(page):
+        inside = [path for path in source if owner in (path.stem, *path.relative_to(ROOT / "src").parts[:-1])]
+        known = frozenset().union(*(source[path].defined | {path.stem} for path in inside))
+        is_there = name in known if inside else owner in owners and name in anywhere
+        if owner not in LIBRARIES and not is_there:
+            missing.append(f"{owner}.{name}" if owner else name)
+    return missing
+
+
+def test_every_function_that_a_proof_names_is_there():
+    source = {path: source_names(path) for path in (ROOT / "src").rglob("*.py")}
+    for page in (DOCS / "proofs").rglob("*.md"):
+        assert missing_code(page.read_text(encoding="utf-8"), source) == [], page
+
+
+def test_a_name_of_code_that_is_gone_is_found():
+    source = {path: source_names(path) for path in (ROOT / "src" / "discreet" / "engines" / "sql").glob("*.py")}
+    page = "`blocks.py`: `chunks.split_sql`, `casts.split_sql`, `blocks.split_sql(a)`, `_clamp`, `_is_text`, `np.add`"
+    assert missing_code(page, source) == ["chunks.split_sql", "casts.split_sql", "_clamp"]
 
 
 def test_the_versions_of_the_ledgers_schema_are_those_of_the_library():

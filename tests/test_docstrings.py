@@ -2,7 +2,8 @@
 
 Public are the names of `dp.__all__`, those of the public modules, and what sessions and tables return. Each has a
 summary. Functions, constructors and methods describe every parameter and what they return. Functions, classes, and
-methods of sessions, tables and expressions have an example. A function that raises says what.
+methods of sessions, tables and expressions have an example. A function that raises says what. Docstrings of packages
+call only names that are there.
 """
 
 import ast
@@ -57,6 +58,11 @@ FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PROMPT = ">>> "
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 FILES = sorted(SOURCE.rglob("*.py"))
+PACKAGES = [path for path in FILES if path.name == "__init__.py" and path.parent != SOURCE]
+METHOD_CALL = re.compile(r"\.(\w+)\(")
+QUOTED_CALL = re.compile(r"`(?:\w+\.)*(\w+)\(")
+FROM_ELSEWHERE = {"blocks", "get_label", "to_pylist", "Laplace"}
+"""Calls in docstrings of packages that engines, mechanisms, Arrow and matplotlib answer."""
 WITH_PROMPTS = [str(path.relative_to(SOURCE)) for path in FILES if PROMPT in path.read_text(encoding="utf-8")]
 
 Function = types.FunctionType
@@ -192,6 +198,26 @@ def incomplete() -> dict[str, list[str]]:
                 has_example = each.__qualname__.split(".")[0] in WITH_EXAMPLES
                 found[where] += missing_in(inspect.getdoc(getattr(value, method)), each, has_example=has_example)
     return {name: lacks for name, lacks in found.items() if lacks}
+
+
+def calls_that_are_gone(docstring: str, package: Path) -> set[str]:
+    """Calls, in the example or in backticks, that neither the package defines nor `dp` has."""
+    code = "\n".join(line.partition("#")[0] for line in docstring.splitlines() if line.startswith("    "))
+    called = {*METHOD_CALL.findall(code), *QUOTED_CALL.findall(docstring)}
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    return called - {node.name for node in nodes} - {*dp.__all__} - FROM_ELSEWHERE
+
+
+@pytest.mark.parametrize("package", [str(path.parent.relative_to(SOURCE)) for path in PACKAGES])
+def test_the_docstring_of_a_package_calls_only_names_that_are_there(package):
+    docstring = ast.get_docstring(ast.parse((SOURCE / package / "__init__.py").read_text(encoding="utf-8")))
+    assert calls_that_are_gone(docstring or "", SOURCE / package) == set()
+
+
+def test_a_call_that_is_gone_is_found_in_an_example_and_in_backticks():
+    docstring = "Keys.\n\n    rule.kept(18)  # rule.keeps(18)\n    rule.release([1])\n\n`needed(0.95)` is public."
+    assert calls_that_are_gone(docstring, SOURCE / "mechanisms" / "keys") == {"kept", "needed"}
 
 
 def _summary(value: object) -> list[str]:

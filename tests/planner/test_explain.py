@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from discreet.accounting.filters import NOTHING, Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.planner.explain import explanation, least_epsilon
+from discreet.planner.queries.private_plan import BY_GROUP_SIZE
 from discreet.planner.queries.tables import AggregatePlan, analyze
 
 PURE, MIXED = Budget(epsilon=2), Budget(epsilon=2, delta=1e-9, reserved_delta=0)
@@ -151,6 +153,10 @@ def test_an_explanation_shows_the_confidence_that_was_asked_for():
     assert str(half).endswith("± at 50%, for the noise")
 
 
+def _by_size(_):
+    return BY_GROUP_SIZE
+
+
 def _margin_at(query, budget=MIXED, rows=None):
     def at(epsilon: Fraction) -> Fraction | None:
         private = _plan(query, budget, epsilon=epsilon)
@@ -163,7 +169,7 @@ def _margin_at(query, budget=MIXED, rows=None):
 @pytest.mark.parametrize("wanted", [1, 7, 50, 12345, 10**7])
 def test_the_least_epsilon_for_a_margin_gives_it_and_three_digits_less_do_not(budget, wanted):
     at = _margin_at(COUNT, budget)
-    found = least_epsilon(at, Fraction(wanted))
+    found = least_epsilon(at, Fraction(wanted), _by_size)
     assert at(found) <= wanted
     assert found == Fraction(f"{float(found):.3g}")
     assert at(found * Fraction(98, 100)) > wanted or found < Fraction(1, 10**5)
@@ -171,23 +177,23 @@ def test_the_least_epsilon_for_a_margin_gives_it_and_three_digits_less_do_not(bu
 
 def test_the_least_epsilon_for_a_mean_needs_a_declared_size():
     with pytest.raises(ParameterError, match="rows="):
-        least_epsilon(_margin_at(MEAN), Fraction(50))
+        least_epsilon(_margin_at(MEAN), Fraction(50), _by_size)
     at = _margin_at(MEAN, rows=40_000)
-    assert at(least_epsilon(at, Fraction(50))) <= 50
+    assert at(least_epsilon(at, Fraction(50), _by_size)) <= 50
 
 
 def test_a_margin_that_no_epsilon_gives_is_refused_with_one_that_some_does():
     at = _margin_at(t.agg(s=dp.sum("cost")), PURE)
     with pytest.raises(ParameterError, match="no epsilon") as caught:
-        least_epsilon(at, Fraction(1, 10**6))
+        least_epsilon(at, Fraction(1, 10**6), _by_size)
     offered = caught.value.instead.removeprefix("margin=").removesuffix(", or larger")
-    assert least_epsilon(at, Fraction(offered)) > 0
+    assert least_epsilon(at, Fraction(offered), _by_size) > 0
 
 
 @settings(deadline=None, max_examples=50)
 @given(st.fractions(Fraction(1, 1000), 10_000))
 def test_the_least_epsilon_of_a_simple_law_is_found_to_three_digits(wanted):
-    found = least_epsilon(lambda epsilon: 1 / epsilon, wanted)
+    found = least_epsilon(lambda epsilon: 1 / epsilon, wanted, _by_size)
     assert 1 / wanted <= found <= 1 / wanted * Fraction(1011, 1000)
 
 
@@ -195,7 +201,31 @@ def test_an_epsilon_is_not_told_for_margins_that_are_not_public_at_it():
     def near_a_threshold(epsilon):
         return None if epsilon < 1_000 else Fraction(1)
 
-    assert least_epsilon(near_a_threshold, Fraction(2)) >= 1_000
+    assert least_epsilon(near_a_threshold, Fraction(2), _by_size) >= 1_000
     with pytest.raises(ParameterError, match="not public in advance") as caught:
-        least_epsilon(lambda _: None, Fraction(2))
-    assert "bounds=(lo, hi)" in caught.value.instead
+        least_epsilon(lambda _: None, Fraction(2), _by_size)
+    assert caught.value.because == BY_GROUP_SIZE.because
+    assert caught.value.instead == BY_GROUP_SIZE.instead
+
+
+KEYS = dp.discover(delta=1e-11, rule="gaussian")
+HIDDEN = {
+    "the number of rows": (MEAN, {}, "rows="),
+    "bounds": (t.agg(s=dp.sum("cost", bounds="auto")), {}, "bounds=(lo, hi)"),
+    "the smooth sensitivity": (t.agg(m=dp.median("cost")), {"method": dp.SmoothSensitivity()}, "dp.ProposedBound("),
+    "how near to the threshold": (t.group_by("ward", keys=KEYS).agg(n=dp.count_units()), {}, "a count of rows"),
+}
+
+
+@pytest.mark.parametrize("cause", HIDDEN)
+def test_a_margin_that_is_not_public_is_refused_with_the_cause_in_this_query(cause):
+    query, options, solved_by = HIDDEN[cause]
+    budget = dp.Budget(epsilon=2, delta=1e-9)
+    rows = {"id": ["a", "b"], "ward": ["A", "B"], "cost": [1.0, 2.0]}
+    facts = {"name": "t", "privacy_unit": "id", "max_rows": 1, "keys": {"ward": ["A", "B"]}, "bounds": {"cost": (0, 9)}}
+    session = dp.testing.protect(pa.table(rows), **facts, budget=budget)
+    with session, pytest.raises(ParameterError, match="not public in advance") as caught:
+        session.epsilon_for(query, margin=1, **options)
+    assert caught.value.because.startswith(f"its margin depends on {cause}")
+    assert len(caught.value.because.split()) <= 15
+    assert solved_by in caught.value.instead

@@ -1,7 +1,7 @@
 """What all engines that speak SQL share: binding queries to tables, tables made once, answers checked.
 
 An engine of this kind says how its columns are stored, how it makes and drops a table, and how it fetches rows; what
-is asked of it is text from `lower` in its own dialect.
+is asked of it is text from `engines/sql` in its own dialect.
 """
 
 import threading

@@ -298,7 +298,7 @@ def own_delta(event: "Event") -> Fraction:
 
 
 class HasEvent(Protocol):
-    """A mechanism, as far as accountants care: it says what it does."""
+    """Anything with `event()`, such as a mechanism."""
 
     def event(self) -> Event:
         """Event of a release.
@@ -419,7 +419,7 @@ def _not_negative(value: object, name: str) -> Fraction:
     if number < 0:
         raise ParameterError(
             f"{name} below zero",
-            because="nothing that was done gives privacy back",
+            because=f"{name} must be at least zero",
             instead=f"{name}=0.1, or another number of at least zero",
         )
     return number

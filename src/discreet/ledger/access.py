@@ -26,7 +26,7 @@ log = logging.getLogger("discreet")
 WAITING = "the same query is being answered by somebody else; waiting, at most %d seconds after they fall silent"
 LEASE = 30.0
 SHORTEST_NAP, LONGEST_NAP = 0.005, 0.5
-COMMITS_LOOKED_UP = 5
+MOST_RETRIES = 5
 
 
 @public_class
@@ -65,17 +65,17 @@ class LedgerAccess:
     def _look(self, work: Callable[[LedgerWriter], T]) -> T:
         return self._store.look(lambda transaction: work(LedgerWriter(transaction)))
 
-    def _insist(self, work: Callable[[LedgerWriter], T]) -> T:
-        """Run work that may be run again, until its outcome is known."""
+    def _run_idempotent(self, work: Callable[[LedgerWriter], T]) -> T:
+        """Run idempotent work, and retry it where its outcome is unknown."""
         try:
             return self._run(work)
         except UnknownOutcomeError:
             return self._retry_unknown(work)
 
     def _retry_unknown(self, work: Callable[[LedgerWriter], T]) -> T:
-        """Run work whose outcome is unknown once more; where the store cannot be asked, it stays unknown."""
+        """Retry at most 5 times; raise UnknownOutcomeError if the outcome stays unknown."""
         unknown = UnknownOutcomeError()
-        for _ in range(COMMITS_LOOKED_UP):
+        for _ in range(MOST_RETRIES):
             try:
                 return self._run(work)
             except UnknownOutcomeError as error:

@@ -58,7 +58,7 @@ class Ledger(LedgerQueries):
         return self._run(lambda writer: registers.register(writer, dataset))
 
     def rename(self, name: str, to: str, *, reason: str) -> None:
-        """Give a dataset another name; both still leads to the same budget.
+        """Give a dataset another name. Both names lead to the same privacy budget.
 
         Args:
             name: Name of the dataset.
@@ -248,7 +248,7 @@ class Ledger(LedgerQueries):
             ParameterError: If the code is not a short code.
         """
         short_code(code, "code")
-        return self._insist(lambda writer: outcomes.forfeit(writer, reservation_of(reservation), code))
+        return self._run_idempotent(lambda writer: outcomes.forfeit(writer, reservation_of(reservation), code))
 
     def holding(self, reservation: Reservation) -> Lease:
         """Renew the lease of a reservation while its answer is computed: `with ledger.holding(reservation):`.

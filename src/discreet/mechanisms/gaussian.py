@@ -13,9 +13,10 @@ Guarantee
 
 Exactness
     sigma is a double; rho and delta are computed from that very double, rho exactly and delta rounded up, so the
-    event's rho is at most the rho asked for. Noise is drawn exactly for that double (see noise.py). `pmf`, `cdf`,
-    `tail` and margins are floats for display, right to about 12 digits up to sigma = 64 and 8 beyond: a margin may be
-    one step off where the coverage is that close to the confidence, which touches usefulness and not privacy.
+    event's rho is at most the rho asked for. Noise is drawn exactly for that double (samplers/discrete.py).
+    `pmf`, `cdf`, `tail` and margins are floats for display, right to about 12 digits up to sigma = 64 and 8 beyond: a
+    margin may be one step off where the coverage is that close to the confidence, which touches usefulness and not
+    privacy.
 
 Not covered
     Whether `sensitivity` is true of the query. How often `release` is called. The time a draw takes. A ledger

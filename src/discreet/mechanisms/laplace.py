@@ -11,8 +11,8 @@ Guarantee
 
 Exactness
     The scale is the least double at or above (sensitivity/g)/epsilon, and the event has the cost of that very double,
-    at most the epsilon asked for. Noise is drawn exactly for that double (see noise.py). Margins
-    are decided in rationals and are the least; `pmf`, `cdf`, `tail` and `variance` are floats, for display.
+    at most the epsilon asked for. Noise is drawn exactly for that double (samplers/discrete.py). Margins are
+    decided in rationals and are the least; `pmf`, `cdf`, `tail` and `variance` are floats, for display.
 
 Not covered
     Whether `sensitivity` is true of the query. How often `release` is called: every call is a new release, with its own

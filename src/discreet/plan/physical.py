@@ -2,7 +2,7 @@
 
 Analysis builds it from public facts; every engine answers it with the same integers. Terms carry their types; derived
 columns have been substituted, so a term reads only columns of the source. The vocabulary of operators is closed:
-engines/lower has one template for each, and all of them are total.
+engines/sql has one template for each, and all of them are total.
 """
 
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ class BatchPlan(PrivatePlan):
         return [part.randomize(answer) for part, answer in zip(self.parts, exact, strict=True)]
 
     def combine(self, exact: Sequence[Any]) -> list[Any]:
-        """The same without noise, for tests."""
+        """Every answer without noise."""
         return [part.combine(answer) for part, answer in zip(self.parts, exact, strict=True)]
 
     @property

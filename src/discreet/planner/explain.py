@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
-from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin, PrivatePlan
 from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation
 from discreet.rounding import digits_up, shown_up
 
@@ -69,11 +69,24 @@ def widest_margin(outputs: Sequence[ExplainedOutput], name: str | None) -> Fract
     return max(known) if known and len(known) == len(margins) else None
 
 
-def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Fraction) -> Fraction:
-    """The least epsilon, to three digits and rounded up, whose margin is at most the wanted one."""
+def hidden_margin(plan: AnswerPlan, confidence: Fraction, name: str | None) -> HiddenMargin:
+    """Why the widest margin of a plan is not public in advance: by its first output, or the named one, without one."""
+    outputs = [each for each in plan.explain_outputs(confidence) if name in (None, each.name)]
+    return plan.hidden_margin(next(each for each in outputs if each.margin is None))
+
+
+def least_epsilon(
+    margin_at: Callable[[Fraction], Fraction | None],
+    wanted: Fraction,
+    hidden_at: Callable[[Fraction], HiddenMargin],
+) -> Fraction:
+    """The least epsilon, to three digits and rounded up, whose margin is at most the wanted one.
+
+    `hidden_at` says why there is no margin at an epsilon.
+    """
     low, high = Fraction(1, 10**6), Fraction(_LARGEST_EPSILON)
     if (found := margin_at(high)) is None:
-        raise _not_public()
+        raise _not_public(hidden_at(high))
     if found > wanted:
         raise ParameterError(
             f"margin={shown(wanted)}",
@@ -89,18 +102,13 @@ def least_epsilon(margin_at: Callable[[Fraction], Fraction | None], wanted: Frac
             low = middle
     least = digits_up(high, 3)
     if margin_at(least) is None:
-        raise _not_public()
+        raise _not_public(hidden_at(least))
     return least
 
 
-def _not_public() -> ParameterError:
+def _not_public(hidden: HiddenMargin) -> ParameterError:
     return ParameterError(
-        "epsilon_for an output whose margin is not public in advance",
-        because="that of a mean, a variance or a std depends on how many rows each group has, which is private, "
-        "that of an answer with bounds that are found first on these, "
-        "and that of a key above a threshold on how far above it is",
-        instead="rows=... in the catalog (a public, approximate size), bounds=(lo, hi), "
-        "or output=... with the name of a count or a sum",
+        "epsilon_for an output whose margin is not public in advance", because=hidden.because, instead=hidden.instead
     )
 
 

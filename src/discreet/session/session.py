@@ -15,7 +15,7 @@ from discreet.exact import Number, positive
 from discreet.ledger import Entry
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
-from discreet.planner.explain import batch_explanation, explanation, least_epsilon, widest_margin
+from discreet.planner.explain import batch_explanation, explanation, hidden_margin, least_epsilon, widest_margin
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.queries.tables import MechanismName
@@ -269,11 +269,13 @@ class Session(OpenSession):
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
 
-        def margin_at(epsilon: Fraction) -> Fraction | None:
-            plan = self._plan(query, Price(epsilon, mechanism=mechanism), method)
-            return widest_margin(plan.explain_outputs(level), output)
+        def plan_at(epsilon: Fraction) -> AnswerPlan:
+            return self._plan(query, Price(epsilon, mechanism=mechanism), method)
 
-        return float(least_epsilon(margin_at, wanted))
+        def margin_at(epsilon: Fraction) -> Fraction | None:
+            return widest_margin(plan_at(epsilon).explain_outputs(level), output)
+
+        return float(least_epsilon(margin_at, wanted, lambda epsilon: hidden_margin(plan_at(epsilon), level, output)))
 
     @short_traceback
     def above_threshold(

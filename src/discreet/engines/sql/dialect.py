@@ -1,7 +1,7 @@
 """What one engine's SQL looks like: names, constants, types and the few functions that differ between engines.
 
-A dialect is data. `reading` builds the total reads and casts from it, `lower` everything else; an engine that has a
-dialect, a way to list its columns and a way to run a query is an engine.
+A dialect is data. `casts` builds the total reads and casts from it, the other modules of `engines/sql` everything else;
+an engine that has a dialect, a way to list its columns and a way to run a query is an engine.
 """
 
 import math

@@ -43,7 +43,7 @@ class Receipt:
         hash: Hash of this event.
         detail: Other datasets that were charged together, or None.
         ledger: Id of the ledger that signed it, or None.
-        key: Public key of the signature, or None.
+        key: Id of the key that signed it, or None.
         signature: Signature of all other fields, or None.
 
     Example:

@@ -4,13 +4,14 @@
 
     rule = Optimal(epsilon=1, delta=1e-9, groups=1)
     rule.release([812, 1, 40])          # [0, 2]: the places of the keys that are kept
-    float(rule.kept(18))                # how likely a key of 18 units is kept
-    rule.needed(0.95)                   # 23: a key of so many units is kept 95 times in 100
+    float(rule.keep_probability(18))    # the probability that a key of 18 units is kept
+    rule.least_units(0.95)              # 23: a key of so many units is kept with probability 95%
 
 A rule is a frozen value with this contract: it is given of how many keys one unit can be (`groups`), what
 neighbours are, how many units a key must have to be considered at all (`at_least`), and what a release may cost. A key
-without units is never kept. `kept(units)` is the probability that a key of so many units is, and `needed(probability)`
-the least number of units that is kept so often; both are public. `event()` says what was done.
+without units is never kept. `keep_probability(units)` is the probability that a key of so many units is kept, and
+`least_units(chance)` the least number of units that is kept with at least this probability; both are public. `event()`
+says what was done.
 
     Optimal             the names alone; no rule of the same epsilon and delta for each key keeps more
     LaplaceThreshold    names with noisy numbers of units, above a threshold; a pure privacy cost but for delta

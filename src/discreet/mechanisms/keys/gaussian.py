@@ -14,8 +14,8 @@ Guarantee
 
 Exactness
     sigma is the least double for which rho is at most the one asked for, and the privacy cost is that of this very
-    double; noise is drawn exactly (see noise.py). P[Y > t] is summed for discrete noise and rounded up
-    (hockey_stick.py). `kept` is a float, for display.
+    double; noise is drawn exactly (samplers/discrete.py). P[Y > t] is summed for discrete noise and rounded up
+    (hockey_stick.py). `keep_probability` is a float, for display.
 
 Not covered
     Whether `groups` is true of the data: an engine has to bound it. A threshold for another noise: that of

@@ -14,7 +14,8 @@ Guarantee
 
 Exactness
     The scale is the least double at or above groups/epsilon (or twice that) and the privacy cost is that of this very
-    double; noise is drawn exactly (see noise.py). The tail is compared in rationals, rounded up. `kept` is a float.
+    double; noise is drawn exactly (samplers/discrete.py). The tail is compared in rationals, rounded up.
+    `keep_probability` is a float, for display.
 
 Not covered
     Whether `groups` is true of the data: an engine has to bound it. A threshold for another noise: that of

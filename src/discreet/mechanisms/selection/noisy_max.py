@@ -19,8 +19,9 @@ Guarantee
 Exactness
     Gumbel and exponential noise are not drawn: the choice is, with exactly its probability. The scale of Laplace noise
     is the least double at or above 1/(rate grid), `epsilon` is what that very double costs, at most what was asked for,
-    and the noise is exact (see noise.py). Of many candidates only those get noise whose noise can matter, which changes
-    no probability. `pmf` is for display; `brackets` hold the probabilities between rationals; both for small sets.
+    and the noise is exact (samplers/discrete.py). Of many candidates only those get noise whose noise can matter, which
+    changes no probability. `pmf` is for display; `brackets` hold the probabilities between rationals; both for small
+    sets.
 
 Not covered
     The noisy maximum itself, which does not leave. The gap under Gumbel or exponential noise: it would cost more.

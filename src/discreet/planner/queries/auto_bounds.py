@@ -53,7 +53,7 @@ from discreet.planner.budget.allocation import MechanismName, Spending
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.bound_search import BOUNDS, BoundSearch, FoundBounds, by_counts, by_growth
 from discreet.planner.queries.log_scale import Bounds, Scale
-from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.private_plan import HiddenMargin, TablePlan
 from discreet.planner.queries.tables import analyze
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
@@ -148,7 +148,7 @@ class AutoBoundsPlan(TablePlan):
         return BoundsAndAnswers(found, self._answer_integers(found, exact, noisy=True))
 
     def combine(self, exact: Steps) -> BoundsAndAnswers:
-        """The same without noise: bounds that leave every value as it is."""
+        """Bounds that leave every value as it is, then the exact integers of the query within them."""
         counts, _ = self._together(exact)
         found = FoundBounds(self.scale.nonempty_bounds(self.scale.filled_bounds(counts, (0,))), tuple(counts))
         return BoundsAndAnswers(found, self._answer_integers(found, exact, noisy=False))
@@ -190,6 +190,13 @@ class AutoBoundsPlan(TablePlan):
         wide = _far(self.scale)
         told = self.within(wide).explain_outputs(confidence)
         return search, *(_in_terms_of_bounds(each, wide, self.grid) for each in told)
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - all outputs rest on them
+        """It follows the bounds; of a mean also the sizes of the groups."""
+        return HiddenMargin(
+            "its margin depends on bounds that the query itself finds",
+            "bounds=(lo, hi), or explain(query, epsilon=...), which shows margins in terms of the bounds",
+        )
 
     @property
     def _share(self) -> str:

@@ -24,7 +24,7 @@ from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
 from discreet.planner.budget.allocation import MechanismName, Spending
 from discreet.planner.queries.aggregate import AggregatePlan, NoisyMeasure
-from discreet.planner.queries.private_plan import TablePlan
+from discreet.planner.queries.private_plan import HiddenMargin, TablePlan
 from discreet.planner.queries.tables import refuse_ambiguous_names, shares_of
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import Bound, bind
@@ -147,6 +147,15 @@ class DiscoveryPlan(TablePlan):
         return tuple(
             replace(each, margin=None, note=_NEAR) if is_shared and recipe.parts[0].measure == CountUnits() else each
             for each, recipe in told
+        )
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:
+        """Of the number of units by which keys were kept, it follows the distance from the threshold."""
+        if output.note != _NEAR:
+            return super().hidden_margin(output)
+        return HiddenMargin(
+            "its margin depends on how near to the threshold a key is, which is private",
+            "output=... with the name of a sum or of a count of rows",
         )
 
     def _is_shared(self, noised: NoisyMeasure) -> bool:

@@ -28,6 +28,21 @@ from discreet.release.values.columns import measured_column
 Labels = tuple[tuple[str, ...] | None, ...]
 
 
+@dataclass(frozen=True)
+class HiddenMargin:
+    """Why the margin of an output is not public in advance, and what has one; for errors."""
+
+    because: str
+    instead: str
+
+
+BY_GROUP_SIZE = HiddenMargin(
+    "its margin depends on the number of rows in each group, which is private",
+    "rows=... in the catalog (a public, approximate size), or output=... with the name of a count or a sum",
+)
+"""That of a mean, a variance or a std."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrivatePlan(ABC):
     """Everything that is public about a query before it is answered, of any kind.
@@ -108,11 +123,15 @@ class AnswerPlan(PrivatePlan):
 
     @abstractmethod
     def combine(self, exact: Any) -> Any:
-        """The same without noise, for tests."""
+        """The answer without noise; for additive noise, the integers that get it."""
 
     @abstractmethod
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """Each output in words, with its margin where it is public in advance."""
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - plans of several causes read it
+        """Why the margin of an output is not public in advance."""
+        return BY_GROUP_SIZE
 
 
 @dataclass(frozen=True, kw_only=True)

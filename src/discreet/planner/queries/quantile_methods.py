@@ -83,7 +83,7 @@ class ByChoice:
         return [selection.release(self.layout.group_counts(counts)) for selection in self.selections]
 
     def combine(self, counts: Sequence[int]) -> list[list[int]]:
-        """The same without noise."""
+        """The step for each quantile and group that is nearest, without noise."""
         return [[each.nearest(group) for group in self.layout.group_counts(counts)] for each in self.selections]
 
     def places(self, noisy: Noisy) -> list[list[int]]:
@@ -147,7 +147,7 @@ class ByTree:
         return self.noise.release(self.combine(counts))
 
     def combine(self, counts: Sequence[int]) -> list[list[int]]:
-        """The same without noise: all groups of a level in one list."""
+        """The integers that get noise: the counts of each measured level, all groups of a level in one list."""
         trees = [self.tree.sums(group) for group in self.layout.group_counts(counts)]
         return [[node for levels in trees for node in levels[level]] for level in self._measured_levels]
 

@@ -90,7 +90,7 @@ class QuantilePlan(TablePlan):
         return self.method.randomize(exact[0])
 
     def combine(self, exact: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The same without noise."""
+        """What the method makes of the counts, without noise."""
         return self.method.combine(exact[0])
 
     def keys(self, noisy: quantile_methods.Noisy) -> tuple[Key, ...]:  # noqa: ARG002 - the keys do not depend on it

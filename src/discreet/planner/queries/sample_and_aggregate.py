@@ -20,7 +20,7 @@ from discreet.plan import logical
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import CountRows, Keys, Term
 from discreet.planner.budget import allocation
-from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
@@ -68,7 +68,7 @@ class SampleAndAggregatePlan(AnswerPlan):
         return AggregateValue(min(most, max(least, Fraction(self.mechanism.release(answers)))), self.made)
 
     def combine(self, answers: Sequence[Fraction]) -> AggregateValue:
-        """The same without noise: the mean or the median of the clamped answers."""
+        """The mean or the median of the clamped answers, without noise."""
         steps = sorted(self.mechanism.steps.read(answers))
         if isinstance(self.mechanism, PrivateMedian):
             return AggregateValue(steps[(len(steps) - 1) // 2] * self.mechanism.steps.grid, self.made)
@@ -83,6 +83,13 @@ class SampleAndAggregatePlan(AnswerPlan):
         """The number with the margin of its noise, where that is public in advance."""
         note = "of the noise alone" if self.margin(confidence) is not None else "known once the release is made"
         return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
+        """It follows the answers of the blocks."""
+        return HiddenMargin(
+            "its margin depends on the answers of the blocks, which are private",
+            'aggregate="mean" with bounds=(lo, hi), whose margin is public',
+        )
 
     def margin(self, confidence: Fraction) -> Fraction | None:
         """How far the noise goes, where that is public in advance: not how well blocks stand for the whole."""

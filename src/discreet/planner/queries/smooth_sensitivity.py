@@ -26,7 +26,7 @@ from discreet.mechanisms.smooth import (
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
-from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
 from discreet.planner.resolve import grid_steps, keys
 from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.grid_steps import STEP, few_steps
@@ -133,6 +133,13 @@ class SmoothPlan(AnswerPlan):
         """The number with its margin, where that is public."""
         note = "" if isinstance(self.mechanism, ProposeTestRelease) else "not public: it follows the smooth sensitivity"
         return (ExplainedOutput(self.name, "estimate", self.made, self.margin(confidence), note),)
+
+    def hidden_margin(self, output: ExplainedOutput) -> HiddenMargin:  # noqa: ARG002 - there is one output
+        """It follows the smooth sensitivity."""
+        return HiddenMargin(
+            "its margin depends on the smooth sensitivity, which is private",
+            "method=dp.ProposedBound(bound=..., delta=...), whose margin is public",
+        )
 
     def _within(self, value: Fraction) -> Fraction:
         low, high = self.reading.range

@@ -1,4 +1,6 @@
-"""From a logical plan to a private plan, by public facts alone: check, bound, charge, calibrate.
+"""From a logical plan to a private plan, by public facts alone.
+
+The steps: check names, bound contributions, divide the privacy cost, calibrate noise.
 
 private = analyze(plan, catalog, budget, epsilon=...)
 """
