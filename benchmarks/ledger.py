@@ -14,7 +14,7 @@ the contenders take turns, so that a noisy machine is noisy for all, and the med
 hold as many charges as it acknowledged. CPU is that of all spenders and of the server.
 
 Ours is `discreet.ledger` as a server uses it: one ledger in each process, shared by its threads, signed receipts,
-anchors, distinct questions with plans of 600 bytes. T1 is a charge; T1 with T2 is a charge and a stored answer of 600
+anchors, distinct questions with plans of 600 bytes. Measured are a charge, and a charge with a stored answer of 600
 bytes that is read back, so its ratio compares two transactions and a read with one.
 """
 
@@ -333,7 +333,7 @@ CHEAP = events.PureEvent(Fraction(1, 10**12))
 
 
 def charge_ours(ledger: Ledger, i: int, names: list[str], spenders: int, *, with_answer: bool) -> None:
-    """T1 for a query that nobody asked before, and T2 if it is wanted; each spender is an analyst."""
+    """A charge for a query that nobody asked before, and its answer if it is wanted; each spender is an analyst."""
     asked = {"analyst": f"analyst {i % spenders}", "question": f"{i:064x}", "description": PLAN}
     turn = ledger.charge(names[i % len(names)], version=1, event=CHEAP, **asked)
     if with_answer:
@@ -343,7 +343,7 @@ def charge_ours(ledger: Ledger, i: int, names: list[str], spenders: int, *, with
 def ours(opening: Callable[[], Ledger], datasets: int, spenders: int) -> list[Contender]:
     """One ledger for each process; each way to charge has datasets of its own."""
     contenders = []
-    for words, with_answer in (("T1", False), ("T1 with T2", True)):
+    for words, with_answer in (("charge", False), ("charge and answer", True)):
         names = [f"{words} {number} of {datasets}" for number in range(datasets)]
         with opening() as ledger:
             for name in names:

@@ -1,10 +1,10 @@
-"""Sample and aggregate at scale: chunks from the engine, functions in the sandbox, releases on time whatever they do.
+"""Sample and aggregate at scale: blocks from the engine, functions in the sandbox, releases on time whatever they do.
 
-    scripts/bench sampled [--rows 10000000] [--chunks 1000] [--seconds 0.2] [--engines duckdb spark] [--memory 256]
+    scripts/bench sampled [--rows 10000000] [--blocks 1000] [--seconds 0.2] [--engines duckdb spark] [--memory 256]
 
-For each engine: CPU and wall time of making the chunks (with the capped rows ready) as ratios to the engine's own pass
+For each engine: CPU and wall time of making the blocks (with the capped rows ready) as ratios to the engine's own pass
 over the same rows, a count, a sum and a count of different units. Then one release for each function: one that works,
-one that raises, one that sleeps for ever and one that allocates without end, each on every tenth chunk and on all of
+one that raises, one that sleeps for ever and one that allocates without end, each on every tenth block and on all of
 them: how many answers are those of the honest function, how late the release was after its public deadline, and how far
 it is from the mean of the honest answers.
 """
@@ -47,7 +47,7 @@ def honest(table: pa.Table) -> float:
 
 
 def _trouble(table: pa.Table) -> bool:
-    """Every tenth chunk, by what it holds: its whole number of hundredths."""
+    """Every tenth block, by what it holds: its whole number of hundredths."""
     return int(table["value"][0].as_py() * 10) % 10 == 0
 
 
@@ -90,7 +90,7 @@ FUNCTIONS = (honest, raising, sleeping, allocating, *ALWAYS)
 
 
 def written(rows: int, path: Path) -> Path:
-    """Rows of units with ten each, values of one decimal that differ from chunk to chunk by chance alone."""
+    """Rows of units with ten each, values of one decimal that differ from block to block by chance alone."""
     made = (
         f"SELECT (i % {max(1, rows // 10)})::BIGINT AS unit, (hash(i) % 1000) / 10.0 AS value FROM range({rows}) r(i)"
     )
@@ -115,7 +115,7 @@ def opened(kind: str, path: Path, home: Path) -> Iterator[Engine]:
 
 
 def passes(engine: Engine, prepared: PreparedBlocks, rounds: int) -> tuple[Timing, Timing]:
-    """The engine's own pass over its capped rows, and the making of chunks, in turn."""
+    """The engine's own pass over its capped rows, and the making of blocks, in turn."""
     steps = SumSteps(VALUE, Fraction(1, 10), 0, 1_000)
     own = engine.prepare(Pushdown(SCAN, None, Keys(), Caps(), (CountRows(), steps, CountUnits())))
     engine.run(own)
@@ -127,47 +127,47 @@ def passes(engine: Engine, prepared: PreparedBlocks, rounds: int) -> tuple[Timin
 
 
 def released(
-    engine: Engine, prepared: PreparedBlocks, function: Any, limits: Limits, chunks: int
+    engine: Engine, prepared: PreparedBlocks, function: Any, limits: Limits, blocks: int
 ) -> tuple[list[Fraction], float]:
     """The answers, and how many seconds after its deadline they were there."""
     with Sandbox(function, limits=limits) as box:
         began = time.monotonic()
         answers = box.outputs(engine.blocks(prepared), default=DEFAULT)
-        return answers, time.monotonic() - began - float(limits.deadline(chunks))
+        return answers, time.monotonic() - began - float(limits.deadline(blocks))
 
 
 def free(engine: Engine, prepared: PreparedBlocks, given: argparse.Namespace) -> None:
-    """What a chunk costs in the sandbox where nobody waits for a timetable."""
+    """What a block costs in the sandbox where nobody waits for a timetable."""
     limits = Limits(seconds=60, memory=given.memory * 2**20, constant_time=False)
     tables = list(engine.blocks(prepared))
     with Sandbox(honest, limits=limits) as box:
         timing = once(lambda: box.outputs(tables, default=DEFAULT))
-    each = 1_000 / given.chunks
-    print(f"  sandbox without a timetable: {timing.wall * each:.1f} ms and {timing.cpu * each:.1f} ms of CPU a chunk")
+    each = 1_000 / given.blocks
+    print(f"  sandbox without a timetable: {timing.wall * each:.1f} ms and {timing.cpu * each:.1f} ms of CPU a block")
 
 
 def report(engine: Engine, kind: str, given: argparse.Namespace) -> None:
     """Everything about one engine."""
     question = Pushdown(SCAN, None, Keys(), Caps(), (CountRows(),))
-    prepared = engine.prepare_blocks(question, {"value": VALUE}, given.chunks)
+    prepared = engine.prepare_blocks(question, {"value": VALUE}, given.blocks)
     bare, ours = passes(engine, prepared, given.rounds)
-    print(f"{kind}: own pass {bare.wall:.2f} s ({bare.cpu:.2f} s of CPU), chunks {ours.wall:.2f} s ({ours.cpu:.2f} s)")
+    print(f"{kind}: own pass {bare.wall:.2f} s ({bare.cpu:.2f} s of CPU), blocks {ours.wall:.2f} s ({ours.cpu:.2f} s)")
     print(f"  ratio of wall time {ours.wall / bare.wall:.1f}, of CPU {ours.cpu / bare.cpu:.1f}", flush=True)
     free(engine, prepared, given)
     limits = Limits(seconds=given.seconds, rest=given.rest, memory=given.memory * 2**20, reading=4 * ours.wall + 2)
-    chunks = [table for _, table in engine.blocks(prepared)]
-    expected = [Fraction(honest(table)) for table in chunks]
-    troubled = sum(map(_trouble, chunks))
-    mean = ClippedMean(bounds=BOUNDS, blocks=given.chunks, epsilon=1)
-    median = PrivateMedian(bounds=BOUNDS, blocks=given.chunks, epsilon=1, grid=0.01)
-    true = float(sum(expected) / given.chunks)
+    blocks = [table for _, table in engine.blocks(prepared)]
+    expected = [Fraction(honest(table)) for table in blocks]
+    troubled = sum(map(_trouble, blocks))
+    mean = ClippedMean(bounds=BOUNDS, blocks=given.blocks, epsilon=1)
+    median = PrivateMedian(bounds=BOUNDS, blocks=given.blocks, epsilon=1, grid=0.01)
+    true = float(sum(expected) / given.blocks)
     print(f"  mean of honest answers {true:.2f}, noise within {float(mean.margin()):.2f}; deadline", end=" ")
-    print(f"{float(limits.deadline(given.chunks)):.1f} s; {troubled} chunks in trouble")
+    print(f"{float(limits.deadline(given.blocks)):.1f} s; {troubled} blocks in trouble")
     print(f"  {'':<20}{'honest':>8}{'of':>8}{'late by':>10}{'mean':>9}{'median':>9}")
     for function in FUNCTIONS:
-        answers, late = released(engine, prepared, function, limits, given.chunks)
+        answers, late = released(engine, prepared, function, limits, given.blocks)
         same = sum(a == b for a, b in zip(answers, expected, strict=True))
-        due = 0 if function in ALWAYS else given.chunks - (0 if function is honest else troubled)
+        due = 0 if function in ALWAYS else given.blocks - (0 if function is honest else troubled)
         numbers = f"{float(mean.release(answers)):>9.2f}{float(median.release(answers)):>9.2f}"
         print(f"  {function.__name__:<20}{same:>8}{due:>8}{late * 1000:>7.0f} ms{numbers}", flush=True)
 
@@ -175,7 +175,7 @@ def report(engine: Engine, kind: str, given: argparse.Namespace) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rows", type=int, default=10_000_000)
-    options.add_argument("--chunks", type=int, default=1_000)
+    options.add_argument("--blocks", type=int, default=1_000)
     options.add_argument("--seconds", type=float, default=0.2)
     options.add_argument("--rest", type=float, default=0.05)
     options.add_argument("--memory", type=int, default=256)
@@ -186,7 +186,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory)
         path = written(given.rows, home / "rows.parquet")
-        print(f"{given.rows:,} rows, {given.chunks:,} chunks, {given.seconds} s and {given.memory} MB for each, "
+        print(f"{given.rows:,} rows, {given.blocks:,} blocks, {given.seconds} s and {given.memory} MB for each, "
               f"{Limits().workers} workers")  # fmt: skip
         for kind in given.engines:
             with opened(kind, path, home) as engine:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet import rounding
 from discreet.errors import ParameterError
-from discreet.rounding import Arithmetic, DecimalInterval, Directed, Interval, point
+from discreet.rounding import DecimalInterval, Directed, Interval, IntervalArithmetic, point
 
 NARROW = Fraction(1, 10**50)
 PRECISION = 300
@@ -255,7 +255,7 @@ def test_quotients_and_widening_go_outward():
 @pytest.mark.guarantee("rounding")
 @pytest.mark.parametrize("bits", [64, 128, 256, 512])
 def test_arithmetic_rounds_outward_at_every_precision(bits):
-    arithmetic = Arithmetic(bits)
+    arithmetic = IntervalArithmetic(bits)
     with mpmath.workdps(700):
         for top in (1, 3, 10**9 + 7, 10**15 + 1):
             one = arithmetic.ratio(top, top, 10**15 + 3)
@@ -281,7 +281,7 @@ def test_arithmetic_rounds_outward_at_every_precision(bits):
 @settings(deadline=None)
 @given(st.integers(1, 10**20), st.integers(1, 10**20), st.sampled_from([0, 1, 10**12]))
 def test_arithmetic_on_wide_intervals_holds_the_results_for_both_ends(least, other, spread):
-    arithmetic, whole = Arithmetic(64), 10**21
+    arithmetic, whole = IntervalArithmetic(64), 10**21
     ends, others = (Fraction(least, whole), Fraction(least + spread, whole)), Fraction(other, whole)
     here, there = arithmetic.ratio(least, least + spread, whole), arithmetic.ratio(other, other, whole)
     for x in ends:
@@ -299,7 +299,7 @@ def test_arithmetic_on_wide_intervals_holds_the_results_for_both_ends(least, oth
 
 
 def test_what_is_exactly_zero_or_one_stays_within_its_domain():
-    arithmetic = Arithmetic(64)
+    arithmetic = IntervalArithmetic(64)
     one = DecimalInterval(Decimal(1), Decimal(1))
     assert arithmetic.minus_log(one) == (0, 0)
     assert arithmetic.less_one(one) == (0, 0)
@@ -308,15 +308,21 @@ def test_what_is_exactly_zero_or_one_stays_within_its_domain():
 
 def test_the_context_of_a_thread_changes_nothing():
     with decimal.localcontext(prec=3, rounding=decimal.ROUND_UP):
-        coarse = rounding.exp(Fraction(1, 3)), rounding.decay_units(Fraction(1, 3), 95), Arithmetic(64).ratio(1, 1, 3)
+        coarse = (
+            rounding.exp(Fraction(1, 3)),
+            rounding.decay_units(Fraction(1, 3), 95),
+            IntervalArithmetic(64).ratio(1, 1, 3),
+        )
     assert coarse == (
         rounding.exp(Fraction(1, 3)),
         rounding.decay_units(Fraction(1, 3), 95),
-        Arithmetic(64).ratio(1, 1, 3),
+        IntervalArithmetic(64).ratio(1, 1, 3),
     )
 
 
-@pytest.mark.parametrize("part", [Directed, Arithmetic, rounding.decay_units, rounding.exp_up, rounding.log_down])
+@pytest.mark.parametrize(
+    "part", [Directed, IntervalArithmetic, rounding.decay_units, rounding.exp_up, rounding.log_down]
+)
 def test_no_float_is_in_what_draws_and_prices_rest_on(part):
     tree = ast.parse(inspect.getsource(part))
     assert "float" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

@@ -181,7 +181,7 @@ class BudgetError(Refusal):
 
 
 class PendingError(Refusal):
-    """A question that another process is answering; nothing is charged.
+    """A query that another process is answering; nothing is charged.
 
     Example:
         >>> import discreet as dp

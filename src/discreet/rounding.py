@@ -71,7 +71,7 @@ def digits_down(value: Fraction, digits: int) -> Fraction:
 
 
 def last_digit(value: Fraction, digits: int) -> Fraction:
-    """The power of ten that the last of so many significant digits of a value other than zero counts."""
+    """Place value of the last of `digits` significant digits of a nonzero value."""
     size = abs(value)
     guess = math.floor(math.log10(size.numerator) - math.log10(size.denominator))
     below = guess - (Fraction(10) ** guess > size)
@@ -145,9 +145,9 @@ class Directed:
 
     def sqrt(self, value: Decimal) -> Decimal:
         """The square root on this side."""
-        return self.beside(self.context.sqrt(value))
+        return self.step_outward(self.context.sqrt(value))
 
-    def beside(self, nearest: Decimal) -> Decimal:
+    def step_outward(self, nearest: Decimal) -> Decimal:
         """`sqrt` and `ln` round to nearest in every context: one unit to this side; an exact 0 stays."""
         if not nearest:
             return nearest
@@ -271,7 +271,7 @@ class DecimalInterval(NamedTuple):
         return DecimalInterval(self.high.copy_negate(), self.low.copy_negate())
 
 
-class Arithmetic:
+class IntervalArithmetic:
     """Decimal intervals rounded outward, for numbers of which so many significant bits are known."""
 
     def __init__(self, bits: int) -> None:
@@ -309,8 +309,8 @@ class Arithmetic:
         """All -ln x, of numbers in (0, 1), by one logarithm: ln(high) <= ln(low) + (high - low)/low."""
         nearest = self._ceiling.ln(one.low).copy_negate()
         spread = self._ceiling.divide(self._ceiling.subtract(one.high, one.low), one.low)
-        low = self._floor.subtract(self._down.beside(nearest), spread)
-        return DecimalInterval(max(Decimal(0), low), self._up.beside(nearest))
+        low = self._floor.subtract(self._down.step_outward(nearest), spread)
+        return DecimalInterval(max(Decimal(0), low), self._up.step_outward(nearest))
 
     def less_one(self, one: DecimalInterval) -> DecimalInterval:
         """All x - 1, of numbers above 1: what lies below 0 by rounding is cut off."""

@@ -35,7 +35,7 @@ class ExactPipeline(Pipeline):
     is_private = False
 
     @classmethod
-    def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
+    def session_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
         """A ledger in memory, in place of the named one."""
         return ledger if isinstance(ledger, ForgottenLedger) else ForgottenLedger()
 

@@ -68,12 +68,6 @@ def loose_epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     return rho + 2 * sqrt_up(rho * log_up(1 / _delta_needed_error(delta)))
 
 
-def loose_rho_of(epsilon: Fraction, delta: Fraction) -> float:
-    """The inverse of `loose_epsilon_of`, as a float for display."""
-    depth = float(log_up(1 / _delta_needed_error(delta)))
-    return (math.sqrt(float(epsilon) + depth) - math.sqrt(depth)) ** 2
-
-
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The rho of any epsilon-DP mechanism: epsilon^2 / 2 (Bun and Steinke, TCC 2016, Proposition 1.4), or epsilon."""
     return min(epsilon, epsilon * epsilon / 2)

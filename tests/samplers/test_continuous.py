@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.rounding import Arithmetic, DecimalInterval
+from discreet.rounding import DecimalInterval, IntervalArithmetic
 from discreet.samplers import continuous
 from discreet.samplers.continuous import (
     LaplaceLogNormal,
@@ -81,7 +81,7 @@ def test_every_interval_holds_the_number_and_they_shrink_into_each_other(law):
     with mpmath.workdps(700):
         for _ in range(15):
             draw = law.draw()
-            intervals = [draw.enclosure(Arithmetic(bits)) for bits in (64, 128, 256, 2048)]
+            intervals = [draw.enclosure(IntervalArithmetic(bits)) for bits in (64, 128, 256, 2048)]
             number = oracle(law, draw)
             assert all(mpmath.mpf(str(low)) <= number <= mpmath.mpf(str(high)) for low, high in intervals)
             widths = [Fraction(high) - Fraction(low) for low, high in intervals]

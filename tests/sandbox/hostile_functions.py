@@ -1,4 +1,4 @@
-"""What a function should not do, one thing for each chunk by what its first cell says; all but a few give no number."""
+"""What a function should not do, one thing for each block by what its first cell says; all but a few give no number."""
 
 import ctypes
 import math

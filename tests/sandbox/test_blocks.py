@@ -1,4 +1,4 @@
-"""Chunks in a sandbox: hostile ones give their default, honest ones their answer, all of them at a public moment."""
+"""Blocks in a sandbox: hostile ones give their default, honest ones their answer, all of them at a public moment."""
 
 import logging
 import os
@@ -44,7 +44,7 @@ def size(table):
 # hostile functions
 
 
-def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(capfd, caplog, tmp_path, monkeypatch):
+def test_every_hostile_block_gives_the_default_and_every_honest_one_its_answer(capfd, caplog, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     caplog.set_level(logging.DEBUG)
     names = [name for bad in NO_NUMBER for name in (bad, "is honest")]
@@ -61,7 +61,7 @@ def test_every_hostile_chunk_gives_the_default_and_every_honest_one_its_answer(c
 
 
 @pytest.mark.timing
-def test_chunks_that_never_end_are_stopped_on_time(capfd):
+def test_blocks_that_never_end_are_stopped_on_time(capfd):
     limits = Limits(seconds=1, rest=0.1)
     with Sandbox(hostile, limits=limits, modules=MODULES) as box:
         began = time.monotonic()
@@ -73,7 +73,7 @@ def test_chunks_that_never_end_are_stopped_on_time(capfd):
     assert templates(os.getpid()) == []
 
 
-def test_what_a_chunk_changes_or_says_reaches_no_other_and_nobody(capfd):
+def test_what_a_block_changes_or_says_reaches_no_other_and_nobody(capfd):
     names = [*HARMLESS, *HARMLESS]
     with Sandbox(hostile, limits=PATIENT, modules=MODULES) as box:
         assert box.outputs(numbered(*map(act, names)), default=-1) == [*HARMLESS.values(), *HARMLESS.values()]
@@ -94,7 +94,7 @@ def test_cpu_beyond_its_limit_is_not_used_even_if_there_is_wall_time():
         assert box.outputs(numbered(act("", 0.0), act("", 0.8), act("", 0.1)), default=0) == [1, 0, 1]
 
 
-def test_memory_up_to_the_limit_is_there_and_a_chunk_that_cannot_fit_is_not_sent():
+def test_memory_up_to_the_limit_is_there_and_a_block_that_cannot_fit_is_not_sent():
     def held(table):
         return len(bytearray(int(table["value"][0].as_py()) * 2**20)) / 2**20
 
@@ -111,7 +111,7 @@ def test_memory_up_to_the_limit_is_there_and_a_chunk_that_cannot_fit_is_not_sent
 @pytest.mark.parametrize("wait", [0.0, 60.0])
 @pytest.mark.nightly
 @pytest.mark.timing
-def test_a_chunk_begins_when_the_timetable_says_whatever_the_one_before_it_did(wait):
+def test_a_block_begins_when_the_timetable_says_whatever_the_one_before_it_did(wait):
     def moment(table):
         import time as clock  # noqa: PLC0415 - this travels by value
 
@@ -128,7 +128,7 @@ def test_a_chunk_begins_when_the_timetable_says_whatever_the_one_before_it_did(w
     assert 0 <= float(found[1]) - began - float(limits.begins(1)) < 2
 
 
-def test_an_engine_that_keeps_to_its_time_costs_no_chunk_its_own():
+def test_an_engine_that_keeps_to_its_time_costs_no_block_its_own():
     def slowly():
         for i in range(2):
             time.sleep(0.5)
@@ -165,7 +165,7 @@ def test_an_engine_that_fails_ends_everything_at_once():
     assert templates(os.getpid()) == []
 
 
-def test_a_worker_whose_template_is_gone_is_replaced_and_only_that_chunk_lost():
+def test_a_worker_whose_template_is_gone_is_replaced_and_only_that_block_lost():
     def slow(table):
         import time  # noqa: PLC0415 - it travels
 
@@ -177,16 +177,16 @@ def test_a_worker_whose_template_is_gone_is_replaced_and_only_that_chunk_lost():
         for template in templates(os.getpid()):
             os.kill(template, signal.SIGKILL)
 
-    chunks = [(place, pa.table({"x": [value]})) for place, value in enumerate((3, 4, 5))]
+    blocks = [(place, pa.table({"x": [value]})) for place, value in enumerate((3, 4, 5))]
     with Sandbox(slow, limits=Limits(seconds=20, constant_time=False, workers=1)) as box:
         killer = threading.Thread(target=killing)
         killer.start()
-        assert box.outputs(chunks, default=-1) == [-1, 4, 5]
+        assert box.outputs(blocks, default=-1) == [-1, 4, 5]
         killer.join()
 
 
 def told_by_others(table):
-    """One chunk shouts on a page of the C library, which all processes share; the others listen."""
+    """One block shouts on a page of the C library, which all processes share; the others listen."""
     import ctypes  # noqa: PLC0415 - it travels
     import time  # noqa: PLC0415
 
@@ -203,35 +203,35 @@ def told_by_others(table):
     return 1 if library.syscall(number, place, 0, held, until, None, 0) == 0 else 0
 
 
-def test_a_lock_that_processes_share_is_no_channel_between_chunks():
+def test_a_lock_that_processes_share_is_no_channel_between_blocks():
     machine = platform.machine()
     for shouting in ([False] * 4, [False, True, False, False]):
-        chunks = [(i, pa.table({"shouts": [each], "machine": [machine]})) for i, each in enumerate(shouting)]
-        assert sandbox.outputs(chunks, told_by_others, default=0, limits=PATIENT, modules=("ctypes",)) == [0, 0, 0, 0]
+        blocks = [(i, pa.table({"shouts": [each], "machine": [machine]})) for i, each in enumerate(shouting)]
+        assert sandbox.outputs(blocks, told_by_others, default=0, limits=PATIENT, modules=("ctypes",)) == [0, 0, 0, 0]
 
 
 def first(table):
     return table["x"][0].as_py()
 
 
-def test_a_chunk_as_large_as_it_may_be_takes_no_time_from_others():
+def test_a_block_as_large_as_it_may_be_takes_no_time_from_others():
     small, large = pa.table({"x": [1]}), pa.table({"x": [1] * 25_000_000})
     limits = Limits(seconds=0.15, workers=1, memory=512 * 2**20, reading=20, rest=0.3)
-    chunks = [(place, large if place == 3 else small) for place in range(10)]
-    tries = (sandbox.outputs(chunks, first, default=0, limits=limits) for _ in range(3))
+    blocks = [(place, large if place == 3 else small) for place in range(10)]
+    tries = (sandbox.outputs(blocks, first, default=0, limits=limits) for _ in range(3))
     assert any([*found[:3], *found[4:]] == [1] * 9 for found in tries), "not even once, so load is not the reason"
 
 
 def test_an_engine_that_takes_longer_than_it_may_fails_the_release():
-    def chunks():
+    def blocks():
         time.sleep(0.4)
         yield 0, pa.table({"x": [1]})
 
     with Sandbox(first, limits=Limits(seconds=1, reading=0.2)) as box, pytest.raises(TimeoutError):
-        box.outputs(chunks(), default=0)
+        box.outputs(blocks(), default=0)
 
 
-def test_the_first_chunk_begins_when_it_is_said_however_quick_the_engine_is():
+def test_the_first_block_begins_when_it_is_said_however_quick_the_engine_is():
     def clock(table):
         import time  # noqa: PLC0415 - it travels
 
@@ -240,17 +240,17 @@ def test_the_first_chunk_begins_when_it_is_said_however_quick_the_engine_is():
     started = []
     for wait in (0, 0.8):
 
-        def chunks(wait=wait):
+        def blocks(wait=wait):
             time.sleep(wait)
             yield 0, pa.table({"x": [1]})
 
         with Sandbox(clock, limits=Limits(seconds=2, reading=1.5)) as box:
             start = time.monotonic()
-            started.append(float(box.outputs(chunks(), default=0)[0]) - start)
+            started.append(float(box.outputs(blocks(), default=0)[0]) - start)
     assert min(started) >= 1.5
 
 
-def test_chunks_in_another_order_are_an_error():
+def test_blocks_in_another_order_are_an_error():
     with Sandbox(mean, limits=PATIENT) as box, pytest.raises(RuntimeError, match="another order"):
         box.outputs([(1, act(""))], default=0)
 
@@ -308,7 +308,7 @@ def test_the_template_runs_the_code_of_this_discreet_and_no_other(script, tmp_pa
     assert ran.stdout == "3.0\n", ran.stderr
 
 
-def test_a_sandbox_says_what_a_chunk_is_cut_off_from():
+def test_a_sandbox_says_what_a_block_is_cut_off_from():
     with Sandbox(size, limits=PATIENT) as box:
         assert box.isolation[0] == "system calls"
     with Sandbox(size, limits=Limits(seconds=20, isolation="process", constant_time=False)) as box:

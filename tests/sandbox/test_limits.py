@@ -18,13 +18,13 @@ def test_the_timetable_follows_from_public_numbers_alone():
     assert limits.deadline(1_000) == 2 + 1_000 * Fraction("0.15")
 
 
-def test_a_chunk_more_than_the_workers_take_makes_one_more_round():
+def test_a_block_more_than_the_workers_take_makes_one_more_round():
     limits = Limits(workers=len(cores()))
     assert limits.rounds(limits.workers) == 1
     assert limits.rounds(limits.workers + 1) == 2
 
 
-def test_cpu_is_at_most_the_time_of_a_chunk():
+def test_cpu_is_at_most_the_time_of_a_block():
     assert Limits(seconds=2).cpu == Limits(seconds=2, cpu=5).cpu == 2
     assert Limits(seconds=2, cpu=0.5).cpu == Fraction(1, 2)
 

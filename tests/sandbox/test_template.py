@@ -1,4 +1,4 @@
-"""What counts as a number, that a template starts each chunk from the same state, and where it can be started."""
+"""What counts as a number, that a template starts each block from the same state, and where it can be started."""
 
 import math
 import os
@@ -56,7 +56,7 @@ def test_what_is_no_finite_number_is_no_answer(value):
         number(value)
 
 
-def test_libraries_that_compute_in_threads_work_and_no_chunk_finds_what_another_left():
+def test_libraries_that_compute_in_threads_work_and_no_block_finds_what_another_left():
     def worked(table):
         import pandas as pd  # noqa: PLC0415 - this travels by value
         import polars as pl  # noqa: PLC0415

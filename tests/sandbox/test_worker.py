@@ -1,4 +1,4 @@
-"""One worker: what comes back of a chunk, and that nothing of its processes stays."""
+"""One worker: what comes back of a block, and that nothing of its processes stays."""
 
 import os
 import signal
@@ -45,23 +45,23 @@ def soon(seconds: float = 20.0) -> float:
     return time.monotonic() + seconds
 
 
-def test_a_chunk_answers_and_the_next_one_too(worker):
+def test_a_block_answers_and_the_next_one_too(worker):
     assert worker.run(rows(2.5), soon()).answer(LIMITS) == 2.5
     assert worker.run(rows(-7.0), soon()).answer(LIMITS) == -7.0
 
 
 @pytest.mark.timing
-def test_a_chunk_that_is_not_done_in_time_is_gone_and_the_worker_goes_on(worker):
+def test_a_block_that_is_not_done_in_time_is_gone_and_the_worker_goes_on(worker):
     began = time.monotonic()
     reply = worker.run(rows(1.0, wait=60), soon(0.3))
     assert time.monotonic() - began < 10
     assert reply.answer(LIMITS) is None
     (template,) = templates(os.getpid())
-    wait_for(lambda: children(template) == [], 10, lambda: "a chunk is still there")
+    wait_for(lambda: children(template) == [], 10, lambda: "a block is still there")
     assert worker.run(rows(3.0), soon()).answer(LIMITS) == 3.0
 
 
-def test_a_template_that_is_killed_is_told_and_takes_its_chunk_with_it(worker):
+def test_a_template_that_is_killed_is_told_and_takes_its_block_with_it(worker):
     (template,) = templates(os.getpid())
     os.kill(template, signal.SIGKILL)
     with pytest.raises(WorkerError):

@@ -9,7 +9,7 @@ from discreet.query.applications import Application, Blocks
 from discreet.query.frame import Query, relation_of
 from discreet.query.scores import Choice
 from discreet.sandbox import transport
-from discreet.session.arguments import asked_query, asked_question, checked_fresh, checked_relation, confidence_of
+from discreet.session.arguments import checked_fresh, checked_relation, confidence_of, validate_query, validate_request
 
 VISITS = dp.table("visits")
 QUERY = VISITS.agg(n=dp.count())
@@ -21,10 +21,10 @@ SMOOTH = dp.SmoothSensitivity()
 
 
 def asked(query, **words):
-    return asked_question(query, (), **({"weights": None, "delta": None, "mechanism": None, "method": None} | words))
+    return validate_request(query, (), **({"weights": None, "delta": None, "mechanism": None, "method": None} | words))
 
 
-@pytest.mark.parametrize("check", [asked_query, checked_relation, asked])
+@pytest.mark.parametrize("check", [validate_query, checked_relation, asked])
 @pytest.mark.parametrize("given", ["SELECT 1", None, 7, 1.5])
 def test_something_else_is_refused_with_what_is_wanted(check, given):
     with pytest.raises(ParameterError, match=r"dp\.table"):
@@ -32,14 +32,14 @@ def test_something_else_is_refused_with_what_is_wanted(check, given):
 
 
 def test_what_is_wanted_is_given_back():
-    assert asked_query(QUERY) == asked(QUERY) == asked(QUERY, method=SMOOTH) == QUERY
+    assert validate_query(QUERY) == asked(QUERY) == asked(QUERY, method=SMOOTH) == QUERY
     assert checked_relation(VISITS) == relation_of(VISITS)
     assert asked(CHOICE) == CHOICE
 
 
 @pytest.mark.parametrize("plan", [VISITS, relation_of(VISITS), None, QUERY, 7])
 def test_a_query_around_something_that_is_no_aggregate_is_refused(plan):
-    for check in (asked_query, asked, lambda query: asked(query, method=SMOOTH), lambda query: asked([query])):
+    for check in (validate_query, asked, lambda query: asked(query, method=SMOOTH), lambda query: asked([query])):
         with pytest.raises(ParameterError, match="a plan of type"):
             check(Query(plan))
 

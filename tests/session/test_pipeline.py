@@ -144,7 +144,7 @@ class Trusting(Pipeline):
     """A pipeline that takes any ledger, the ledger of a test included."""
 
     @classmethod
-    def opened_ledger(cls, ledger):
+    def session_ledger(cls, ledger):
         return ledger
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import PureEvent
-from discreet.workloads.stream import Online, OnlineAnswer, corrections_enough
+from discreet.workloads.stream import Online, OnlineAnswer
 
 COUNTS = [500, 0, 0, 0, 300, 0, 0, 200]
 
@@ -44,8 +44,11 @@ def test_a_wrong_answer_is_corrected_and_then_remembered(lo, hi):
 
 
 def test_many_questions_need_few_corrections():
-    """At most as many as the bound says, for corrections of an error of at least 90 that are exact to a few rows."""
-    random, enough = np.random.default_rng(0), corrections_enough(8, 1000, 90)
+    """Corrections that meet the truth, of an error of at least 90 each, are at most ln(8) 1000^2 / (2 90^2).
+
+    Each lowers the relative entropy, which starts at most at ln(8), by at least 2 (90/1000)^2 (Pinsker).
+    """
+    random, enough = np.random.default_rng(0), math.ceil(math.log(8) * 1000**2 / (2 * 90**2))
     stream = online(corrections=enough + 20, epsilon=2000).open(COUNTS)
     for _ in range(2000):
         lo, hi = sorted(random.choice(9, 2, replace=False).tolist())

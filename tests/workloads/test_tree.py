@@ -75,7 +75,6 @@ def test_variances_of_ranges_and_the_weights_behind_them_are_those_of_the_normal
             assert math.isclose(tree.range_variance(lo, hi, variances), wanted)
             weights = np.concatenate(tree.weights(inside, variances))
             assert np.allclose(weights, precisions * (matrix @ inverse @ inside))
-        assert math.isclose(tree.prefix_variances(variances)[-1], inverse.sum())
 
 
 def test_slopes_add_up_to_the_variance_that_they_are_of():

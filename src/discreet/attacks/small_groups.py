@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 COUNT, MEAN = "n", "mean"
 _EXAMPLES = 3
 _COLUMNS = '["ward", "sex"]'
-_LARGEST_SHOWN = 12
 
 Counts = NDArray[np.int64]
 

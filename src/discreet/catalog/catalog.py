@@ -190,7 +190,7 @@ class Table(Fact):
     def _consistent(self) -> "Table":
         check_names(self.columns, "column")
         if self.public:
-            self._refuse_promises_of_public_data()
+            self._refuse_privacy_facts_of_public_table()
         for name in self._own_unit_columns:
             self._check_unit_column(name)
         for field in ("population", "rows", "version"):
@@ -264,11 +264,11 @@ class Table(Fact):
                 instead=f'types={{"{name}": "text"}}, or "integer"',
             )
 
-    def _refuse_promises_of_public_data(self) -> None:
-        promises = ("privacy_unit", "budget", "slice", "max_rows", "max_groups", "max_rows_per_group", "population")
-        for field in promises:
+    def _refuse_privacy_facts_of_public_table(self) -> None:
+        facts = ("privacy_unit", "budget", "slice", "max_rows", "max_groups", "max_rows_per_group", "population")
+        for field in facts:
             if getattr(self, field) is not None:
-                raise ValueError(f"{field}: a public table is about nobody, and has none")
+                raise ValueError(f"a public table has no {field}")
 
     def _refuse_rows_of_unstructured_data(self) -> None:
         unstructured = [name for name, column in self.columns.items() if column.type in UNSTRUCTURED]

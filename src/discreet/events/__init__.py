@@ -24,7 +24,7 @@ from discreet.events.vocabulary import (
     event_of,
     leaves,
     no_event,
-    own_delta,
+    total_delta,
     unknown,
 )
 
@@ -48,7 +48,7 @@ __all__ = [
     "from_json",
     "leaves",
     "no_event",
-    "own_delta",
     "to_json",
+    "total_delta",
     "unknown",
 ]

@@ -58,7 +58,7 @@ def from_json(data: dict[str, object]) -> Event:
     if set(data) - {"kind"} - {f.name for f in fields(kind)}:
         raise unknown(data.get("kind"))
     try:
-        result: Event = kind(**{name: _parse_rational(value) for name, value in data.items() if name != "kind"})
+        result: Event = kind(**{name: _parse_value(value) for name, value in data.items() if name != "kind"})
     except Refusal:
         raise
     except (ArithmeticError, AttributeError, TypeError, ValueError):
@@ -109,8 +109,8 @@ def from_canonical(text: str) -> Event:
         data = json.loads(
             text,
             object_pairs_hook=_each_once,
-            parse_float=_unwritten_number_error,
-            parse_constant=_unwritten_number_error,
+            parse_float=_refuse_float,
+            parse_constant=_refuse_float,
         )
         return from_json(data)
     except Refusal:
@@ -133,7 +133,7 @@ def _plain(value: object) -> object:
     return to_json(value)  # type: ignore[arg-type]
 
 
-def _parse_rational(value: object) -> object:
+def _parse_value(value: object) -> object:
     if isinstance(value, str):
         return _ratio(value)
     if isinstance(value, list):
@@ -150,7 +150,7 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return data
 
 
-def _unwritten_number_error(number: str) -> object:
+def _refuse_float(number: str) -> object:
     raise ValueError(number)
 
 

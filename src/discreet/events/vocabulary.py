@@ -280,7 +280,7 @@ def leaves(event: Event) -> Iterator[tuple[Event, int]]:
 
 
 @short_traceback
-def own_delta(event: "Event") -> Fraction:
+def total_delta(event: "Event") -> Fraction:
     """Sum of the deltas of the parts of an event.
 
     Args:
@@ -291,7 +291,7 @@ def own_delta(event: "Event") -> Fraction:
 
     Example:
         >>> import discreet as dp
-        >>> dp.events.own_delta(dp.events.RepeatedEvent(dp.events.ApproximateEvent(1, 0.125), 2))
+        >>> dp.events.total_delta(dp.events.RepeatedEvent(dp.events.ApproximateEvent(1, 0.125), 2))
         Fraction(1, 4)
     """
     return sum((count * getattr(leaf, "delta", Fraction(0)) for leaf, count in leaves(event)), Fraction(0))

@@ -6,9 +6,9 @@ A charge moves through one state machine, and nothing leads back:
     RESERVED ──> ANSWERED          the charge is durable; then one stored answer
              └─> FORFEITED         failed after data was read: the charge stays
 
-    reservation = ledger.charge(...)         T1: durable before any data is read
-    payload = ...                            read, aggregate, add noise
-    answer = ledger.answer(reservation, payload)  T2: stored once; the reply is what the store holds
+    reservation = ledger.charge(...)              charge transaction: durable before any data is read
+    payload = ...                                 read, aggregate, add noise
+    answer = ledger.answer(reservation, payload)  answer transaction: stored once; the reply is what the store holds
 
 `Ledger` is one class over two stores, SQLite for one person and PostgreSQL for an organisation.
 """

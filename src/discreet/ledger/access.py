@@ -87,7 +87,7 @@ class LedgerAccess:
         raise unknown
 
     def _charge_in_one_trip(self, request: ChargeRequest) -> Reservation | None:
-        """T1 in one round trip, if the store supports it and the case is plain."""
+        """Charge in one round trip, if the store can: one dataset, no earlier charge, not behind its anchors."""
         trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
         if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
             return None
@@ -100,7 +100,7 @@ class LedgerAccess:
         return Reservation(receipts=(receipt_of(placed),))
 
     def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
-        """T2 in one round trip, if the store supports it and the case is plain."""
+        """Answer in one round trip, if the store can: one dataset, the charge still held, not behind its anchors."""
         trip, name = self._store.one_round_trip, reservation.receipt.dataset
         if trip is None or len(reservation.receipts) > 1 or reservation.receipt.detail is not None:
             return None
@@ -132,7 +132,7 @@ class LedgerAccess:
             raise outcome
 
     def _try_charge(self, request: ChargeRequest) -> Reservation | Waiting | BudgetError:
-        """T1; where the outcome of its COMMIT is unknown, it is looked up by the request key under the same locks."""
+        """Charge; where the outcome of the COMMIT is unknown, look it up by the request key under the same locks."""
         try:
             reservation = self._charge_in_one_trip(request) or charges.find_stored_answer(request, self._store.ask)
             return reservation or self._run(lambda writer: charges.charge(writer, request, self._detector.check))

@@ -1,8 +1,8 @@
 """The ledger over any store: charges before data, one stored answer for each, a chain that anyone can recompute.
 
-T1 (`charge`) is one transaction: the guarded update of the totals and of the analyst's share, the chained event, the
-reservation. The data is read after it has committed. T2 (`answer`) stores the answer unless there is one, under the
-fencing token of the attempt that holds the charge, and the reply is read from the store.
+The charge transaction (`charge`) holds the guarded update of the totals and of the analyst's share, the chained event
+and the reservation. The data is read after it has committed. The answer transaction (`answer`) stores the answer unless
+there is one, under the fencing token of the attempt that holds the charge, and the reply is read from the store.
 """
 
 import secrets
@@ -135,7 +135,7 @@ class Ledger(LedgerQueries):
         former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Reservation:
-        """Charge an event, durably, before any data is read (T1).
+        """Charge an event, durably, before any data is read.
 
         A query that was answered before returns its stored answer and is not charged, unless `fresh`.
 
@@ -176,7 +176,7 @@ class Ledger(LedgerQueries):
         former: Sequence[str] = (),
         patience: float = PATIENCE,
     ) -> Reservation:
-        """Charge a query over several datasets (T1): all of them, or none.
+        """Charge a query over several datasets: all of them, or none.
 
         Args:
             parts: Dataset, version and event of each charge.
@@ -209,7 +209,7 @@ class Ledger(LedgerQueries):
         return self._sign(self._charge_or_wait(charge_request, patience))
 
     def answer(self, reservation: Reservation | Receipt, payload: bytes) -> bytes:
-        """Store the answer of a charge, unless it has one (T2).
+        """Store the answer of a charge, unless it has one.
 
         Args:
             reservation: The reservation, or its receipt.

@@ -169,7 +169,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class MedianMeasure:
-    """The median of a clamped value on a public grid: with a margin in ranks, or with noise that fits the data."""
+    """The median of a clamped value on a public grid: with a margin in ranks, or by smooth sensitivity."""
 
     operand: Expression
     bounds: tuple[Fraction, Fraction] | None = None
@@ -189,7 +189,7 @@ class QuantileMeasure:
 
 @dataclass(frozen=True)
 class InterquartileRangeMeasure:
-    """The upper quartile of a clamped value less the lower one; only noise that fits the data covers it."""
+    """The upper quartile of a clamped value less the lower one; only by smooth sensitivity or propose-test-release."""
 
     operand: Expression
     bounds: tuple[Fraction, Fraction] | None = None

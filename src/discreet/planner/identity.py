@@ -89,7 +89,7 @@ def selection(
 def estimate(
     query: logical.Aggregate, catalog: Catalog, budget: Budget, price: Price, **words: Number | str | None
 ) -> Question:
-    """One number with noise that fits the data: `noise` as it was asked for, or the `bound` that is proposed."""
+    """One number by smooth sensitivity, with its `noise`, or by propose-test-release, with its `bound`."""
     asked: Parts = {
         name: value if value is None or isinstance(value, str) else rational(value, name)
         for name, value in words.items()

@@ -40,7 +40,7 @@ def count(*, weight: Number = 1) -> Aggregation:
     """Number of rows.
 
     Args:
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -61,7 +61,7 @@ def count_units(*, weight: Number = 1) -> Aggregation:
     """Number of distinct privacy units.
 
     Args:
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -84,7 +84,7 @@ def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None,
     Args:
         column: Name of a column, or an expression.
         domain: Public values to look for. Default: the keys of the column in the catalog.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -116,7 +116,7 @@ def sum(  # noqa: A001 - dp.sum is the name that people type
         bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
             of epsilon. Default: the bounds in the catalog.
         grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -156,7 +156,7 @@ def mean(
         bounds: Lowest and highest value; values outside are clipped. "auto" or `dp.auto_bounds()` finds them for a part
             of epsilon. Default: the bounds in the catalog.
         grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -213,7 +213,7 @@ def auto_bounds(
 
 
 def limits(column: str | Expr, grid: Number | None, method: Literal["histogram", "growth"]) -> Aggregation:
-    """The bounds themselves, for the whole of a price."""
+    """The bounds themselves, for the whole privacy cost."""
     if not isinstance(column, str | Expr):
         named = column[0] if isinstance(column, list | tuple) and column and isinstance(column[0], str) else "cost"
         raise TypeMismatchError(
@@ -238,7 +238,7 @@ def variance(
         column: Name of a numeric column, or an expression.
         bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
         grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.
@@ -269,7 +269,7 @@ def std(
         column: Name of a numeric column, or an expression.
         bounds: Lowest and highest value; values outside are clipped. Default: the bounds in the catalog.
         grid: Values are rounded to multiples of it, in the unit of the column. Default: chosen from the bounds.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.

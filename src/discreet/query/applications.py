@@ -14,7 +14,7 @@ from discreet.plan import logical
 
 @dataclass(frozen=True)
 class Application:
-    """Question for the result of a function on blocks of rows; `Frame.apply` makes it.
+    """Query for the result of a function on blocks of rows; `Frame.apply` makes it.
 
     Attributes:
         source: The rows.

@@ -375,7 +375,7 @@ class Frame(WorkloadQueries):
             top: Number of candidates to choose. Default 1.
 
         Returns:
-            A question for `session.explain` and `session.release`.
+            A query for `session.explain` and `session.release`.
 
         Raises:
             ParameterError: If the score or the candidates are of another kind.
@@ -422,10 +422,10 @@ class Frame(WorkloadQueries):
                 `Limits()`.
 
         Returns:
-            A question for `session.explain` and `session.release`.
+            A query for `session.explain` and `session.release`.
 
         Raises:
-            ParameterError: If an argument is of another kind, when the question is explained or released.
+            ParameterError: If an argument is of another kind, when the query is explained or released.
 
         Example:
             >>> import discreet as dp

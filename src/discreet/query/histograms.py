@@ -120,7 +120,7 @@ def cells(
 
 
 def within(grouping: logical.Grouping, inner: Cells) -> Cells:
-    """The bins of one column within each group of a grouping; caps of either hold for the cells of both."""
+    """The bins of one column within each group; contribution bounds of either hold for the cells of both."""
     if grouping.discovery is not None:
         listed = ", ".join(f'"{name}": ["A", "B"]' for name in grouping.columns)
         raise UnsupportedError(

@@ -35,7 +35,7 @@ def discover(
         delta: Probability that a key reveals the presence of one unit; the budget must have reserved it.
         rule: "optimal" (keys alone), "laplace" or "gaussian" (with noisy numbers of units). Default: chosen.
         at_least: Keys of fewer units are never released. Default 1.
-        weight: Share of the query's privacy budget, relative to its outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its outputs. Default 1.
 
     Returns:
         A request for `keys=` of `group_by`, or for the candidates of `choose`.

@@ -60,7 +60,7 @@ def quantile(
         grid: Distance between two points of the grid, in the unit of the column. Default: chosen from the bounds.
         sizes: Approximate number of rows of each group, from public knowledge or an earlier release. It only helps to
             choose the mechanism. Default: none.
-        weight: Share of the query's privacy budget, relative to its other outputs. Default 1.
+        weight: Share of the query's privacy cost, relative to its other outputs. Default 1.
 
     Returns:
         An aggregate for `agg`.

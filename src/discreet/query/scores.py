@@ -29,7 +29,7 @@ _EXAMPLE = 'dp.score(by="ward")'
 
 @dataclass(frozen=True)
 class Choice:
-    """Question which candidates have high scores; `Frame.choose` makes it.
+    """Query for the candidates with high scores; `Frame.choose` makes it.
 
     Attributes:
         plan: The logical plan.
@@ -57,7 +57,7 @@ class Score:
     max_rows_per_group: int | None
 
     def selection(self, source: logical.Relation, candidates: object) -> logical.SelectionQuery:
-        """The question about these candidates, or about those that are to be found."""
+        """The query over these candidates, or over those that are to be found."""
         if isinstance(candidates, keys.Discover):
             return self._selection_of_unknown_keys(source, candidates)
         listed = _candidate_list(candidates)

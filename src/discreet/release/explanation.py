@@ -123,10 +123,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class BatchExplanation:
-    """Explanation of several questions that are charged at once.
+    """Explanation of several queries that are charged at once.
 
     Attributes:
-        parts: The explanation of each question.
+        parts: The explanation of each query.
         cost: The privacy cost of all of them, in words.
         left: What is left of the budget before them, in words.
         fits: Whether the batch fits the budget.

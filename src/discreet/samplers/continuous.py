@@ -42,7 +42,7 @@ from typing import Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact import Number, positive, whole
-from discreet.rounding import Arithmetic, DecimalInterval
+from discreet.rounding import DecimalInterval, IntervalArithmetic
 from discreet.samplers.entropy import random_bytes
 
 FIRST_BITS = 64
@@ -52,7 +52,7 @@ LARGEST_SIGMA = 4
 class Draw(Protocol):
     """A real number that was drawn once; asked with more digits, it answers with a narrower interval."""
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         """An interval that holds the number."""
 
 
@@ -133,7 +133,7 @@ class LaplaceLogNormal:
         return _LaplaceLogNormalDraw(self.sigma)
 
 
-def finer() -> Iterator[Arithmetic]:
+def finer() -> Iterator[IntervalArithmetic]:
     """Arithmetic with 64 bits, then with twice as many, and so on without end."""
     bits = FIRST_BITS
     while True:
@@ -142,8 +142,8 @@ def finer() -> Iterator[Arithmetic]:
 
 
 @lru_cache(maxsize=16)
-def _arithmetic(bits: int) -> Arithmetic:
-    return Arithmetic(bits)
+def _arithmetic(bits: int) -> IntervalArithmetic:
+    return IntervalArithmetic(bits)
 
 
 class _Uniform:
@@ -153,7 +153,7 @@ class _Uniform:
         self.known = 0
         self.count = 0
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         """The dyadic interval of the known bits: at least `arithmetic.bits` of them from the first 1 on."""
         while (missing := arithmetic.bits - self.known.bit_length()) > 0:
             self.known = self.known << missing | _random_bits(missing)
@@ -170,7 +170,7 @@ class _Disc:
             if self._is_inside():
                 return
 
-    def square(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def square(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         """W."""
         first, second = self.first.enclosure(arithmetic), self.second.enclosure(arithmetic)
         return arithmetic.plus(arithmetic.times(first, first), arithmetic.times(second, second))
@@ -190,7 +190,7 @@ class _LaplaceDraw:
         self.is_negative = bool(_random_bits(1))
         self.uniform = _Uniform()
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         size = arithmetic.minus_log(self.uniform.enclosure(arithmetic))
         return _apply_sign(size, self.is_negative)
 
@@ -201,7 +201,7 @@ class _ParetoDraw:
         self.is_negative = bool(_random_bits(1))
         self.uniform = _Uniform()
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         tail = arithmetic.ratio(self.tail.numerator, self.tail.numerator, self.tail.denominator)
         exponent = arithmetic.over(arithmetic.minus_log(self.uniform.enclosure(arithmetic)), tail)
         return _apply_sign(arithmetic.less_one(arithmetic.exp(exponent)), self.is_negative)
@@ -213,7 +213,7 @@ class _StudentTDraw:
         self.is_negative = bool(_random_bits(1))
         self.disc = _Disc()
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         square = self.disc.square(arithmetic)
         exponent = arithmetic.times(arithmetic.minus_log(square), arithmetic.ratio(2, 2, self.degrees))
         spread = arithmetic.times(arithmetic.less_one(arithmetic.exp(exponent)), _whole(self.degrees))
@@ -228,7 +228,7 @@ class _LaplaceLogNormalDraw:
         self.laplace = _LaplaceDraw()
         self.disc = _Disc()
 
-    def enclosure(self, arithmetic: Arithmetic) -> DecimalInterval:
+    def enclosure(self, arithmetic: IntervalArithmetic) -> DecimalInterval:
         square = self.disc.square(arithmetic)
         twice = arithmetic.times(arithmetic.minus_log(square), _whole(2))
         length = arithmetic.root(arithmetic.over(twice, square))

@@ -97,8 +97,8 @@ def _double(scale: float, name: str) -> float:
     if Fraction(double) != exact:
         raise ParameterError(
             f"a {name} that is not a double",
-            because=f"the noise would have another {name} than the one that is priced",
-            instead=f"{name}=rounding.double_up({name}), and the price of that double",
+            because=f"the noise would have another {name} than the one whose privacy cost is charged",
+            instead=f"{name}=rounding.double_up({name}), and the privacy cost of that double",
         )
     return double
 

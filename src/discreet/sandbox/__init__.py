@@ -38,11 +38,11 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.sandbox.blocks import Chunks, Function, Sandbox, outputs, rehearse
+    from discreet.sandbox.blocks import Blocks, Function, Sandbox, outputs, rehearse
     from discreet.sandbox.limits import Limits
 
 _HOMES = {
-    "Chunks": "blocks",
+    "Blocks": "blocks",
     "Function": "blocks",
     "Limits": "limits",
     "Sandbox": "blocks",
@@ -50,7 +50,7 @@ _HOMES = {
     "rehearse": "blocks",
 }
 
-__all__ = ["Chunks", "Function", "Limits", "Sandbox", "outputs", "rehearse"]
+__all__ = ["Blocks", "Function", "Limits", "Sandbox", "outputs", "rehearse"]
 
 
 def __getattr__(name: str) -> object:

@@ -28,7 +28,7 @@ from discreet.sandbox.modules import unlisted_module_error
 from discreet.sandbox.template import NUMBER
 from discreet.sandbox.worker import Reply, Worker, WorkerError
 
-Chunks = Iterable[tuple[int, pa.Table | None]]
+Blocks = Iterable[tuple[int, pa.Table | None]]
 Function = Callable[[pa.Table], object] | str
 _OFTEN = 0.2
 
@@ -90,7 +90,7 @@ class Sandbox:
             worker.close()
         self._workers = []
 
-    def outputs(self, blocks: Chunks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
+    def outputs(self, blocks: Blocks, *, default: Number, directory: Path | None = None) -> list[Fraction]:
         """One exact number for each block, the default where a block gave none in time.
 
         With a constant time, the call ends `limits.deadline(blocks)` seconds after it began.
@@ -126,7 +126,7 @@ class _Timetable:
         self._stopped = threading.Event()
         self._start = time.monotonic()
 
-    def run(self, blocks: Chunks, directory: Path | None) -> list[float | None]:
+    def run(self, blocks: Blocks, directory: Path | None) -> list[float | None]:
         """The answers of all blocks in order."""
         with tempfile.TemporaryDirectory(prefix="blocks-", dir=directory) as room:
             answers = self._in_turn(self._put_down(blocks, Path(room)))
@@ -134,7 +134,7 @@ class _Timetable:
             _wait_until(self._start + float(self._limits.deadline(max(len(answers), 1))))
         return answers
 
-    def _put_down(self, blocks: Chunks, room: Path) -> list[Path | None]:
+    def _put_down(self, blocks: Blocks, room: Path) -> list[Path | None]:
         """A file for each block, before the first begins: how large one is takes no time from another."""
         found = []
         for number, (index, rows) in enumerate(blocks):
@@ -184,7 +184,7 @@ class _Timetable:
 
 @short_traceback
 def outputs(
-    blocks: Chunks,
+    blocks: Blocks,
     function: Function,
     *,
     default: Number,

@@ -26,7 +26,7 @@ from discreet.planner.queries.sparse_vector import (
     analyze_sparse_vector_query,
 )
 from discreet.query.frame import Frame, Query
-from discreet.session.arguments import asked_query, bottom, checked_relation
+from discreet.session.arguments import bottom, checked_relation, validate_query
 from discreet.session.interactive import Interactive
 from discreet.session.streams import Reply, Scalar, ThresholdStream
 
@@ -69,20 +69,20 @@ class SparseVector(Interactive):
 
     @property
     def asked(self) -> int:
-        """How many questions were answered."""
+        """How many queries were answered."""
         return self._asked
 
-    def accuracy(self, questions: int, confidence: float = 0.95) -> Scalar:
+    def accuracy(self, queries: int, confidence: float = 0.95) -> Scalar:
         """Distance from the threshold within which replies may be wrong, over so many queries together.
 
         Args:
-            questions: Number of queries.
+            queries: Number of queries.
             confidence: Probability with which no reply farther away is wrong. Default 0.95.
 
         Returns:
             The distance, in the unit of the answers.
         """
-        return self._plan.mechanism.accuracy(questions, 1 - Fraction(str(confidence)))
+        return self._plan.mechanism.accuracy(queries, 1 - Fraction(str(confidence)))
 
     def margin(self, confidence: float = 0.95) -> Scalar:
         """Margin of error of an answer that is shown, `with_answers`.
@@ -148,7 +148,7 @@ class SparseVector(Interactive):
                 because="a sparse vector takes aggregates",
                 instead='vector.ask(dp.table("visits").agg(n=dp.count()))',
             )
-        return analyze_sparse_vector_query(asked_query(query).plan, self._pipeline.catalog, self._plan)
+        return analyze_sparse_vector_query(validate_query(query).plan, self._pipeline.catalog, self._plan)
 
     def _still_open(self) -> ThresholdStream:
         if self._stream is None:

@@ -1,4 +1,4 @@
-"""What verbs of a session are given, refused before anything else where it is something else."""
+"""Arguments of session calls, validated before anything else."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ class Once(Spend, total=False):
     idempotency_key: str | None
 
 
-def asked_query(query: object) -> Query:
+def validate_query(query: object) -> Query:
     """A query whose plan is valid, or an error for anything else."""
     if isinstance(query, Query):
         return Query(_of_kind(query.plan, logical.Aggregate))
@@ -68,7 +68,7 @@ def refuse_several(query: object) -> None:
         )
 
 
-def asked_question(
+def validate_request(
     query: object, modules: Sequence[str], *, weights: object, delta: object, mechanism: object, method: object
 ) -> Any:
     """A query that is answered once, or a tuple of them for a batch, valid and with functions packed."""
@@ -100,7 +100,7 @@ def request_of(
 ) -> Request:
     """The request of a call, refused here where something is not what it should be."""
     given: dict[str, Any] = {"weights": weights, "delta": price.delta, "mechanism": price.mechanism}
-    question = asked_question(query, modules, **given, method=method)
+    question = validate_request(query, modules, **given, method=method)
     shares = None if weights is None else tuple(weights)
     delta = getattr(method, "delta", None) if method is not None else price.delta
     return Request(question, replace(price, delta=delta), method, shares)
@@ -115,7 +115,7 @@ def _one(query: object, modules: Sequence[str]) -> Query | Choice | Application:
             blocks.limits_or_default(query.limits)
             relation = _of_kind(source, *get_args(logical.Relation))
             return replace(query, source=relation, function=transport.pack(function, modules))
-    return asked_query(query)
+    return validate_query(query)
 
 
 def _several(queries: Sequence[object], modules: Sequence[str]) -> tuple[Query | Choice | Application, ...]:

@@ -30,7 +30,7 @@ _LAST_PART = re.compile(r'"(?P<quoted>(?:[^"]|"")+)"$|(?P<bare>[^."]+)$')
 
 
 @dataclass(frozen=True)
-class Words:
+class Declaration:
     """What an owner may say of a table besides its source, as `protect` takes it."""
 
     privacy_unit: str | Sequence[str] | Row | None
@@ -129,7 +129,7 @@ def _key_list(values: object, column: str) -> list[Value]:
     )
 
 
-def one_table_catalog(name: str, source: Source, words: Words, ledger: Ledger) -> Catalog:
+def one_table_catalog(name: str, source: Source, words: Declaration, ledger: Ledger) -> Catalog:
     """A catalog of one table."""
     if not isinstance(words.budget, Budget):
         whom = 'privacy_unit="patient_id", max_rows=10, ' if words.privacy_unit is None else ""
@@ -166,7 +166,7 @@ def _no_column(column: str, types: Mapping[str, str], *, is_unit: bool) -> NameN
     return NameNotFoundError(f"column {column!r}", because="the source has no column of that name", instead=instead)
 
 
-def _types(name: str, source: Source, words: Words, ledger: Ledger) -> dict[str, str]:
+def _types(name: str, source: Source, words: Declaration, ledger: Ledger) -> dict[str, str]:
     declared = {column: str(said["type"]) for column, said in words.columns.items() if "type" in said}
     kept = ledger.registration(name, words.version)
     _refuse_another_source(name, source, words, kept, ledger)
@@ -192,7 +192,9 @@ def _clashes(column: str, others: Iterable[str]) -> bool:
     return any(other != column and other.casefold() == column.casefold() for other in others)
 
 
-def _refuse_another_source(name: str, source: Source, words: Words, kept: Registration | None, ledger: Ledger) -> None:
+def _refuse_another_source(
+    name: str, source: Source, words: Declaration, kept: Registration | None, ledger: Ledger
+) -> None:
     """Refuse a file that is not the one registered before its columns are held against those of the other."""
     newest = ledger.registration(name)
     if kept is not None and kept.is_charged and newest is not None:
@@ -201,7 +203,7 @@ def _refuse_another_source(name: str, source: Source, words: Words, kept: Regist
             raise refusal
 
 
-def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
+def _is_corrected(kept: Registration, source: Source, words: Declaration) -> bool:
     """Whether the owner names another source, or another way to split its lines, before anything was charged."""
     if kept.is_charged:
         return False
@@ -209,7 +211,7 @@ def _is_corrected(kept: Registration, source: Source, words: Words) -> bool:
     return not places.is_same(kept.source, source.identity) or delimiter != words.table["delimiter"]
 
 
-def opened_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
+def open_source(name: str, table: Table, given: Mapping[str, object], beside: Path) -> Source:
     """The source of a table: given with the session, or named in the catalog and found beside it."""
     data = given.get(name, None if table.source is None else resolve_location(table.source, beside))
     if isinstance(data, Source):

@@ -56,8 +56,8 @@ class OpenSession:
         self.analyst = analyst
         self._modules = allowed_modules(modules)
         given = dict(sources or {})
-        opened = {name: draft_catalog.opened_source(name, t, given, beside) for name, t in facts.tables.items()}
-        self.ledger = self._pipeline_class.opened_ledger(ledger)
+        opened = {name: draft_catalog.open_source(name, t, given, beside) for name, t in facts.tables.items()}
+        self.ledger = self._pipeline_class.session_ledger(ledger)
         self._pipeline = self._pipeline_class(
             facts,
             opened,
@@ -197,8 +197,8 @@ class OpenSession:
             "row_local": row_local,
             "source": public_location(str(source)) if isinstance(source, str | Path) else None,
         }
-        words = draft_catalog.Words(privacy_unit, budget, version, by_column, facts, part)
-        kept = cls._pipeline_class.opened_ledger(ledger)
+        words = draft_catalog.Declaration(privacy_unit, budget, version, by_column, facts, part)
+        kept = cls._pipeline_class.session_ledger(ledger)
         return cls(
             draft_catalog.one_table_catalog(known, opened, words, kept),
             sources={known: opened},

@@ -74,7 +74,7 @@ class Pipeline:
             raise
 
     @classmethod
-    def opened_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
+    def session_ledger(cls, ledger: str | Path | Ledger | None) -> Ledger:
         """The ledger that a session is given, by its location, or the one at home; the ledger of a test is refused."""
         if ledger is None:
             path = home() / "ledger.sqlite"

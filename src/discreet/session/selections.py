@@ -67,7 +67,7 @@ class Selections(QuestionKind[Selected]):
     def restore(
         self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
     ) -> Selection:
-        """The stored selection among the candidates of the question, which are public, or of keys that were found."""
+        """The stored selection among the candidates of the query, which are public, or of keys that were found."""
         version = plan.pushdown.scan.version
         return Selection(
             dataset=plan.dataset,

@@ -83,16 +83,16 @@ class Session(OpenSession):
         confidence: Number = CONFIDENCE,
         sizes: Sizes | None = None,
     ) -> Explanation | BatchExplanation:
-        """Privacy cost and margins of error of a question; free, because no row is read.
+        """Privacy cost and margins of error of a query; free, because no row is read.
 
         Args:
-            query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
-            epsilon: Privacy cost of the question.
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
+            epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch, as for `release`. Default: none.
             mechanism: "laplace", "gaussian" or "staircase", as for `release`. Default: chosen by the budget.
             method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, as for `release`. Default: none.
-            weights: Of a batch: how the cost is divided over its questions. Default: evenly.
+            weights: Of a batch: how the cost is divided over its queries. Default: evenly.
             confidence: Probability with which margins of error hold. Default 0.95.
             sizes: Sizes of the groups in rows, from public knowledge or an earlier release: `{"A": 500, "B": 40}`, or
                 rows in all. The expected relative error of each group is then shown. Default: none.
@@ -101,7 +101,7 @@ class Session(OpenSession):
             An explanation to print; for a list, one of the whole batch.
 
         Raises:
-            Refusal: If the question cannot be answered; nothing is spent.
+            Refusal: If the query cannot be answered; nothing is spent.
 
         Example:
             >>> import discreet as dp
@@ -155,21 +155,21 @@ class Session(OpenSession):
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
-        """Charge, then answer. The same question again returns the stored answer at no cost, unless `fresh`.
+        """Charge, then answer. The same query again returns the stored answer at no cost, unless `fresh`.
 
         Args:
-            query: A question (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
                 once and answered in order.
-            epsilon: Privacy cost of the question.
+            epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch: it is charged as one event of (epsilon, delta), with the least noise that meets this. The
                 delta is taken from the reserved part of the budget's delta. Default: none.
             mechanism: Additive noise: "laplace", "gaussian" or "staircase". Default: chosen by the budget.
             method: `dp.SmoothSensitivity()` or `dp.ProposedBound(...)`, for one mean, median or interquartile range.
                 Default: none.
-            weights: Of a batch: how the cost is divided over its questions. Default: evenly.
+            weights: Of a batch: how the cost is divided over its queries. Default: evenly.
             confidence: Probability with which margins of error hold. Default 0.95.
-            fresh: Charge again and draw new noise, where the same question was answered before. Default False.
+            fresh: Charge again and draw new noise, where the same query was answered before. Default False.
             idempotency_key: A text of your own: all retries with it are one charge. Default: none.
 
         Returns:
@@ -177,7 +177,7 @@ class Session(OpenSession):
             batch.
 
         Raises:
-            Refusal: If the question cannot be answered or does not fit the budget; nothing is spent.
+            Refusal: If the query cannot be answered or does not fit the budget; nothing is spent.
             Failure: If it fails after the charge.
 
         Example:
@@ -246,7 +246,7 @@ class Session(OpenSession):
         """Smallest epsilon at which every output, or the named one, is within a margin of error; free.
 
         Args:
-            query: A question.
+            query: A query.
             margin: Largest margin of error, in the unit of the output.
             output: Name of the output that has to meet it. Default: all of them.
             mechanism: The additive noise, as for `release`. Default: chosen by the budget.

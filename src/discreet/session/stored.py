@@ -1,4 +1,4 @@
-"""Stored answers speak for themselves: when today's plan may say more about one, and when it may not.
+"""Stored answers: when a margin at another confidence can be computed.
 
 An answer is found by what was asked, so the planner may by now choose other noise for the same query. What the
 answer says of itself, its margins at the stored confidence, its guarantee and its receipt, is repeated as it stands.

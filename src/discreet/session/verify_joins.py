@@ -90,7 +90,7 @@ def verify(catalog: Catalog | str | Path, *, sources: Mapping[str, object] | Non
     known = catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)
     beside = Path() if isinstance(catalog, Catalog) else Path(catalog).parent
     given = dict(sources or {})
-    opened = {name: draft_catalog.opened_source(name, table, given, beside) for name, table in known.tables.items()}
+    opened = {name: draft_catalog.open_source(name, table, given, beside) for name, table in known.tables.items()}
     engines = engines_of(opened, memory_limit=None, threads=None)
     try:
         return [

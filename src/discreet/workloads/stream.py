@@ -163,15 +163,6 @@ class OnlineStream:
             )
 
 
-def corrections_enough(bins: int, total: int, error: int) -> int:
-    """So many corrections, each of an error of at least this, bring an even histogram to any other of that total.
-
-    A correction that meets the truth lowers the relative entropy, which starts at most at ln(bins), by at least
-    2 (error/total)^2 (Pinsker). With noisy corrections it is a guide.
-    """
-    return math.ceil(math.log(bins) * total**2 / (2 * error**2)) if bins > 1 else 1
-
-
 def _rescale(part: NDArray[np.float64], wanted: int) -> NDArray[np.float64]:
     whole_part = part.sum()
     if whole_part <= 0:

@@ -82,11 +82,6 @@ class Tree:
         """The variance of the least-squares answer to how many there are in leaves lo to hi - 1."""
         return float(self.range_variances(np.array([lo]), np.array([hi]), variances)[0])
 
-    def prefix_variances(self, variances: Sequence[float]) -> Vector:
-        """The variances of the answers for the first leaf, the first two, and so on to all."""
-        ends = np.arange(1, self.leaves + 1)
-        return self.range_variances(np.zeros_like(ends), ends, variances)
-
     def range_variances(self, lo: NDArray[np.int_], hi: NDArray[np.int_], variances: Sequence[float]) -> Vector:
         """The variances of many ranges of leaves, each not empty."""
         return self._ranges(lo, hi, np.asarray(variances, dtype=np.float64)).astype(np.float64)

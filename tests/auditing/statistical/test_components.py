@@ -24,7 +24,7 @@ from discreet.auditing.statistical import e_values, events, features, samples
 from discreet.auditing.statistical.audit import audit
 from discreet.testing import generator
 
-RARE = 1e-6
+ALARM = 1e-6
 ONE = claim(epsilon=1)
 WIDTH = 1_000
 POOL = [f"key {number}" for number in range(60)]
@@ -34,7 +34,7 @@ LETTERS = str.maketrans("0123456789", "ghijklmnop")
 Rng = np.random.Generator
 
 
-def words(rng: Rng, number: int, length: int = 8) -> list[str]:
+def random_words(rng: Rng, number: int, length: int = 8) -> list[str]:
     text = rng.bytes(number * length).hex().translate(LETTERS)
     return [text[start : start + length] for start in range(0, number * length, length)]
 
@@ -110,22 +110,22 @@ def tail(rng: Rng, x: int, sign: int) -> int | None:
 
 
 def with_or_without(rng: Rng, x: int) -> dict[str, float]:
-    keys = [*words(rng, int(rng.integers(20, 60))), "a" if x else words(rng, 1)[0]]
+    keys = [*random_words(rng, int(rng.integers(20, 60))), "a" if x else random_words(rng, 1)[0]]
     return dict.fromkeys(shuffled(rng, keys), math.nan)
 
 
 def as_many_keys(rng: Rng, x: int) -> dict[str, str]:
     """Every known key is there half of the time: each by itself, or most of them together."""
     number = int(rng.binomial(60, rng.choice([0.2, 0.8]) if x else 0.5))
-    keys = shuffled(rng, [*some_of(rng, POOL, number), *words(rng, 5)])
-    return dict(zip(keys, words(rng, len(keys)), strict=True))
+    keys = shuffled(rng, [*some_of(rng, POOL, number), *random_words(rng, 5)])
+    return dict(zip(keys, random_words(rng, len(keys)), strict=True))
 
 
 def as_many_new_keys(rng: Rng, x: int) -> dict[str, str]:
     """Always 40 keys, 20 of them known on average: about 20 each time, or few or most of them."""
     number = int(rng.binomial(40, rng.choice([0.2, 0.8]) if x else 0.5))
-    keys = shuffled(rng, [*some_of(rng, POOL, number), *words(rng, 40 - number)])
-    return dict(zip(keys, words(rng, len(keys)), strict=True))
+    keys = shuffled(rng, [*some_of(rng, POOL, number), *random_words(rng, 40 - number)])
+    return dict(zip(keys, random_words(rng, len(keys)), strict=True))
 
 
 def at_the_edge(rng: Rng, x: int, place: int) -> dict[str, int]:
@@ -160,7 +160,7 @@ def opposed(rng: Rng) -> Any:
 
 
 def gaussian(rng: Rng) -> Any:
-    """Noise with a third of the deviation that mu 1 needs."""
+    """Gaussian noise of mu 3, claimed rho 1."""
     return lambda x, count: integers(rng, 100, count) + 300 * x
 
 
@@ -171,7 +171,7 @@ def rare(rng: Rng) -> Any:
 
 def seldom_another(rng: Rng, x: int) -> dict[str, Any]:
     """A text that one dataset alone may change, beside a number with noise for epsilon 0.8."""
-    text = "a" * 8 if x or rng.random() < 0.9 else words(rng, 1)[0]
+    text = "a" * 8 if x or rng.random() < 0.9 else random_words(rng, 1)[0]
     return {"text": text, "number": int(100 * (x + rng.laplace(0, 1 / 0.8)))}
 
 
@@ -229,7 +229,7 @@ def without_learning_again() -> AbstractContextManager[Any]:
     return mock.patch.object(samples, "_LEARN_AGAIN", math.inf)
 
 
-def without_bets() -> AbstractContextManager[Any]:
+def without_e_values() -> AbstractContextManager[Any]:
     return mock.patch.multiple(e_values.Wealth, refutes=False, lower_bound=0.0)
 
 
@@ -249,7 +249,7 @@ class Component:
     times: bool = False
 
     def verdict(self) -> Verdict:
-        words = {"samples": self.samples, "alarm": RARE, "many": self.many, "times": self.times}
+        words = {"samples": self.samples, "alarm": ALARM, "many": self.many, "times": self.times}
         return audit(self.control(generator(7)), 0, 1, claim=self.claim, **words).verdict
 
 
@@ -274,9 +274,9 @@ COMPONENTS = {
     "length": feature("length", each(as_many_keys)),
     "elsewhere": feature("elsewhere", each(as_many_new_keys)),
     "present": feature("present*", each(with_or_without)),
-    "length of a text": feature("length of*", each(lambda rng, x: words(rng, 1, 5 + 2 * x)[0])),
+    "length of a text": feature("length of*", each(lambda rng, x: random_words(rng, 1, 5 + 2 * x)[0])),
     "text": feature("text of*", each(lambda rng, x: "ab" if x == (rng.random() < 0.95) else "ba")),
-    "error": feature("error", raising(lambda rng, x: ("Late" if x else "Early", words(rng, 1)[0])), many=False),
+    "error": feature("error", raising(lambda rng, x: ("Late" if x else "Early", random_words(rng, 1)[0])), many=False),
     "error text": feature(
         "error text", raising(lambda rng, x: ("Failed", "ab" if x == (rng.random() < 0.95) else "ba")), many=False
     ),
@@ -297,7 +297,7 @@ COMPONENTS = {
     "highest bound": Component(gaussian, without_highest, samples=2_000, claim=claim(rho=1)),
     "farthest event": Component(rare, without_farthest, samples=9_000),
     "e-values": Component(
-        lambda rng: lambda x, n: (100 * (x + rng.laplace(0, 1 / 1.5, n))).round(), without_bets, samples=2_500
+        lambda rng: lambda x, n: (100 * (x + rng.laplace(0, 1 / 1.5, n))).round(), without_e_values, samples=2_500
     ),
     "confidence bounds": Component(gaussian, without_bounds, samples=2_000, claim=claim(rho=1)),
     "vocabulary": Component(one_place, without_vocabulary, samples=500),

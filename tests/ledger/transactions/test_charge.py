@@ -1,4 +1,4 @@
-"""T1: the same question again, retries, questions in flight, leases that are taken over, several datasets together."""
+"""The charge transaction: repeated queries, retries, queries in flight, leases taken over, several datasets."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""T2 and the ends of a charge: whoever holds it answers it, renews it or lets it go."""
+"""The answer transaction and the ends of a charge: whoever holds it answers it, renews it or lets it go."""
 
 import json
 import sqlite3

@@ -50,7 +50,7 @@ def test_replacing_a_unit_doubles_the_noise():
 
 
 @pytest.mark.pitfall("A1")
-def test_a_release_is_a_multiple_of_the_grid_over_the_number_of_chunks():
+def test_a_release_is_a_multiple_of_the_grid_over_the_number_of_blocks():
     mechanism = ClippedMean(bounds=(0, 10), blocks=7, epsilon=1, grid=0.01)
     for _ in range(20):
         assert (mechanism.release([3.14159] * 7) * 700).denominator == 1
@@ -62,14 +62,14 @@ def test_with_next_to_no_noise_it_is_the_mean_of_the_clamped_answers():
     assert mechanism.release([10**400, -5, 3, Fraction(5, 2)]) == Fraction(10 + 0 + 3 + 3, 4)
 
 
-def test_the_margin_is_the_one_of_the_noise_over_the_number_of_chunks():
+def test_the_margin_is_the_one_of_the_noise_over_the_number_of_blocks():
     mechanism = ClippedMean(bounds=(0, 120), blocks=1_000, epsilon=0.5)
     assert mechanism.margin() == Fraction(mechanism.noise.margin()) / 1_000
     assert mechanism.noise.coverage(mechanism.margin() * 1_000) >= 0.95
     assert sum(mechanism.pmf(y) for y in range(-10, 11)) < 1
 
 
-def test_the_number_of_answers_is_the_number_of_chunks():
+def test_the_number_of_answers_is_the_number_of_blocks():
     with pytest.raises(ParameterError, match="2 answers of 3 blocks"):
         ClippedMean(bounds=(0, 3), blocks=3, epsilon=1).release([1, 2])
 

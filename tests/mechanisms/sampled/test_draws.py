@@ -21,7 +21,7 @@ def words(neighbours, **more):
 @pytest.mark.draws("mechanisms.sampled.clipped_mean.ClippedMean")
 @RELATIONS
 @pytest.mark.parametrize("grid", [Fraction(1), Fraction(1, 2)])
-def test_a_mean_of_chunks_has_noise_for_all_the_answers_that_a_unit_changes(draws, grid, neighbours, sides):
+def test_a_mean_of_blocks_has_noise_for_all_the_answers_that_a_unit_changes(draws, grid, neighbours, sides):
     mechanism = ClippedMean(**words(neighbours, grid=grid))
     noisy = mechanism.release(ANSWERS)
     steps = 8 / grid
@@ -35,7 +35,7 @@ def test_a_mean_of_chunks_has_noise_for_all_the_answers_that_a_unit_changes(draw
     "mechanisms.sampled.private_quantile.PrivateQuantile", "mechanisms.sampled.private_quantile.PrivateMedian"
 )
 @RELATIONS
-def test_a_quantile_of_chunks_is_chosen_with_the_rate_that_is_priced(draws, neighbours, sides):
+def test_a_quantile_of_blocks_is_chosen_with_the_rate_that_is_priced(draws, neighbours, sides):
     median = PrivateMedian(**words(neighbours, bounds=(0, 4), grid=1))
     third = PrivateQuantile(fraction=Fraction(1, 3), **words(neighbours, bounds=(0, 4), grid=1))
     assert median.release(ANSWERS) == third.release(ANSWERS) == 0

@@ -1,4 +1,4 @@
-"""Noise that fits the data is drawn on the scale of the smooth sensitivity or the proposed bound that is priced."""
+"""Noise is drawn on the scale of the smooth sensitivity or the proposed bound that is priced."""
 
 import math
 from fractions import Fraction

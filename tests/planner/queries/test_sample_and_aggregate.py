@@ -45,7 +45,7 @@ def test_under_a_delta_the_price_is_the_rho_of_the_epsilon_asked_for():
         assert dp.accounting.filters.cost(event).rho <= budget.rho(0.5) * 10**15 + 1
 
 
-def test_without_a_default_a_chunk_that_fails_counts_as_the_middle():
+def test_without_a_default_a_block_that_fails_counts_as_the_middle():
     assert planned().default == 50
     assert planned(default=3).default == 3
 
@@ -67,6 +67,6 @@ def test_questions_that_differ_have_other_names():
     assert former(planned()) == former(asked[0])
 
 
-def test_a_mean_of_chunks_stays_within_its_bounds():
+def test_a_mean_of_blocks_stays_within_its_bounds():
     asked = planned(epsilon=0.001, budget=dp.Budget(epsilon=2))
     assert all(0 <= asked.randomize([50] * 10).value <= 100 for _ in range(20))

@@ -15,8 +15,9 @@ Exactness
     taken to be right to one part in 10^9, and decide no more than that. What is said in `found` is a float.
 
 Not covered
-    Whether draws follow the masses: `fitting` looks at that. Noise too wide to be summed step by step, beyond what the
-    losses and whole orders decide: skipped, with the reason. Orders that are not looked at. Trade-off curves.
+    Whether draws follow the masses: `statistical.goodness_of_fit` tests that. Noise too wide to be summed step by step,
+    beyond what the losses and whole orders decide: skipped, with the reason. Orders that are not looked at. Trade-off
+    curves.
 
 References
     Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020, Proposition 5.

@@ -90,7 +90,7 @@ def of_top(rule: TopKeys) -> Law:
 
 
 def of_watch(watch: AboveThreshold) -> Law:
-    """Above or below for each question, and the answers that are shown."""
+    """Above or below for each query, and the answers that are shown."""
 
     def law(values: Sequence[int]) -> Shares:
         found: dict[Hashable, float] = {}
@@ -147,7 +147,7 @@ def of_propose_test_release(mechanism: smooth.ProposeTestRelease, kind: Any) -> 
 
 
 def of_mean(mechanism: sampled.ClippedMean) -> Law:
-    """The mean of chunks with its noise."""
+    """The mean of blocks with its noise."""
 
     def law(answers: Sequence[int]) -> Shares:
         steps = mechanism.steps
@@ -158,7 +158,7 @@ def of_mean(mechanism: sampled.ClippedMean) -> Law:
 
 
 def of_median(mechanism: sampled.PrivateMedian) -> Law:
-    """A point of the grid of chunks."""
+    """The median of blocks: a point of its grid."""
 
     def law(answers: Sequence[int]) -> Shares:
         steps = mechanism.steps

@@ -21,7 +21,7 @@ from discreet.workloads.stream import Online
 
 EPSILON, DELTA, RHO = 1, Fraction(1, 1000), Fraction(1, 2)
 THRESHOLD = 5
-CHUNKS = 5
+BLOCKS = 5
 BOUNDS = (0, 8)
 
 
@@ -202,7 +202,7 @@ def _of(kind: Callable[[Sequence[int]], Any], mechanism: Any) -> Callable[[Seque
 def _sample_and_aggregate() -> dict[str, AuditedMechanism]:
     """Blocks of which one goes from bound to bound."""
     answers = ([0, 0, 4, 8, 8], [0, 8, 4, 8, 8])
-    words: dict[str, Any] = {"bounds": BOUNDS, "blocks": CHUNKS, "epsilon": EPSILON, "grid": 1}
+    words: dict[str, Any] = {"bounds": BOUNDS, "blocks": BLOCKS, "epsilon": EPSILON, "grid": 1}
     pure = claims.claim(epsilon=EPSILON)
     mean, median = sampled.ClippedMean(**words), sampled.PrivateMedian(**words)
     found = sampled.SelfBoundedMean(**words)

@@ -40,7 +40,7 @@ _UNREADABLE = "it was anchored, and its row cannot be read"
 
 
 class ChainPosition(Protocol):
-    """The head of a dataset's chain, its totals and its budget: an account, or the reply to T1 in one round trip."""
+    """The head of a dataset's chain, its totals and its budget: an account, or a reply in one round trip."""
 
     @property
     def name(self) -> str:

@@ -65,8 +65,8 @@ class Share:
         return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, cost, owner)
 
     def in_terms_of(self, budget: Budget) -> "Share":
-        """The share with a quota that older code recorded as a charge will find it: in the terms of the budget."""
-        if self.quota is None or not rejects_everything(self.quota, budget):
+        """The share with its quota restated at the budget's delta, as the next charge will record it."""
+        if self.quota is None or not lacks_delta(self.quota, budget):
             return self
         return replace(self, quota=restate_quota(self.quota, budget, budget))
 
@@ -116,7 +116,7 @@ def restate_quota(quota: Budget, budget: Budget, before: Budget) -> Budget:
     return _in_terms(quota, budget, min(quota.reserve, budget.reserve) if is_own else budget.reserve)
 
 
-def rejects_everything(quota: Budget | None, budget: Budget) -> bool:
+def lacks_delta(quota: Budget | None, budget: Budget) -> bool:
     """Whether a quota was recorded without a delta under a budget that has one, and so admits no Gaussian noise."""
     return quota is not None and quota.is_pure and budget.conversion_delta > 0
 

@@ -140,12 +140,12 @@ class PostgresStore:
         return self
 
     def charge_at_once(self, claim: Values) -> Row | None:
-        """T1 in one round trip, by the function `discreet.charge`; None where the case is not plain."""
+        """The charge transaction in one round trip, by the function `discreet.charge`; None where it does not apply."""
         self._refuse_use()
         return self._charges.submit(str(claim["name"]), claim)
 
     def answer_at_once(self, claim: Values) -> Row | None:
-        """T2 in one round trip, by the function `discreet.answer`; None where the case is not plain."""
+        """The answer transaction in one round trip, by the function `discreet.answer`; None where it does not apply."""
         self._refuse_use()
         return self._answers.submit(str(claim["name"]), claim)
 

@@ -1,4 +1,7 @@
-"""T1: the same query again, a place in the queue, or a durable charge; all datasets of a query, or none."""
+"""The charge transaction: the same query again, a place in the queue, or a durable charge.
+
+A query over several datasets is charged to all of them, or to none.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +14,7 @@ from discreet.ledger.records import admission, faults, registration
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical, digest, document, key, label
 from discreet.ledger.records.chain import ChainLink, Kind, State
-from discreet.ledger.records.quota import Share, rejects_everything
+from discreet.ledger.records.quota import Share, lacks_delta
 from discreet.ledger.records.receipt import receipt_of
 from discreet.ledger.records.registration import checked_version
 from discreet.ledger.records.reservation import Reservation
@@ -48,7 +51,7 @@ class DatasetCharge:
 
 @dataclass(frozen=True, kw_only=True)
 class ChargeRequest:
-    """One query of one analyst, with everything that T1 writes of it; `term` is its lease in milliseconds.
+    """One query of one analyst, as the charge transaction writes it; `term` is its lease in milliseconds.
 
     `question` is its fingerprint, under which it is charged; `former` are the fingerprints that it had in earlier
     formats, under which it is looked up as well and never charged. `times` are those of the links that were made for
@@ -103,7 +106,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class _DatasetState:
-    """The state of one dataset that T1 reads; `by_question` has a place for each fingerprint of the query."""
+    """State of one dataset in a charge transaction; `by_question` has a place for each fingerprint of the query."""
 
     part: DatasetCharge
     account: Account
@@ -144,7 +147,7 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
 
 
 def resolve(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
-    """What became of a T1 whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
+    """Outcome of a charge whose COMMIT got no reply: its locks were waited for, so it is there, or never will be."""
     ours = [each.by_request for each in _read_states(writer, _by_true_names(writer, request))]
     if all(each is not None and each.link.time in request.times for each in ours):
         return Reservation(receipts=tuple(receipt_of(each.link) for each in ours if each is not None))
@@ -152,7 +155,7 @@ def resolve(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reser
 
 
 def find_stored_answer(request: ChargeRequest, ask: Callable[[Statement], list[Row]]) -> Reservation | None:
-    """The stored answer to a query of a single dataset, read without waiting for anybody; None to go on to T1."""
+    """The stored answer to a query of a single dataset, read without waiting for anybody; None to go on to charge."""
     if request.fresh or len(request.parts) > 1:
         return None
     (part,) = request.parts
@@ -328,7 +331,7 @@ def _without(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> 
 
 def _restate_quotas(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
     """What was found, once a quota that older code recorded is stated in the terms of the budget."""
-    if not rejects_everything(own.share.quota, own.account.budget):
+    if not lacks_delta(own.share.quota, own.account.budget):
         return own
     after = limits.restate_quotas(writer, own.account, own.account.budget)
     return replace(own, account=after, share=own.share.in_terms_of(after.budget))

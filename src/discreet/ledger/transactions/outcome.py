@@ -1,4 +1,4 @@
-"""T2 and what else becomes of a charge: answered once by its holder, forfeited, or left until it expires."""
+"""The answer transaction and other ends of a charge: answered once by its holder, forfeited, or expired."""
 
 import json
 from collections.abc import Callable

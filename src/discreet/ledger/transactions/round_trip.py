@@ -1,7 +1,8 @@
-"""T1 and T2 in one round trip, for the plain case: the parameters of the store's functions, and their reply.
+"""The charge and answer transactions in one round trip: the parameters of the store's functions, and their reply.
 
 The client writes the link but for its place in the chain; the store puts it there under the dataset's lock and says
-where. Where the case is not plain the store says nothing, and the longer way finds out why.
+where. They cover one dataset, with no earlier charge (or, for an answer, with the charge still held), not behind its
+anchors. Otherwise the store writes and returns nothing, and the longer way finds out why.
 """
 
 from dataclasses import dataclass, replace
@@ -43,7 +44,7 @@ CHARGE = {
 """The parameters of the function `discreet.charge`, in order, with their SQL types."""
 
 FORMER = "former"
-"""Beside it, the fingerprints of the query in earlier formats, with commas: a charge under one is not a plain case."""
+"""Beside it, the fingerprints of the query in earlier formats, with commas: a charge under one is an earlier charge."""
 
 ANSWER = {
     "name": "text",

@@ -35,13 +35,13 @@ class Transaction(Protocol):
 
 
 class OneRoundTrip(Protocol):
-    """T1 and T2 in one round trip each, for the plain case; None where the case is not plain."""
+    """The charge and answer transactions in one round trip each; None where that does not apply (see `round_trip`)."""
 
     def charge_at_once(self, claim: Values) -> Row | None:
-        """T1: the dataset's row after it."""
+        """The charge transaction: the dataset's row after it."""
 
     def answer_at_once(self, claim: Values) -> Row | None:
-        """T2: the dataset's row after it, with the answer as it is stored."""
+        """The answer transaction: the dataset's row after it, with the answer as it is stored."""
 
 
 class Store(Protocol):
@@ -49,7 +49,7 @@ class Store(Protocol):
 
     @property
     def one_round_trip(self) -> OneRoundTrip | None:
-        """T1 and T2 in one round trip; None where the store has none to save."""
+        """The charge and answer transactions in one round trip; None where the store has none to save."""
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         """Run work and commit what it wrote; on any exception nothing is written."""

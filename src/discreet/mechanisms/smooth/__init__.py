@@ -1,4 +1,4 @@
-"""Noise that fits the data at hand: for answers that one unit could move far, and on this data does not.
+"""Smooth sensitivity and propose-test-release: for answers that one unit could move far, and on this data does not.
 
     from discreet.mechanisms import smooth
 

@@ -1,4 +1,4 @@
-"""Noise that fits the data at hand: an answer released with noise on the scale of its smooth sensitivity.
+"""Smooth sensitivity: an answer released with noise on the scale of its smooth sensitivity.
 
 Definition
     f(x) + S(x)/shift Z, rounded to the nearest multiple of a public grid; S is the smooth sensitivity with parameter

@@ -1,4 +1,4 @@
-"""The budget of a query: which noise, how much of it, and why.
+"""The privacy cost of a query: which noise, how much of it, and why.
 
 Under a pure privacy budget the noise is discrete Laplace and epsilons add. Under (epsilon, delta) it is discrete
 Gaussian: the query's epsilon is turned into the rho that converts to (epsilon, the privacy budget's delta), and rhos

@@ -1,4 +1,4 @@
-"""A private plan: the pushed-down query, the noise on each measure, the privacy cost, and the outputs."""
+"""The plan of counts, sums, means and variances by public keys."""
 
 import math
 import operator

@@ -14,7 +14,7 @@ from discreet.accounting.filters import Cost, cost
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.catalog.time_slice import Slice
-from discreet.events import ComposedEvent, Event, own_delta
+from discreet.events import ComposedEvent, Event, total_delta
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Pushdown
@@ -72,7 +72,7 @@ class PrivatePlan(ABC):
     @property
     def delta(self) -> Fraction:
         """The published delta: that of the conversion from rho, and those that parts of the event have of their own."""
-        return self.spending.delta + own_delta(self.event)
+        return self.spending.delta + total_delta(self.event)
 
     def guarantee(self, span: str, version: int, *, rest: str = "") -> str:
         """What an answer reveals, in words: `span` says of what, such as 'this release from'."""

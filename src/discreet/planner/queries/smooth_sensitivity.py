@@ -205,14 +205,14 @@ def _only(query: logical.Aggregate) -> tuple[logical.Output, SmoothMeasure]:
     """The one output of a query without groups."""
     if len(query.outputs) != 1 or query.grouping.columns:
         raise UnsupportedError(
-            "several numbers with noise that fits the data",
+            "several numbers by smooth sensitivity or propose-test-release",
             because="each has its own smooth sensitivity and its own privacy cost",
             instead="one at a time: session.release(query, epsilon=1, method=dp.SmoothSensitivity())",
         )
     (output,) = query.outputs
     if not isinstance(output.measure, SmoothMeasure):
         raise UnsupportedError(
-            f"{output.name!r} with noise that fits the data",
+            f"{output.name!r} by smooth sensitivity or propose-test-release",
             because="one unit moves a count or a sum by as much on any data",
             instead="session.release(query, epsilon=...), or dp.mean, dp.median or dp.interquartile_range",
         )

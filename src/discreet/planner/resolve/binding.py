@@ -74,7 +74,7 @@ class Bound:
 
     def term(self, expression: logical.Expression) -> Term:
         """An expression as a typed term."""
-        return _modest(_bind(expression, self))
+        return _require_size(_bind(expression, self))
 
     def declared_column(self, expression: logical.Expression) -> Column | None:
         """The catalog's facts, only where the expression is a column that nothing redefined."""
@@ -142,7 +142,7 @@ def _apply_step(
 
 def _apply_where(scope: Bound, step: logical.Where) -> Bound:
     condition = _logical(scope.term(step.predicate), "where")
-    both = condition if scope.predicate is None else _modest(_apply("and", scope.predicate, condition))
+    both = condition if scope.predicate is None else _require_size(_apply("and", scope.predicate, condition))
     return replace(scope, predicate=both)
 
 
@@ -217,7 +217,9 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
         case logical.Literal(value):
             return _literal(value)
         case logical.Compare(operator, left, right):
-            return _compare(operator, *_refuse_strange_text(operator, _bind(left, scope), _bind(right, scope), scope))
+            return _compare(
+                operator, *_refuse_unknown_key_constants(operator, _bind(left, scope), _bind(right, scope), scope)
+            )
         case logical.Both(left, right):
             return _apply("and", _logical(_bind(left, scope), "&"), _logical(_bind(right, scope), "&"))
         case logical.Either(left, right):
@@ -227,7 +229,7 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
         case logical.IsMissing(operand):
             return _apply("missing", _bind(operand, scope))
         case logical.IsIn(operand, values):
-            return _membership(_refuse_strangers(_bind(operand, scope), values, scope, ".is_in([{}])"), values)
+            return _membership(_refuse_unknown_keys(_bind(operand, scope), values, scope, ".is_in([{}])"), values)
         case logical.Combine(operator, left, right):
             return _arithmetic(operator, _bind(left, scope), _bind(right, scope))
         case logical.Cast(operand, kind):
@@ -236,15 +238,17 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
             return _bin(_bind(operand, scope), edges)
 
 
-def _refuse_strange_text(operator: logical.Comparison, left: Term, right: Term, scope: Bound) -> tuple[Term, Term]:
+def _refuse_unknown_key_constants(
+    operator: logical.Comparison, left: Term, right: Term, scope: Bound
+) -> tuple[Term, Term]:
     """A constant that the declared keys of a text column do not have is a misspelt one: nothing would equal it."""
     for side, other in ((left, right), (right, left)):
         if operator == "==" and isinstance(other, Constant):
-            _refuse_strangers(side, (other.value,), scope, " == {}")
+            _refuse_unknown_keys(side, (other.value,), scope, " == {}")
     return left, right
 
 
-def _refuse_strangers(operand: Term, values: tuple[logical.Scalar, ...], scope: Bound, form: str) -> Term:
+def _refuse_unknown_keys(operand: Term, values: tuple[logical.Scalar, ...], scope: Bound, form: str) -> Term:
     is_text = isinstance(operand, Read) and operand.type is ColumnType.TEXT
     keys = scope.table.columns[operand.column].keys if isinstance(operand, Read) and is_text else None
     for value in values:
@@ -459,7 +463,7 @@ def _term_text(term: Term) -> str:
     return repr(term.value) if isinstance(term, Constant) else "(...)"
 
 
-def _modest(term: Term) -> Term:
+def _require_size(term: Term) -> Term:
     """Substitution can double a term with every derived column; refuse before it is walked or printed."""
     depth, nodes = _extent(term, {})
     if depth > _DEEPEST_TERM or nodes > _LARGEST_TERM:

@@ -49,7 +49,7 @@ def resolve_unknown(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Ke
             known = _public(name, term, scope)
             values = _constants(_key_list(name, term, known if given is None else given), term, name)
             if known is not None:
-                _refuse_strangers(name, values, _constants(known, term, name))
+                _refuse_undeclared_keys(name, values, _constants(known, term, name))
             scope = scope.restrict(among(term, values))
     return scope, Keys(terms, (), at_least=grouping.discovery.at_least)
 
@@ -74,7 +74,7 @@ def _key_constants(
     for name, values, term, known in zip(grouping.columns, lists, terms, public, strict=True):
         columns.append(_constants(values, term, name))
         if known is not None:
-            _refuse_strangers(name, columns[-1], _constants(known, term, name))
+            _refuse_undeclared_keys(name, columns[-1], _constants(known, term, name))
     return columns
 
 
@@ -122,7 +122,7 @@ def _fits(numbers: tuple[Value, ...]) -> bool:
     return all(is_of_type(extreme(numbers), ColumnType.INTEGER) for extreme in (min, max))  # type: ignore[type-var]
 
 
-def _refuse_strangers(name: str, given: tuple[Value, ...], declared: tuple[Value, ...]) -> None:
+def _refuse_undeclared_keys(name: str, given: tuple[Value, ...], declared: tuple[Value, ...]) -> None:
     known = set(declared)
     strangers = [value for value in given if value not in known]
     if strangers:
