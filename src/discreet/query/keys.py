@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, get_args
@@ -162,11 +162,11 @@ def list_values(values: object, what: str, example: str, column: str = "cost") -
     if set(map(type, listed)) <= {int, str}:
         return listed
     plain = tuple(map(_key, listed))
-    _refuse_floats(plain, what, lambda shown: example.replace(_EXAMPLE, shown), column)
+    _refuse_floats(plain, what, example, column)
     return plain
 
 
-def _refuse_floats(keys: Sequence[Value], what: str, argument: Callable[[str], str], column: str) -> None:
+def _refuse_floats(keys: Sequence[Any], what: str, example: str, column: str) -> None:
     """Refuse keys that are floats: a real column has no keys, and those of an integer column are whole numbers."""
     floats = [key for key in keys if isinstance(key, float)]
     if not floats:
@@ -179,7 +179,7 @@ def _refuse_floats(keys: Sequence[Value], what: str, argument: Callable[[str], s
     raise ParameterError(
         f"{what} with the float {floats[0]!r}",
         because="keys of an integer column are whole numbers, and a real column has bins instead",
-        instead=f"{argument(shown)}, or {bins}" if are_whole else bins,
+        instead=f"{example.replace(_EXAMPLE, shown)}, or {bins}" if are_whole else bins,
     )
 
 
@@ -210,7 +210,7 @@ def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...],
     cells = [_pandas_cells(frame[name]) if is_pandas else frame.column(name).to_pylist() for name in columns]
     rows = tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
     for name, values in zip(columns, zip(*rows, strict=True), strict=False):
-        _refuse_floats(values, f"a table of keys of {name!r}", lambda _, name=name: f"an integer column {name!r}", name)
+        _refuse_floats(values, f"a table of keys of {name!r}", f"an integer column {name!r}", name)
     return rows
 
 
