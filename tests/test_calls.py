@@ -41,7 +41,12 @@ CORRECTIONS = {
     "two ends of bounds": (lambda: dp.sum("cost", lower=0, upper=9), "dp.sum('cost', bounds=(0, 9))"),
     "two ends by position": (lambda: dp.mean("cost", 0, 9), "dp.mean('cost', bounds=(0, 9))"),
     "bounds by position": (lambda: dp.median("cost", (0, 9)), "dp.median('cost', bounds=(0, 9))"),
-    "a column where there is none": (lambda: dp.count("age"), "dp.count()"),
+    "a column where there is none": (lambda: dp.count("age"), "dp.count() for rows, dp.count_units() for people"),
+    "a column by its name where there is none": (
+        lambda: dp.count(column="age", weight=2),
+        "dp.count(weight=2) for rows, dp.count_units() for people",
+    ),
+    "a seed where there is none": (lambda: dp.count(seed=1), "dp.count()"),
     "a quantile by another word": (lambda: dp.quantile("cost", q=0.9), "dp.quantile('cost', 0.9)"),
     "an aggregate of nothing": (dp.sum, 'dp.sum("cost", bounds=(0, 5_000))'),
     "a mechanism by position": (

@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import psycopg
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -362,28 +363,47 @@ def cells(page: str, label: str) -> list[str]:
     return [cell.strip() for cell in row[1].split("|")]
 
 
+def margin_of_a_count(budget: dp.Budget, rows: int, **cost) -> str:
+    """The margin of error of one count, as `explain` gives it."""
+    facts = {"name": "t", "privacy_unit": "id", "max_rows": rows, "budget": budget, "fixed_schema": True}
+    with dp.protect(pa.table({"id": [1]}), **facts, ledger=dp.SQLiteLedger(":memory:")) as session:
+        return f"± {int(session.explain(dp.table('t').agg(n=dp.count()), **cost).outputs[0].margin):,}"
+
+
 def test_the_figures_of_the_privacy_guarantee_are_those_of_the_library():
     budget = dp.Budget(epsilon=2, delta=1e-9)
     whole = budget.rho(2)
     asked = [Fraction(text) for text in cells("privacy-guarantee.md", "epsilon of a query")]
     assert cells("privacy-guarantee.md", "queries that fit") == [str(whole // budget.rho(epsilon)) for epsilon in asked]
     for text, epsilon in zip(cells("privacy-guarantee.md", "its rho"), asked, strict=True):
-        assert float(text) == pytest.approx(float(budget.rho(epsilon)), rel=0.02)
+        assert float(text) == float(f"{float(budget.rho(epsilon)):.3g}")
     counts = [int(text.replace(",", "")) for text in cells("privacy-guarantee.md", "k")]
-    pure = [dp.mechanisms.Laplace(sensitivity=10, epsilon=Fraction(2, k)).margin() for k in counts]
-    mixed = [dp.mechanisms.Gaussian(sensitivity=10, rho=whole / k).margin() for k in counts]
-    assert cells("privacy-guarantee.md", "epsilon 2, delta 0") == [f"± {int(margin):,}" for margin in pure]
-    assert cells("privacy-guarantee.md", "epsilon 2, delta 1e-9") == [f"± {int(margin):,}" for margin in mixed]
+    pure = [margin_of_a_count(dp.Budget(epsilon=2), 10, epsilon=Fraction(2, k)) for k in counts]
+    mixed = [
+        margin_of_a_count(budget, 10, **({"epsilon": 2} if k == 1 else {"rho": whole / k, "mechanism": "gaussian"}))
+        for k in counts
+    ]
+    assert cells("privacy-guarantee.md", "epsilon 2, delta 0") == pure
+    assert cells("privacy-guarantee.md", "epsilon 2, delta 1e-9") == mixed
     beliefs = [100 / (1 + math.exp(-float(epsilon))) for epsilon in cells("privacy-guarantee.md", "epsilon")]
     assert cells("privacy-guarantee.md", "largest posterior belief") == [f"{belief:.1f}%" for belief in beliefs]
 
 
+@pytest.mark.parametrize(("delta", "margin"), [(0, "9.6 with"), (1e-9, "27.0 with")])
+def test_the_margins_of_a_selection_are_those_of_the_library(delta: float, margin: str):
+    query = dp.table("t").choose(range(6), score=dp.score(by="x"))
+    facts = {"name": "t", "privacy_unit": "id", "max_rows": 1, "budget": dp.Budget(epsilon=2, delta=delta)}
+    rows = pa.table({"id": [1], "x": [1]})
+    with dp.protect(rows, **facts, fixed_schema=True, ledger=dp.SQLiteLedger(":memory:")) as session:
+        assert f"{float(session.explain(query, epsilon=0.5).outputs[0].margin):.1f} with" == margin
+    assert margin in (DOCS / "private-selection.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
 def test_the_margins_for_newcomers_are_those_of_the_library(epsilon: str):
-    rho = dp.Budget(epsilon=2, delta=1e-9).rho(Fraction(epsilon))
-    margins = [dp.mechanisms.Laplace(sensitivity=rows, epsilon=Fraction(epsilon)).margin() for rows in (1, 10)]
-    margins += [dp.mechanisms.Gaussian(sensitivity=rows, rho=rho).margin() for rows in (1, 10)]
-    assert cells("is-this-right-for-me.md", epsilon) == [f"± {int(margin):,}" for margin in margins]
+    budgets = [dp.Budget(epsilon=4), dp.Budget(epsilon=4, delta=1e-9)]
+    margins = [margin_of_a_count(budget, rows, epsilon=Fraction(epsilon)) for budget in budgets for rows in (1, 10)]
+    assert cells("is-this-right-for-me.md", epsilon) == margins
 
 
 def test_the_index_of_public_names_is_complete():

@@ -92,6 +92,9 @@ _OWN_EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "table.ranges": {"column": '"age"'},
 }
 
+# Calls that may have been meant as well, where a call without a column is given one.
+_BESIDE: Mapping[str, str] = {"dp.count": " for rows, dp.count_units() for people"}
+
 # Words of other libraries for a parameter. A word belongs to the first of its parameters that the call has.
 _MEANINGS: Mapping[str, tuple[str, ...]] = {
     "privacy_unit": ("unit", "user", "user_id", "uid", "id_column", "privacy_id", "privacy_key", "protect", "person"),
@@ -172,7 +175,9 @@ class _Arguments:
         self._rename({name: value for name, value in kwargs.items() if name not in known})
         self._name(extra)
         self._fill(args)
-        return Correction(_call(self.label, typed), "; ".join(self.reasons), _call(self.label, self._argument_texts()))
+        has_column = bool(extra) or not {"column", *_MEANINGS["column"]}.isdisjoint(kwargs)
+        instead = _call(self.label, self._argument_texts()) + (_BESIDE.get(self.label, "") if has_column else "")
+        return Correction(_call(self.label, typed), "; ".join(self.reasons), instead)
 
     def _free(self) -> list[str]:
         """The parameters that have no argument yet, in the order of the signature."""

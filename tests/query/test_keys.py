@@ -158,3 +158,30 @@ class TestWordsForDiscovery:
     def test_a_delta_has_to_be_said(self):
         with pytest.raises(Refusal, match="without a delta"):
             dp.discover()
+
+
+@pytest.mark.parametrize(
+    ("keys", "instead"),
+    [
+        ({"age": [20.0, 30.0]}, 'keys={"age": [20, 30]}, or table["age"].bin([20, 30]) for a real column'),
+        ({"age": np.array([20.0, 30.0])}, 'keys={"age": [20, 30]}, or table["age"].bin([20, 30]) for a real column'),
+        ({"age": [20.0, float("nan")]}, 'keys={"age": [20, None]}, or table["age"].bin([20]) for a real column'),
+        ({"age": [0.5, 20]}, 'table["age"].bin([0.5]) for a real column'),
+        ({"age": [float("inf")]}, 'table["age"].bin([0, 10, 20]) for a real column'),
+        (
+            {"age": [float(age) for age in range(50)]},
+            'keys={"age": range(0, 100)}, or table["age"].bin([0, 10, 20]) for a real column',
+        ),
+        (pl.DataFrame({"age": [1.0]}), "an integer column 'age', or table[\"age\"].bin([1]) for a real column"),
+    ],
+)
+def test_keys_that_are_floats_are_refused_where_they_are_typed(keys, instead):
+    with pytest.raises(ParameterError, match="with the float") as refusal:
+        visits.group_by("age", keys=keys)
+    assert refusal.value.instead == instead
+
+
+def test_a_domain_of_floats_is_refused_where_it_is_typed():
+    with pytest.raises(ParameterError, match="domain with the float") as refusal:
+        dp.count_distinct("age", domain=[20.0])
+    assert refusal.value.instead == 'domain=[20], or table["age"].bin([20]) for a real column'

@@ -29,8 +29,8 @@ def test_quartiles_have_bounds_and_a_grid_like_any_other_measure(aggregate):
     )
 
 
-def test_a_quantile_without_its_place_is_refused_with_one():
-    with pytest.raises(ParameterError) as caught:
+def test_a_quantile_without_its_probability_is_refused_with_one():
+    with pytest.raises(ParameterError, match="the probability of the quantile is missing") as caught:
         dp.quantile("cost")
     assert caught.value.instead == "dp.quantile('cost', 0.5, bounds=(0, 100))"
     with pytest.raises(ParameterError, match="not a list"):

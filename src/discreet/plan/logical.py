@@ -178,7 +178,7 @@ class MedianMeasure:
 
 @dataclass(frozen=True)
 class QuantileMeasure:
-    """The value on a public grid that such a part of the rows are below; `rows` says how many a group has, roughly."""
+    """Quantile of a column, on a public grid; `rows` is the approximate number of rows of a group."""
 
     operand: Expression
     probability: Fraction

@@ -97,7 +97,8 @@ def count_distinct(column: str | Expr, *, domain: Sequence[Value] | None = None,
         >>> import discreet as dp
         >>> query = dp.table("visits").agg(wards=dp.count_distinct("ward", domain=["cardiology", "emergency"]))
     """
-    values = None if domain is None else keys.list_values(domain, "domain", 'domain=["A", "B"]')
+    name = column if isinstance(column, str) else "cost"
+    values = None if domain is None else keys.list_values(domain, "domain", 'domain=["A", "B"]', name)
     return Aggregation(logical.CountDistinct(operand_of(column), values), positive(weight, "weight"))
 
 

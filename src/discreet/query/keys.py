@@ -2,7 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, get_args
@@ -12,6 +13,8 @@ from discreet.errors import NameNotFoundError, ParameterError, short_traceback, 
 from discreet.exact import Number, positive, probability, whole
 from discreet.plan import logical
 
+_EXAMPLE = '["A", "B"]'
+_MOST_SHOWN = 12
 _WORDS = ("auto", "automatic", "discover", "unknown", "all")
 
 
@@ -134,7 +137,9 @@ def read(
                 because="it is not among the grouping columns",
                 instead=_right_keys(columns, str(stray[0]), keys[stray[0]]),
             )
-        lists = {name: list_values(keys[name], f"keys of {name!r}", f'keys={{"{name}": ["A", "B"]}}') for name in keys}
+        lists = {
+            name: list_values(keys[name], f"keys of {name!r}", f'keys={{"{name}": {_EXAMPLE}}}', name) for name in keys
+        }
         return tuple(lists.get(name) for name in columns), None
     return (None,) * len(columns), _table_rows(columns, keys)
 
@@ -147,14 +152,35 @@ def _right_keys(columns: tuple[str, ...], stray: str, keys: object) -> str:
     return f"group_by({', '.join(map(repr, (*columns, stray)))}, keys=...)"
 
 
-def list_values(values: object, what: str, example: str) -> tuple[Value, ...]:
+def list_values(values: object, what: str, example: str, column: str = "cost") -> tuple[Value, ...]:
     """Values as they were listed, no more of them than a release can have."""
     if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
         raise ParameterError(
             f"{what} of type {type(values).__name__}", because="they are a list, in the order wanted", instead=example
         )
     listed = tuple(itertools.islice(values, logical.MOST_KEYS + 1))
-    return listed if set(map(type, listed)) <= {int, str} else tuple(map(_key, listed))
+    if set(map(type, listed)) <= {int, str}:
+        return listed
+    plain = tuple(map(_key, listed))
+    _refuse_floats(plain, what, example, column)
+    return plain
+
+
+def _refuse_floats(keys: Sequence[Any], what: str, example: str, column: str) -> None:
+    """Refuse keys that are floats: a real column has no keys, and those of an integer column are whole numbers."""
+    floats = [key for key in keys if isinstance(key, float)]
+    if not floats:
+        return
+    are_whole = all(key.is_integer() for key in floats)
+    wholes = [int(key) if isinstance(key, float) and are_whole else key for key in keys]
+    shown = _shown_keys(wholes) if len(keys) <= _MOST_SHOWN else "range(0, 100)"
+    edges = sorted({int(key) if key.is_integer() else key for key in floats if math.isfinite(key)})
+    bins = f'table["{column}"].bin({edges if 0 < len(edges) <= _MOST_SHOWN else [0, 10, 20]}) for a real column'
+    raise ParameterError(
+        f"{what} with the float {floats[0]!r}",
+        because="keys of an integer column are whole numbers, and a real column has bins instead",
+        instead=f"{example.replace(_EXAMPLE, shown)}, or {bins}" if are_whole else bins,
+    )
 
 
 def _key(value: object) -> Value:
@@ -182,7 +208,10 @@ def _table_rows(columns: tuple[str, ...], keys: Any) -> tuple[tuple[Value, ...],
                 instead=_right_column(name, list(map(str, names))),
             )
     cells = [_pandas_cells(frame[name]) if is_pandas else frame.column(name).to_pylist() for name in columns]
-    return tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
+    rows = tuple(dict.fromkeys(tuple(map(_key, row)) for row in zip(*cells, strict=True)))
+    for name, values in zip(columns, zip(*rows, strict=True), strict=False):
+        _refuse_floats(values, f"a table of keys of {name!r}", f"an integer column {name!r}", name)
+    return rows
 
 
 def _right_column(name: str, names: list[str]) -> str:
@@ -197,8 +226,8 @@ def _shown_keys(keys: object) -> str:
     """Keys that were given without their column, as far as they can be shown on a line."""
     if isinstance(keys, range):
         return repr(keys)
-    if not isinstance(keys, list | tuple) or not 0 < len(keys) <= 12:
-        return '["A", "B"]'
+    if not isinstance(keys, list | tuple) or not 0 < len(keys) <= _MOST_SHOWN:
+        return _EXAMPLE
     return f"[{', '.join(json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key) for key in keys)}]"
 
 

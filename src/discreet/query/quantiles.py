@@ -76,8 +76,8 @@ def quantile(
     """
     if probability is None:
         raise ParameterError(
-            "a quantile without its place",
-            because="it is the value that such a part of the rows are below, above 0 and below 1",
+            "a quantile without its probability",
+            because="the probability of the quantile is missing; it is between 0 and 1",
             instead=f"dp.quantile({column_text(operand_of(column))}, 0.5, bounds=(0, 100))",
         )
     share = share_below(probability)

@@ -131,8 +131,8 @@ class OpenSession:
             source: A path, glob or directory (CSV, Parquet, DuckDB, SQLite), s3:// or gs://, a pandas, Polars or Arrow
                 table, a Spark DataFrame, or postgresql://host/database with `table`.
             privacy_unit: The column, or columns, that identify whom to protect, or `dp.ROW`. Required.
-            budget: Bound on the privacy loss of all answers together: `dp.Budget(epsilon=2)`. Required for a new
-                dataset.
+            budget: Bound on the privacy loss of all answers together: `dp.Budget(epsilon=2)`. Required, also to
+                open a registered dataset again; after its first charge it must equal the registered budget.
             name: Name of the dataset that the budget belongs to. Default: taken from the source.
             version: Number of the version of the data. Default 1.
             slice: Only the rows of one period, with a budget of their own: with `dp.Slice("visited", "2026-10-01",

@@ -327,10 +327,25 @@ def test_what_is_no_source_is_refused_by_its_type(data):
         source_of(data)
 
 
-@pytest.mark.parametrize("names", [["a", "A"], ["a", "a"], []], ids=["case", "twice", "none"])
-def test_columns_that_cannot_be_told_apart_are_refused(names):
-    with pytest.raises(SourceError, match="not distinct"):
+@pytest.mark.parametrize(
+    ("names", "error"),
+    [(["a", "A"], "'a' and 'A' differ only in case"), (["a", "a"], "'a' is there twice"), ([], "without columns")],
+    ids=["case", "twice", "none"],
+)
+def test_columns_that_cannot_be_told_apart_are_refused(names, error):
+    with pytest.raises(SourceError, match=error):
         source_of(pa.table([pa.array([1])] * len(names), names=names), stated=Statements(fixed_schema=True))
+
+
+def test_names_of_an_in_memory_table_with_inferred_columns_are_not_shown():
+    with pytest.raises(SourceError, match="two columns have the same name") as refusal:
+        source_of(pa.table([pa.array([1])] * 2, names=["somebody", "somebody"]))
+    assert "somebody" not in str(refusal.value)
+
+
+def test_a_file_of_another_kind_is_refused_with_the_kinds_that_are_read(tmp_path):
+    with pytest.raises(SourceError, match=r"DuckDB \(.duckdb, .db\) and SQLite \(.sqlite, .sqlite3, .db\)"):
+        source_of(_file(tmp_path, "PK", "t.xlsx"))
 
 
 def test_another_spelling_of_a_name_in_one_record_does_not_refuse_an_in_memory_table():

@@ -123,6 +123,18 @@ def test_a_pure_promise_permutes_and_flips_and_one_with_delta_has_an_exponential
         assert plan_of(session, ["A", "B"], score, epsilon=2).mechanism.epsilon == 2
 
 
+def test_a_mean_as_a_score_is_refused_with_the_ways_to_compare_groups():
+    score = dp.score(by="ward", of=dp.mean("cost", bounds=(0, 10)))
+    rows = pa.table({"id": [1], "ward": ["A"], "cost": [1.0]})
+    facts = {"name": "t", "privacy_unit": "id", "max_rows": 1, "budget": dp.Budget(epsilon=1), "fixed_schema": True}
+    with (
+        dp.protect(rows, **facts, ledger=":memory:") as session,
+        pytest.raises(dp.errors.UnsupportedError, match="a mean as a score") as refusal,
+    ):
+        session.explain(dp.table("t").choose(["A", "B"], score=score), epsilon=1)
+    assert 'table.group_by("ward").agg(...)' in refusal.value.instead
+
+
 def test_scores_on_one_side_are_those_of_all_rows_there(exact):
     bids = np.array(ROWS["bid"])
     for side, held in (("or above", np.greater_equal), ("below", np.less)):

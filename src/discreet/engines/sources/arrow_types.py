@@ -15,6 +15,7 @@ from discreet.errors import SourceError
 
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LONGEST_TIME = 2**62
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -67,15 +68,29 @@ def unreadable_columns(schema: pa.Schema, *, is_parquet: bool) -> dict[str, str]
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, refused where two could be taken for one."""
-    folded = [name.casefold() for name in names]
-    if not names or len(set(folded)) != len(folded):
+    """The names of columns, refused where there are none, or where two could be taken for one; names are public."""
+    if not names:
         raise SourceError(
-            "column names that are missing or not distinct",
-            because="the names of two columns differ only in case",
-            instead="a source whose columns have different names",
+            "a source without columns",
+            because="queries are about named columns",
+            instead="a source with at least one column",
         )
+    known: dict[str, str] = {}
+    for name in names:
+        other, shown = known.get(name.casefold()), name[:_LONGEST_NAME]
+        if other == name:
+            raise indistinct_names(f"the name {shown!r} is there twice")
+        if other is not None:
+            raise indistinct_names(f"the names {other[:_LONGEST_NAME]!r} and {shown!r} differ only in case")
+        known[name.casefold()] = name
     return tuple(names)
+
+
+def indistinct_names(because: str) -> SourceError:
+    """Error for columns whose names could be taken for each other."""
+    return SourceError(
+        "column names that are not distinct", because=because, instead="a source whose columns have different names"
+    )
 
 
 def _parts(kind: pa.DataType) -> list[pa.DataType]:

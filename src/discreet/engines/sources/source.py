@@ -4,9 +4,7 @@ The identity of a source is what the ledger compares when a dataset is registere
 content. Opening a source reads its header or schema, never a row.
 """
 
-import csv
 import datetime as dt
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +15,8 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sources import inferred
-from discreet.engines.sources.arrow_types import distinct_names, transport_type, unreadable_columns
+from discreet.engines.sources.arrow_types import distinct_names, indistinct_names, transport_type, unreadable_columns
+from discreet.engines.sources.csv_header import read_header, refuse_another_delimiter
 from discreet.engines.sources.files import Files, files_of, find_files, parquet_rows
 from discreet.errors import ParameterError, Refusal, SourceError, suggestion
 
@@ -34,7 +33,6 @@ _ENDINGS: dict[str, FileKind] = {
     ".duckdb": "duckdb",
     ".db": "duckdb",
 }
-_LONGEST_HEADER = 1_000_000
 _UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
@@ -197,8 +195,14 @@ def _from_frame(data: object, stated: Statements) -> Source:
 
 
 def _require_names(names: Sequence[str], stated: Statements) -> None:
-    """Refuse names that could be taken for each other; one person's record may bring another spelling of a name."""
-    distinct_names(names if stated.fixed_schema else [f"{name} {name.encode().hex()}" for name in names])
+    """Refuse names that could be taken for each other; one person's record may bring another spelling of a name.
+
+    An error shows names only if the owner states that they do not depend on the rows.
+    """
+    if stated.fixed_schema or not names:
+        distinct_names(names)
+    elif len(set(names)) != len(names):
+        raise indistinct_names("two columns have the same name")
 
 
 def _from_path(location: str, delimiter: str | None, table: str | None) -> Source:
@@ -216,15 +220,15 @@ def _from_path(location: str, delimiter: str | None, table: str | None) -> Sourc
         )
     if kind == "csv":
         separator = delimiter or ("\t" if files.ending == ".tsv" else ",")
-        columns = _one_header(files.paths, separator)
+        columns = read_header(files.paths, separator)
         if delimiter is None and len(columns) == 1:
-            _refuse_another_delimiter(columns[0])
+            refuse_another_delimiter(columns[0])
         return Source("csv", files.identity, columns, files.paths, separator)
     if kind == "duckdb":
         return _from_database(location, files, table)
     raise SourceError(
         f"a file of kind {files.ending!r}",
-        because="discreet reads .csv, .tsv, .parquet and .duckdb",
+        because="discreet reads .csv, .tsv, .parquet, DuckDB (.duckdb, .db) and SQLite (.sqlite, .sqlite3, .db)",
         instead="a file of one of these kinds, or a frame",
     )
 
@@ -255,46 +259,6 @@ def _from_database(location: str, files: Files, table: str | None) -> Source:
 
 def _without(looks: pa.Schema | None, left: Mapping[str, str]) -> pa.Schema | None:
     return None if looks is None else pa.schema([each for each in looks if each.name not in left])
-
-
-def _one_header(paths: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
-    """The header that all files share; rows are read by position, so another order would swap columns."""
-    headers = {_header(path, delimiter) for path in paths}
-    if len(headers) != 1:
-        raise SourceError(
-            "CSV files with different headers",
-            because="their columns are not the same, or not in the same order",
-            instead="files with one and the same header line, or Parquet files",
-        )
-    return headers.pop()
-
-
-def _refuse_another_delimiter(column: str) -> None:
-    """Refuse a header that is one name by the usual delimiter and several by another."""
-    for other, text in ((";", ";"), ("\t", "\\t"), ("|", "|")):
-        if other in column:
-            raise SourceError(
-                "a CSV file whose header is a single name",
-                because=f'its names seem to be separated by "{text}"',
-                instead=f'delimiter="{text}" (delimiter: "{text}" in a catalog), or delimiter="," for one column',
-            )
-
-
-def _header(path: str, delimiter: str) -> tuple[str, ...]:
-    """The names in the first line; nothing behind that line is decoded, so no cell can change an error about it."""
-    if len(delimiter) != 1:
-        raise ParameterError(f"delimiter={delimiter!r}", because="it is one character", instead='delimiter=","')
-    try:
-        with Path(path).open("rb") as file:
-            line = re.split(rb"[\r\n]", file.readline(_LONGEST_HEADER), maxsplit=1)[0]
-        names = next(csv.reader([line.decode("utf-8-sig")], delimiter=delimiter, strict=True), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
-        raise SourceError(
-            "a CSV file whose header cannot be read",
-            because="its first line must be column names in UTF-8",
-            instead="a file with a header line",
-        ) from None
-    return distinct_names(names)
 
 
 def _as_frame(data: Any) -> tuple[pa.Table | None, pa.Schema | None]:

@@ -163,7 +163,8 @@ def _measure(made: Recipe, query: logical.SelectionQuery, unit: Unit, caps: Caps
         raise UnsupportedError(
             f"a {made.kind} as a score",
             because="its sensitivity depends on the number of rows",
-            instead="of=dp.sum(...), which is as large as the mean where the rows are as many",
+            instead="of=dp.sum(...) to compare totals, "
+            f'or release every group, then compare: table.group_by("{query.by}").agg(...)',
         )
     measure = made.parts[0].measure
     if isinstance(measure, physical.CountRows | physical.SumSteps):
