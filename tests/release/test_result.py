@@ -118,6 +118,24 @@ def test_a_damaged_selection_is_refused(damage):
         dp.Selection.from_json(selection(DAY, None).to_json() | damage)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"private": "false"},
+        {"private": 1},
+        {"confidence": "2/1"},
+        {"confidence": "-1/1"},
+        {"guarantee": 5},
+        {"receipt": []},
+    ],
+)
+@pytest.mark.parametrize("name", ["exact release", "selection", "estimate"])
+def test_a_header_of_other_types_is_refused_so_that_no_edit_hides_an_exact_result(name, damage):
+    result = RESULTS[name]
+    with pytest.raises(ParameterError, match="damaged"):
+        type(result).from_json(result.to_json() | damage)
+
+
 def test_a_repeat_is_equal_and_is_not_written():
     for first, again in (
         (RESULTS["selection"], selection("A", "B", repeated=True)),

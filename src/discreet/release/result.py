@@ -85,9 +85,7 @@ class Result(ABC):
                 instead="what to_json() or save(...) wrote, or a newer version of discreet",
             )
         try:
-            header = {name: data[name] for name in ("guarantee", "receipt", "private", "library")}
-            header |= {"dataset": data["dataset"]["name"], "version": data["dataset"]["version"]}
-            return cls(confidence=Fraction(data["confidence"]), **header, **cls._body_from_json(data))
+            return cls(**_header_from_json(data), **cls._body_from_json(data))
         except _DAMAGES:
             raise ParameterError(
                 f"{cls._noun} that is damaged",
@@ -128,6 +126,22 @@ class Result(ABC):
     @abstractmethod
     def _body_notes(self) -> list[str]:
         """The notes above the privacy cost."""
+
+
+_TYPES = {"guarantee": str, "receipt": dict, "private": bool, "library": str}
+
+
+def _header_from_json(data: dict[str, Any]) -> dict[str, Any]:
+    """The header fields, each of its type: text in the place of `private` would hide that a result is exact."""
+    header: dict[str, Any] = {name: data[name] for name in _TYPES}
+    confidence = Fraction(data["confidence"])
+    if not 0 < confidence < 1 or any(type(header[name]) is not kind for name, kind in _TYPES.items()):
+        raise TypeError
+    return header | {
+        "confidence": confidence,
+        "dataset": data["dataset"]["name"],
+        "version": data["dataset"]["version"],
+    }
 
 
 def ratio_text(value: Fraction) -> str:
