@@ -238,7 +238,7 @@ def test_declared_types_need_no_look_at_the_cells(tmp_path):
 def test_a_file_that_is_not_there_or_not_of_its_kind_is_refused(tmp_path):
     with pytest.raises(SourceError, match="nothing is there"):
         dp.protect(tmp_path / "visits.csv", **WORDS)
-    with pytest.raises(SourceError, match=r"\.csv, \.tsv, \.parquet and \.duckdb"):
+    with pytest.raises(SourceError, match=r"\.parquet, DuckDB \(\.duckdb, \.db\) and SQLite"):
         dp.protect(written(tmp_path / "visits.xlsx"), **WORDS)
     with pytest.raises(SourceError, match="cannot be opened"):
         dp.protect(written(tmp_path / "visits.parquet"), **WORDS)

@@ -174,8 +174,8 @@ def company():
 others = [threading.Thread(target=company) for _ in range(2)]
 for thread in others: thread.start()
 interrupted = made = 0
-end = time.monotonic() + 4
-while time.monotonic() < end:
+least, most = time.monotonic() + 4, time.monotonic() + 60  # a busy machine takes longer
+while time.monotonic() < least or (min(interrupted, made) <= 50 and time.monotonic() < most):
     try:
         signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-3))
         armed = True
