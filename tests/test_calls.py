@@ -41,10 +41,10 @@ CORRECTIONS = {
     "two ends of bounds": (lambda: dp.sum("cost", lower=0, upper=9), "dp.sum('cost', bounds=(0, 9))"),
     "two ends by position": (lambda: dp.mean("cost", 0, 9), "dp.mean('cost', bounds=(0, 9))"),
     "bounds by position": (lambda: dp.median("cost", (0, 9)), "dp.median('cost', bounds=(0, 9))"),
-    "a column where there is none": (lambda: dp.count("age"), "dp.count() for rows, dp.count_units() for people"),
+    "a column where there is none": (lambda: dp.count("age"), "dp.count()  # rows; dp.count_units() counts people"),
     "a column by its name where there is none": (
         lambda: dp.count(column="age", weight=2),
-        "dp.count(weight=2) for rows, dp.count_units() for people",
+        "dp.count(weight=2)  # rows; dp.count_units() counts people",
     ),
     "a seed where there is none": (lambda: dp.count(seed=1), "dp.count()"),
     "a quantile by another word": (lambda: dp.quantile("cost", q=0.9), "dp.quantile('cost', 0.9)"),

@@ -93,7 +93,7 @@ _OWN_EXAMPLES: Mapping[str, Mapping[str, str]] = {
 }
 
 # Calls that may have been meant as well, where a call without a column is given one.
-_BESIDE: Mapping[str, str] = {"dp.count": " for rows, dp.count_units() for people"}
+_BESIDE: Mapping[str, str] = {"dp.count": "  # rows; dp.count_units() counts people"}
 
 # Words of other libraries for a parameter. A word belongs to the first of its parameters that the call has.
 _MEANINGS: Mapping[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import NameNotFoundError, ParameterError, Refusal
+from discreet.errors import NameNotFoundError, ParameterError, Refusal, TypeMismatchError
 from discreet.plan import logical
 from discreet.query import frame
 from discreet.query import keys as key_lists
@@ -176,12 +176,12 @@ class TestWordsForDiscovery:
     ],
 )
 def test_keys_that_are_floats_are_refused_where_they_are_typed(keys, instead):
-    with pytest.raises(ParameterError, match="with the float") as refusal:
+    with pytest.raises(TypeMismatchError, match="with the float") as refusal:
         visits.group_by("age", keys=keys)
     assert refusal.value.instead == instead
 
 
 def test_a_domain_of_floats_is_refused_where_it_is_typed():
-    with pytest.raises(ParameterError, match="domain with the float") as refusal:
+    with pytest.raises(TypeMismatchError, match="domain with the float") as refusal:
         dp.count_distinct("age", domain=[20.0])
     assert refusal.value.instead == 'domain=[20], or table["age"].bin([20]) for a real column'

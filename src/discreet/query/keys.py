@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from discreet.catalog.catalog import Value, python_value
-from discreet.errors import NameNotFoundError, ParameterError, short_traceback, suggestion
+from discreet.errors import NameNotFoundError, ParameterError, TypeMismatchError, short_traceback, suggestion
 from discreet.exact import Number, positive, probability, whole
 from discreet.plan import logical
 
@@ -176,7 +176,7 @@ def _refuse_floats(keys: Sequence[Any], what: str, example: str, column: str) ->
     shown = _shown_keys(wholes) if len(keys) <= _MOST_SHOWN else "range(0, 100)"
     edges = sorted({int(key) if key.is_integer() else key for key in floats if math.isfinite(key)})
     bins = f'table["{column}"].bin({edges if 0 < len(edges) <= _MOST_SHOWN else [0, 10, 20]}) for a real column'
-    raise ParameterError(
+    raise TypeMismatchError(
         f"{what} with the float {floats[0]!r}",
         because="keys of an integer column are whole numbers, and a real column has bins instead",
         instead=f"{example.replace(_EXAMPLE, shown)}, or {bins}" if are_whole else bins,
