@@ -177,8 +177,8 @@ interrupted = made = 0
 least, most = time.monotonic() + 4, time.monotonic() + 60  # a busy machine takes longer
 while time.monotonic() < least or (min(interrupted, made) <= 50 and time.monotonic() < most):
     try:
+        armed = True  # before the timer: a signal that comes first would be lost, and the loop below has no other end
         signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-5, 2e-3))
-        armed = True
         while True:
             group_commits.submit("d", {})
             made += 1
