@@ -47,7 +47,7 @@ from opened import Opener, opener
 PAIRS = 2_000
 FEW_PAIRS = 300
 SEPARATE_PAIRS = 6
-PAIRS_ELSEWHERE = {"postgres": 300, "spark": int(os.environ.get("DISCREET_SPARK_PAIRS", "30")), "sqlite": 300}
+PAIRS_ELSEWHERE = {"postgres": 100, "spark": int(os.environ.get("DISCREET_SPARK_PAIRS", "30")), "sqlite": 100}
 HOW = ("add_remove", "replace_one")
 NORMS = ("l0", "l1", "l2_squared", "linf")
 SHARES = [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)]

@@ -27,7 +27,7 @@ from discreet.query import frame
 from opened import Opener, opener
 
 FEW_PAIRS = 200
-PAIRS_ELSEWHERE = {"postgres": 200, "spark": int(os.environ.get("DISCREET_SPARK_PAIRS", "30")), "sqlite": 200}
+PAIRS_ELSEWHERE = {"postgres": 100, "spark": int(os.environ.get("DISCREET_SPARK_PAIRS", "30")), "sqlite": 100}
 HOW = ("add_remove", "replace_one")
 T = frame.table("t")
 BY_ID, BY_ROW = Whose(("id",)), Whose(())

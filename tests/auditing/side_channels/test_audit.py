@@ -463,7 +463,7 @@ def agree(make, one, other, **more):
 
 
 @pytest.mark.pitfall("A6")
-@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("form", ["csv", pytest.param("parquet", marks=pytest.mark.nightly), "arrow"])
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_hostile_unit_shows_in_any_channel(form, hostile, tmp_path):
     one, other = brought(form, PEOPLE, tmp_path / "1"), brought(form, PEOPLE + HOSTILE[hostile], tmp_path / "2")
