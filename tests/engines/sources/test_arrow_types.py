@@ -2,7 +2,8 @@ import duckdb as driver
 import pyarrow as pa
 import pytest
 
-from discreet.engines.sources.arrow_types import transport_schema, transport_type
+from discreet.engines.sources.arrow_types import distinct_names, transport_schema, transport_type
+from discreet.errors import SourceError
 
 TIMES = [pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")]
 
@@ -46,3 +47,11 @@ def test_a_schema_is_forced_by_its_types_alone():
 @pytest.mark.parametrize("kind", [pa.time32("s"), pa.time64("us"), pa.duration("ns")], ids=str)
 def test_clock_times_and_spans_travel_as_whole_numbers(kind):
     assert pa.types.is_integer(transport_type(kind).type)
+
+
+@pytest.mark.pitfall("A24")
+@pytest.mark.parametrize("names", [["zebra", "Zebra"], ["zebra", "zebra"]])
+def test_names_that_come_from_records_are_not_shown(names):
+    with pytest.raises(SourceError, match="not distinct") as refusal:
+        distinct_names(names, are_public=False)
+    assert "zebra" not in str(refusal.value).lower()

@@ -67,8 +67,11 @@ def unreadable_columns(schema: pa.Schema, *, is_parquet: bool) -> dict[str, str]
     return {name: reason for name, reason in reasons.items() if reason is not None}
 
 
-def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns, refused where there are none, or where two could be taken for one; names are public."""
+def distinct_names(names: Sequence[str], *, are_public: bool = True) -> tuple[str, ...]:
+    """The names of columns, refused where there are none, or where two could be taken for one.
+
+    An error shows names only if they are public: a reader that infers names takes them from everybody's records.
+    """
     if not names:
         raise SourceError(
             "a source without columns",
@@ -78,6 +81,8 @@ def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
     known: dict[str, str] = {}
     for name in names:
         other, shown = known.get(name.casefold()), name[:_LONGEST_NAME]
+        if other is not None and not are_public:
+            raise indistinct_names("two columns have one name, upper and lower case aside")
         if other == name:
             raise indistinct_names(f"the name {shown!r} is there twice")
         if other is not None:

@@ -228,7 +228,8 @@ def _open_frame(frame: Any, stated: Statements) -> Source:
             )
     plans = connect if spark_jobs.is_remote(frame.sparkSession) else spark_plans
     rows = plans.admit(frame, stated)
-    columns = distinct_names([field.name for field in rows.frame.schema.fields])
+    names = [field.name for field in rows.frame.schema.fields]
+    columns = distinct_names(names, are_public=stated.fixed_schema)
     return Source("spark", rows.identity, columns, frame=rows.frame)
 
 
