@@ -6,8 +6,8 @@ import pytest
 import discreet as dp
 from discreet.mechanisms.threshold import AboveThreshold
 from discreet.session.pipeline import Pipeline
-from discreet.session.streams import ThresholdStream
 from discreet.testing import ExactPipeline
+from discreet.workloads.stream import ThresholdStream
 
 FAR = 10**6
 """Noise of scale 20 or less goes no farther than that, but for fewer than 1e-100 of runs."""

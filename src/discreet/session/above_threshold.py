@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.mechanisms.lattice import Scalar
+from discreet.mechanisms.threshold import Above, Below
 from discreet.plan.fingerprint import Question
 from discreet.planner import identity
 from discreet.planner.budget.price import Price
@@ -28,10 +30,12 @@ from discreet.planner.queries.sparse_vector import (
 from discreet.query.frame import Frame, Query
 from discreet.session.arguments import bottom, checked_relation, validate_query
 from discreet.session.interactive import Interactive
-from discreet.session.streams import Reply, Scalar, ThresholdStream
+from discreet.workloads.stream import ThresholdStream
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
+
+Reply = Above | Below
 
 
 @public_class

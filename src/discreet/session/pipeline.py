@@ -36,7 +36,7 @@ from discreet.session.estimates import Sampling
 from discreet.session.kind import QuestionKind, Request
 from discreet.session.kinds import kind_of
 from discreet.session.public_tables import refuse_protected_rows
-from discreet.session.streams import ThresholdStream
+from discreet.workloads.stream import ThresholdStream
 
 log = logging.getLogger("discreet")
 

@@ -37,19 +37,20 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, short_traceback
 from discreet.events import PureEvent
 from discreet.exact import Number, whole
+from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.threshold import Above, AboveThreshold, Below
 
 _EXAMPLE = "Online(bins=100, total=30_000, threshold=500, epsilon=1, corrections=20)"
 
 
 class ThresholdStream(Protocol):
-    """What holds differences against the threshold."""
+    """An open sparse vector: it compares values with a threshold, with noise of its own."""
 
     @property
     def left(self) -> int:
         """How many more may be above."""
 
-    def ask_many(self, values: Sequence[int]) -> list[Above | Below]:
+    def ask_many(self, values: Sequence[Scalar]) -> list[Above | Below]:
         """Whether each is above, until the last that may be."""
 
     def close(self) -> None:
