@@ -376,7 +376,7 @@ def start_spark(directory: Path, **settings: str) -> "SparkSession":
         "spark.driver.memory": "2g",
         "spark.local.dir": str(directory / "local"),
         "spark.log.level": "ERROR",
-        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.session.timeZone": ZONE,
     }

@@ -1,17 +1,28 @@
 """Three tiers of tests with a time limit each: fast, full, nightly.
 
 `scripts/test` runs the fast tier, `scripts/test --full` what CI runs, `scripts/test --nightly` everything, by hand. A
-tier holds the tiers before it. A test is in the fast tier unless it is marked `full` or `nightly` or needs a server:
-what asks PostgreSQL or Spark is in the full tier without a mark. A tier that takes longer than its limit fails. Plain
-`pytest` selects everything and has no limit.
+tier holds the tiers before it. A test is in the fast tier unless it is marked `full` or `nightly`, needs a server or is
+slow: what asks PostgreSQL or Spark, and what `slow_tests.txt` names, is in the full tier without a mark. A tier that
+takes longer than its limit fails. Plain `pytest` selects everything and has no limit.
+
+`scripts/test --full --write-slow` writes `slow_tests.txt` anew: functions whose tests take 3 seconds or more together,
+on workers that share two cores. The lemma on DuckDB and the contracts of engines are fast whatever they take.
+
+Of the many cases of a contract on Spark one in three is in the full tier, the others are in the nightly one.
+
+Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test by
+itself, then the other tests of a file together, for the fixtures that they share.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 TIERS = ("fast", "full", "nightly")
 # The goal of the full tier is 25 minutes; it is not reached yet (CONTRIBUTING.md).
@@ -19,32 +30,99 @@ LIMITS = {"fast": 8 * 60, "full": 60 * 60, "nightly": 180 * 60}
 SERVERS = {"postgres", "spark"}
 SERVER_FIXTURES = {"postgres_installed", "spark"}
 SHOWN = 12
+SLOW_TESTS = Path(__file__).parent / "slow_tests.txt"
+SLOW_SECONDS = 3.0
+SPARK_SHARE = 3
+OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
+ALWAYS_FAST = ("tests/guarantees/test_lemma", "tests/contracts/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that `scripts/test` gives."""
     parser.addoption("--tier", choices=TIERS, help="run the tests of this tier and the ones before, within its limit")
+    parser.addoption("--write-slow", action="store_true", help="write tests/slow_tests.txt from the times of this run")
 
 
 def tier_of(item: pytest.Item) -> str:
     """The first tier that a test is in."""
     if item.get_closest_marker("nightly"):
         return "nightly"
-    return "full" if item.get_closest_marker("full") or needs_server(item) else "fast"
+    return "full" if item.get_closest_marker("full") or needs_server(item) or is_slow(item) else "fast"
+
+
+@cache
+def slow_tests() -> frozenset[str]:
+    """The names in `slow_tests.txt`."""
+    return frozenset(SLOW_TESTS.read_text(encoding="utf-8").split("\n"))
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Whether `slow_tests.txt` names a test."""
+    return function_of(item.nodeid) in slow_tests()
+
+
+def function_of(nodeid: str) -> str:
+    """The file and the name of a test function, without parameters."""
+    return nodeid.partition("[")[0]
 
 
 def needs_server(item: pytest.Item) -> bool:
     """Whether a test starts PostgreSQL or Spark, by a fixture or by the engine that it is given."""
+    return bool(SERVERS & _engines(item) or SERVER_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def _engines(item: pytest.Item) -> set[str]:
     given = getattr(item, "callspec", None)
-    engines = {value for value in given.params.values() if isinstance(value, str)} if given else set()
-    return bool(SERVERS & engines or SERVER_FIXTURES & set(getattr(item, "fixturenames", ())))
+    return {value for value in given.params.values() if isinstance(value, str)} if given else set()
+
+
+def _thin_out(items: list[pytest.Item]) -> None:
+    """Of many cases of one contract on Spark, each of which takes seconds, leave two in three to the nightly tier."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        if item.nodeid.startswith("tests/contracts/") and "spark" in _engines(item):
+            function = function_of(item.nodeid)
+            if cases[function] % SPARK_SHARE:
+                item.add_marker("nightly")
+            cases[function] += 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what belongs to a later tier."""
+    """Leave out what belongs to a later tier, and put what takes longest first."""
     tier = config.getoption("tier")
-    if tier is None:
-        return
+    if tier is not None:
+        _thin_out(items)
+        _select(config, items, tier)
+        items.sort(key=lambda item: _urgency(item.nodeid))
+
+
+def unit_of(nodeid: str) -> str:
+    """The unit that a worker takes a test with: Spark, the test itself where it is slow, or its file."""
+    if "spark" in nodeid.lower() or nodeid.startswith(OPENS_SPARK):
+        return "spark"
+    is_alone = function_of(nodeid) in slow_tests() or nodeid.startswith(ALWAYS_FAST)
+    return nodeid if is_alone else nodeid.partition("::")[0]
+
+
+def _urgency(nodeid: str) -> int:
+    unit = unit_of(nodeid)
+    return 0 if unit == "spark" else 1 if unit == nodeid else 2
+
+
+class Units(LoadScopeScheduling):
+    """Hands whole units to workers, in the order of the tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Units | None:
+    """Schedule a tier by units."""
+    return None if config.getoption("tier") is None else Units(config, log)
+
+
+def _select(config: pytest.Config, items: list[pytest.Item], tier: str) -> None:
     places = {item: TIERS.index(tier_of(item)) <= TIERS.index(tier) for item in items}
     config.hook.pytest_deselected(items=[item for item, is_in in places.items() if not is_in])
     items[:] = [item for item, is_in in places.items() if is_in]
@@ -53,8 +131,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 class Clock:
     """How long the run takes, and which files take it; in the process that a person started."""
 
-    def __init__(self, tier: str, limit: float) -> None:
-        self.tier, self.limit = tier, limit
+    def __init__(self, tier: str, limit: float, *, writes_slow: bool = False) -> None:
+        self.tier, self.limit, self._writes_slow = tier, limit, writes_slow
         self._start = time.monotonic()
         self._taken: Counter[str] = Counter()
         self._tests: Counter[str] = Counter()
@@ -72,9 +150,19 @@ class Clock:
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """Fail a run that is late."""
+        if self._writes_slow:
+            self._write_slow()
         if self.is_late and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)
+
+    def _write_slow(self) -> None:
+        functions: Counter[str] = Counter()
+        for nodeid, seconds in self._tests.items():
+            functions[function_of(nodeid)] += seconds
+        slow = [name for name, seconds in functions.items() if seconds >= SLOW_SECONDS]
+        names = sorted(name for name in slow if not name.startswith(ALWAYS_FAST))
+        SLOW_TESTS.write_text("\n".join(names) + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Folders, files and tests that take longest, and the limit."""
@@ -93,4 +181,5 @@ def pytest_configure(config: pytest.Config) -> None:
     """The clock runs in the controller only, not in its workers."""
     tier = config.getoption("tier")
     if tier is not None and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Clock(tier, LIMITS[tier]), "clock of the tier")
+        clock = Clock(tier, LIMITS[tier], writes_slow=config.getoption("write_slow"))
+        config.pluginmanager.register(clock, "clock of the tier")

@@ -40,7 +40,7 @@ def test_a_healthy_machine_has_everything(place):
     report = json.loads(result.stdout)
     assert result.exit_code == 0
     assert report["healthy"] is True
-    assert {"Python", "duckdb", "opendp", "entropy", "directory", "SQLite", "disk space", "engine", "sandbox"} <= {
+    assert {"Python", "duckdb", "numpy", "entropy", "directory", "SQLite", "disk space", "engine", "sandbox"} <= {
         check["name"] for check in report["checks"]
     }
     assert {check["status"] for check in report["checks"]} <= {"OK", "optional", "warning"}

@@ -214,6 +214,8 @@ def first(table):
     return table["x"][0].as_py()
 
 
+@pytest.mark.nightly
+@pytest.mark.timing
 def test_a_block_as_large_as_it_may_be_takes_no_time_from_others():
     small, large = pa.table({"x": [1]}), pa.table({"x": [1] * 25_000_000})
     limits = Limits(seconds=0.15, workers=1, memory=512 * 2**20, reading=20, rest=0.3)

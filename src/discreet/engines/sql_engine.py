@@ -9,27 +9,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from discreet.catalog.catalog import ColumnType
+from discreet.engines.shelf import Shelf
 from discreet.engines.sources import contents, inferred
 from discreet.engines.sources.source import Source, unreadable_column
 from discreet.engines.sources.workspace import Workspace
 from discreet.engines.sql import aggregates, contribution_bounding, expressions, joins, unknown_keys
 from discreet.engines.sql.blocks import LARGEST_BLOCK, Block, Split, Spool, split_of, split_sql
 from discreet.engines.sql.dialect import Dialect, StorageType
+from discreet.engines.sql.interrupts import Outcome
 from discreet.errors import SourceError, UnsupportedError, suggestion
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import KeyedTable, Keys, Pushdown, Scan, SumSteps, Term
 from discreet.progress import Stage
 from discreet.release.release import KEY_TYPES
 
-MOST_PREPARED = 16
 _LONGEST_NAME = 40
-
-Outcome = TypeVar("Outcome")
 
 
 @dataclass(frozen=True)
@@ -153,10 +152,11 @@ class SQLEngine(ABC):
             if prepared.question.keys.at_least is not None:
                 sql = self.answer_sql(prepared, stored)
                 return unknown_keys.parse_keys(prepared.question, self._rows_by_key(connected, sql, prepared.question))
-            rows = self._fetch(connected, self.answer_sql(prepared, stored))
-        if len(rows) != len(prepared.question.keys.rows):
-            raise RuntimeError("the engine answered another number of keys")
-        return [[int(value) for value in column] for column in zip(*rows, strict=True)]
+            columns = self._fetch_columns(connected, self.answer_sql(prepared, stored))
+        keys, measures = len(prepared.question.keys.rows), len(prepared.question.measures)
+        if keys and [len(column) for column in columns] != [keys] * measures:
+            raise RuntimeError("the engine answered another number of keys or measures")
+        return columns if keys else [[] for _ in range(measures)]
 
     def prepare_blocks(self, question: Pushdown, columns: Mapping[str, Term], number: int) -> PreparedBlocks:
         """Bind a split of a query's rows without reading one; its keys and measures play no part."""
@@ -344,6 +344,10 @@ class SQLEngine(ABC):
     def _fetch(self, connected: Any, sql: str) -> Sequence[Sequence[Any]]:
         """The few rows of an answer, in order, as whole numbers or their text."""
 
+    def _fetch_columns(self, connected: Any, sql: str) -> list[list[int]]:
+        """The columns of an answer, as whole numbers of any size."""
+        return [list(map(int, column)) for column in zip(*self._fetch(connected, sql), strict=True)]
+
     def _rows_by_key(self, connected: Any, sql: str, question: Pushdown) -> Iterable[tuple[Any, ...]]:
         """Keys in their own types and measures as digits, a row for each key that was found."""
         return unknown_keys.rows_of(self._stream(connected, sql, unknown_keys.schema(question)))
@@ -446,51 +450,3 @@ def keys_table(keys: Keys) -> pa.Table:
     for i, column in enumerate(keys.columns):
         columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
     return pa.table(columns)
-
-
-class Shelf:
-    """Tables stored once and shared by threads; the least recently used go when there are too many."""
-
-    def __init__(self, most: int = MOST_PREPARED) -> None:
-        self._most = most
-        self._guard = threading.Lock()
-        self._making: dict[str, threading.Lock] = {}
-        self._users: dict[str, int] = {}
-        self._made: dict[str, Mapping[SumSteps, str]] = {}
-
-    def holds(self, name: str) -> bool:
-        """Whether the table is there."""
-        with self._guard:
-            return name in self._made
-
-    @contextmanager
-    def table(
-        self, name: str, create: Callable[[], Mapping[SumSteps, str]], drop: Callable[[str], None]
-    ) -> Iterator[Mapping[SumSteps, str]]:
-        """Hold a table while a query runs on it, and tell which steps it stores; the first caller makes it."""
-        with self._guard:
-            making = self._making.setdefault(name, threading.Lock())
-            self._users[name] = self._users.get(name, 0) + 1
-        try:
-            with making:
-                stored = self._find(name)
-                if stored is None:
-                    stored = create()
-                self._keep(name, stored, drop)
-            yield stored
-        finally:
-            with self._guard:
-                self._users[name] -= 1
-
-    def _find(self, name: str) -> Mapping[SumSteps, str] | None:
-        with self._guard:
-            return self._made.get(name)
-
-    def _keep(self, name: str, stored: Mapping[SumSteps, str], drop: Callable[[str], None]) -> None:
-        with self._guard:
-            self._made.pop(name, None)
-            self._made[name] = stored
-            idle = [old for old in self._made if not self._users.get(old)]
-            for old in idle[: max(0, len(self._made) - self._most)]:
-                del self._made[old]
-                drop(old)

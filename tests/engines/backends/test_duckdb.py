@@ -14,7 +14,7 @@ import pytest
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.engines import DuckDB, RegisteredSource, Workspace, draft, source_of
-from discreet.engines.sql_engine import Shelf
+from discreet.engines.shelf import Shelf
 from discreet.errors import SourceError
 from discreet.plan.physical import Pushdown
 from discreet.planner.queries.tables import analyze
@@ -218,6 +218,24 @@ def test_a_table_made_but_not_noted_is_made_again(open_engine):
     assert engine.run(prepared) == [[2]]
     engine._shelf = Shelf()
     assert engine.run(prepared) == [[2]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        ("SELECT NULL::BIGINT AS m0", "without a number"),
+        ("SELECT 1::BIGINT, NULL::HUGEINT", None),
+        ("SELECT 1::BIGINT, 2::BIGINT", "another number"),
+        ("SELECT unnest([1, 2])::BIGINT", "another number"),
+        ("SELECT 1::BIGINT WHERE false", "another number"),
+    ],
+)
+def test_an_answer_of_another_shape_is_no_answer(answer, error, open_engine, monkeypatch):
+    engine = open_engine(ROWS)
+    prepared = engine.prepare(_question(T.group_by("g", keys={"g": ["a"]}).agg(n=N)))
+    monkeypatch.setattr(engine, "answer_sql", lambda *_: answer)
+    with pytest.raises((RuntimeError, TypeError), match=error):
+        engine.run(prepared)
 
 
 def _tables(engine: DuckDB) -> set[str]:

@@ -6,7 +6,7 @@ the private workspace.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
@@ -22,7 +22,7 @@ from discreet.engines.sql import bins
 from discreet.engines.sql import casts as total_casts
 from discreet.engines.sql.blocks import BATCH
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
-from discreet.engines.sql.interrupts import cancellable
+from discreet.engines.sql.interrupts import Outcome, cancellable
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
 from discreet.errors import SourceError
 from discreet.progress import Stage
@@ -180,7 +180,7 @@ class DuckDB(SQLEngine):
 
     def _create_rows(self, connected: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
         """Materialise rows, and compress them; compression is worth waiting for, but not worth failing for."""
-        self._execute(connected, f"CREATE OR REPLACE TABLE {name} AS {sql}")
+        self._run_query(connected, lambda: connected.execute(f"CREATE OR REPLACE TABLE {name} AS {sql}"))
         with suppress(duckdb.TransactionException):
             connected.execute(f"CHECKPOINT {PREPARED}")
 
@@ -190,7 +190,11 @@ class DuckDB(SQLEngine):
         connected.unregister("given_keys")
 
     def _fetch(self, connected: duckdb.DuckDBPyConnection, sql: str) -> Sequence[Sequence[int]]:
-        return self._execute(connected, sql)
+        return self._run_query(connected, lambda: list(connected.execute(sql).fetchall()))
+
+    def _fetch_columns(self, connected: duckdb.DuckDBPyConnection, sql: str) -> list[list[int]]:
+        """By Arrow where all are 64-bit integers; Python's integers hold the wider ones."""
+        return self._run_query(connected, lambda: _columns_of(connected.sql(sql)))
 
     def _stream(self, connected: duckdb.DuckDBPyConnection, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         self._busy.append(connected)
@@ -209,13 +213,22 @@ class DuckDB(SQLEngine):
                 return Stage(int(percent), 100, "percent") if percent > 0 else None
         return None
 
-    def _execute(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[int, ...]]:
+    def _run_query(self, cursor: duckdb.DuckDBPyConnection, query: Callable[[], Outcome]) -> Outcome:
         """Run a query over rows, so that Ctrl-C stops it; in the main thread DuckDB itself often misses the signal."""
         self._busy.append(cursor)
         try:
-            return cancellable(lambda: list(cursor.execute(sql).fetchall()), cursor.interrupt)
+            return cancellable(query, cursor.interrupt)
         finally:
             self._busy.remove(cursor)
+
+
+def _columns_of(relation: duckdb.DuckDBPyRelation) -> list[list[int]]:
+    if all(str(kind) == "BIGINT" for kind in relation.types):
+        columns = relation.to_arrow_table().columns
+        if any(column.null_count for column in columns):  # they would be read as floats
+            raise RuntimeError("the engine answered without a number")
+        return [column.to_numpy().tolist() for column in columns]
+    return [list(map(int, column)) for column in zip(*relation.fetchall(), strict=True)]
 
 
 def draft(source: Source) -> dict[str, ColumnType]:

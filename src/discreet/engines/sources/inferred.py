@@ -260,12 +260,19 @@ def _keys(keys: Keys) -> Keys:
     read = [_is_read(column) for column in keys.columns]
     if not any(read) or keys.at_least is not None:
         return replace(keys, columns=canonical(keys.columns))
-    rows = tuple(
-        tuple(_canonical_value(value) if is_read else value for value, is_read in zip(row, read, strict=True))
-        for row in keys.rows
-    )
+    columns = list(zip(*keys.rows, strict=True))
+    forms = [_canonical_column(column) if is_read else column for column, is_read in zip(columns, read, strict=False)]
+    if forms == columns:
+        return replace(keys, columns=canonical(keys.columns))
+    rows = tuple(zip(*forms, strict=True))
     _require_distinct(rows, keys.rows)
     return replace(keys, columns=canonical(keys.columns), rows=rows)
+
+
+def _canonical_column(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if all(type(value) is int for value in values) and max(map(abs, values)) < EXACT:
+        return values
+    return tuple(map(_canonical_value, values))
 
 
 def _count_values(measure: CountValues) -> CountValues:
