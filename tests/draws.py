@@ -1,7 +1,7 @@
 """Samplers that record what they are called with, and return numbers that are not random.
 
 A price is proved from parameters. Whether `release` draws with those very parameters is what these recorders show: they
-stand where random bits are first used (the two samplers of the noise library, the exact choices, continuous noise, and
+stand where random bits are first used (the samplers of discrete noise, the exact choices, continuous noise, and
 the bits of the optimal rule for keys), so a draw that is halved, left out or made twice is another record.
 
 Integer noise is 1, 2, 3, ... in the order of drawing, unless a test gives other numbers. So every released integer
@@ -10,8 +10,8 @@ shows by its distance from the exact one which draw it carries, and that it carr
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,6 +38,16 @@ class Gaussian:
     """So many integers with P[y] proportional to exp(-y^2/(2 variance))."""
 
     variance: Fraction
+    count: int
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """So many integers with P[y] proportional to exp(-s/scale), s = floor((|y| + step - inner)/step)."""
+
+    scale: Fraction
+    step: int
+    inner: int
     count: int
 
 
@@ -91,7 +101,7 @@ class Bits:
     count: int
 
 
-Call = Laplace | Gaussian | Peeled | FirstKept | Flips | Uniform | Continuous | Bits
+Call = Laplace | Gaussian | Staircase | Peeled | FirstKept | Flips | Uniform | Continuous | Bits
 
 
 class Recorder:
@@ -103,8 +113,11 @@ class Recorder:
         self._numbers = itertools.count(1)
         self._given: deque[int] = deque()
         self._bits: deque[int] = deque()
-        patch.setattr(discrete, "make_laplace", self._integers(lambda scale, count: Laplace(Fraction(scale), count)))
-        patch.setattr(discrete, "make_gaussian", self._integers(lambda sigma, n: Gaussian(Fraction(sigma) ** 2, n)))
+        patch.setattr(discrete, "_laplace", self._integers(lambda scale: Laplace(Fraction(scale), 0)))
+        patch.setattr(discrete, "_gaussian", self._integers(lambda sigma: Gaussian(Fraction(sigma) ** 2, 0)))
+        patch.setattr(
+            discrete, "_staircase", self._integers(lambda *shape: Staircase(Fraction(shape[0]), *shape[1:], 0))
+        )
         patch.setattr(categorical, "choose_without_replacement", self._choose_without_replacement)
         patch.setattr(categorical, "permute_and_flip", self._permute_and_flip)
         patch.setattr(categorical, "flips", self._flips)
@@ -126,16 +139,13 @@ class Recorder:
         self.calls.clear()
         self.returned.clear()
 
-    def _integers(self, record: Callable[[float, int], Call]) -> Callable[..., Any]:
-        def made(domain: object, metric: object, width: float) -> Callable[[Sequence[int]], list[int]]:
-            def drawn(zeros: Sequence[int]) -> list[int]:
-                assert set(zeros) <= {0}
-                self.calls.append(record(width, len(zeros)))
-                return [self._next() for _ in zeros]
+    def _integers(self, record: Callable[..., Laplace | Gaussian | Staircase]) -> Callable[..., Any]:
+        def drawn(*parameters: Any) -> discrete.Integers:
+            *shape, count, _ = parameters
+            self.calls.append(replace(record(*shape), count=count))
+            return np.array([self._next() for _ in range(count)], dtype=np.int64)
 
-            return drawn
-
-        return made
+        return drawn
 
     def _next(self) -> int:
         self.returned.append(self._given.popleft() if self._given else next(self._numbers))

@@ -17,7 +17,7 @@ from discreet.samplers import categorical, continuous, discrete
 
 def halve(patch: pytest.MonkeyPatch) -> None:
     """Let every sampler draw with half of its noise."""
-    for name in ("make_laplace", "make_gaussian"):
+    for name in ("_laplace", "_gaussian", "_staircase"):
         patch.setattr(discrete, name, _half_as_wide(getattr(discrete, name)))
     for name in ("choose_without_replacement", "permute_and_flip", "flips"):
         patch.setattr(categorical, name, _twice_as_steep(getattr(categorical, name)))
@@ -25,8 +25,8 @@ def halve(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(keys.Optimal, "release", _twice_the_epsilon(keys.Optimal.release))
 
 
-def _half_as_wide(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda domain, metric, width: make(domain, metric, width / 2)
+def _half_as_wide(draw: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda width, *rest: draw(width / 2, *rest)
 
 
 def _twice_as_steep(choose: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ REPLACED = {"samplers.categorical", "samplers.continuous"}
 DRAWING = ("release", "open", "ask", "randomize", "find")
 FREE = {"explain"}
 BY_MODULE = {"discrete", "categorical", "continuous"}
-RECORDED_BITS = {"samplers.discrete", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
+RECORDED_BITS = {"samplers.source", "samplers.categorical", "samplers.continuous", "mechanisms.keys.optimal"}
 
 
 def marked():
@@ -93,13 +93,15 @@ def test_what_is_marked_exists():
 @pytest.mark.pitfall("B23")
 def test_random_bits_reach_a_release_only_by_what_the_recorder_replaces():
     """Samplers are called as attributes of their modules, where they are replaced; bits are read in four modules."""
-    bits, samplers = set(), set()
+    bits, samplers, sources = set(), set(), set()
     for name, path in modules().items():
         for module, what in imported(path):
             bits |= {name} if (module, what) == ("samplers.entropy", "random_bytes") else set()
             # the samplers of `discrete` are replaced below what it exports, so they may be imported by name
             samplers |= {name} if module in REPLACED and what[0].islower() else set()
+            sources |= {name} if module == "samplers.source" else set()
     assert bits == RECORDED_BITS
+    assert sources == {"samplers.brackets", "samplers.discrete"}
     assert samplers == set()
 
 

@@ -65,11 +65,8 @@ def test_staircase_noise_is_drawn_with_the_scale_and_the_step_that_are_priced(dr
     noise = Staircase(**words)
     noisy = noise.release(VALUES)
     assert noise.event() == PureEvent(words.get("coordinates", 1) / Fraction(scale))
-    uniform, signs, stairs = draws.calls
-    assert stairs == record.Laplace(Fraction(scale), uniform.count)
-    assert (uniform.below, signs.below) == (step, 2)
-    expected = [noise.inner + (stair - 1) * step for stair in (1, 2, 3)]
-    assert [each / noise.grid for each in record.carried([noisy], [VALUES])] == expected
+    assert draws.calls == [record.Staircase(Fraction(scale), step, noise.inner, len(VALUES))]
+    assert [each / noise.grid for each in record.carried([noisy], [VALUES])] == draws.returned == [1, 2, 3]
 
 
 @pytest.mark.parametrize("dimension", [1, 4])

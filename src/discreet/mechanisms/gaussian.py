@@ -252,7 +252,8 @@ class Gaussian(AdditiveNoise):
         return lattice.value_of(enough, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        return discrete.discrete_gaussian(self.sigma, count)
+        drawn: list[int] = discrete.discrete_gaussian(self.sigma, count).tolist()
+        return drawn
 
     @property
     def _squared_steps(self) -> Fraction:

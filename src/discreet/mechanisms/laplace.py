@@ -186,7 +186,8 @@ class Laplace(AdditiveNoise):
         return lattice.value_of(steps, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        return discrete.discrete_laplace(self.scale, count)
+        drawn: list[int] = discrete.discrete_laplace(self.scale, count).tolist()
+        return drawn
 
     def _power(self, steps: int) -> float:
         return math.exp(-min(steps, _FARTHEST) / self.scale)

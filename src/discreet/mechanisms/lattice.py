@@ -23,6 +23,7 @@ References
     fix, differential privacy on finite computers, 2022.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -98,7 +99,9 @@ def list_of_values(values: object) -> list[Any]:
     return list(values)
 
 
-def _noisy(values: list[object], grid: Fraction, draw: Draw) -> list[Scalar]:
+def _noisy(values: list[Any], grid: Fraction, draw: Draw) -> list[Scalar]:
+    if grid == 1 and all(type(value) is int for value in values):
+        return list(map(operator.add, values, draw(len(values))))
     for value in values:
         steps(value, grid)
     exact = map(_number, values)

@@ -206,7 +206,8 @@ class Staircase(AdditiveNoise):
         return lattice.value_of(enough, self.grid)
 
     def draw(self, count: int) -> list[int]:
-        return discrete.discrete_staircase(self.scale, self.step, self.inner, count)
+        drawn: list[int] = discrete.discrete_staircase(self.scale, self.step, self.inner, count).tolist()
+        return drawn
 
     def _stair(self, magnitude: int) -> int:
         """s(m): how many times the probability has fallen so far from zero."""

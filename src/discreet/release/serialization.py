@@ -11,6 +11,7 @@ from discreet.release.result import ratio_text
 from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 SCHEMA = "discreet.release/1"
+_WRITTEN_AS_TEXT = (ColumnType.DATE, ColumnType.TIMESTAMP)
 _LISTS = ("columns_read", "post_processing")
 
 
@@ -56,7 +57,8 @@ def schema() -> dict[str, Any]:
 
 
 def _written_key(key: Key) -> dict[str, Any]:
-    return {"name": key.name, "type": str(key.type), "values": [_plain(value) for value in key.values]}
+    values = [_plain(value) for value in key.values] if key.type in _WRITTEN_AS_TEXT else list(key.values)
+    return {"name": key.name, "type": str(key.type), "values": values}
 
 
 def _written_output(output: OutputColumn) -> dict[str, Any]:
@@ -106,5 +108,5 @@ def _output(data: dict[str, Any]) -> OutputColumn:
 def _key(data: dict[str, Any]) -> Key:
     kind = ColumnType(data["type"])
     parse = {ColumnType.DATE: dt.date.fromisoformat, ColumnType.TIMESTAMP: dt.datetime.fromisoformat}.get(kind)
-    values = tuple(parse(v) if parse and v is not None else v for v in data["values"])
-    return Key(data["name"], kind, values)
+    values = (v if v is None else parse(v) for v in data["values"]) if parse else data["values"]
+    return Key(data["name"], kind, tuple(values))

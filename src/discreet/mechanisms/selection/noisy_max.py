@@ -302,7 +302,7 @@ def _contenders(gaps: Gaps, scale: float, wanted: int) -> dict[int, int]:
     needed = _required_noise(gaps, level)
     arrived = [int(place) for place in np.flatnonzero(categorical.flips(needed, 1 / Fraction(scale)))]
     arrived = [place for place in arrived if place not in values]
-    for place, drawn in zip(arrived, discrete_laplace(scale, len(arrived)), strict=True):
+    for place, drawn in zip(arrived, discrete_laplace(scale, len(arrived)).tolist(), strict=True):
         if int(gaps[place]) + level < 0:
             values[place] = drawn - int(gaps[place])
         elif drawn >= 0:
@@ -311,7 +311,7 @@ def _contenders(gaps: Gaps, scale: float, wanted: int) -> dict[int, int]:
 
 
 def _add_noise(gaps: Gaps, places: range | list[int], scale: float) -> dict[int, int]:
-    drawn = discrete_laplace(scale, len(places))
+    drawn = discrete_laplace(scale, len(places)).tolist()
     return {place: noise - int(gaps[place]) for place, noise in zip(places, drawn, strict=True)}
 
 

@@ -142,7 +142,7 @@ class ProposeTestRelease:
             The noisy answer, or None.
         """
         far = distance(local, self.bound)
-        passes = far is None or far + discrete.discrete_laplace(self.scale, 1)[0] > self.threshold
+        passes = far is None or far + int(discrete.discrete_laplace(self.scale, 1)[0]) > self.threshold
         scale = self.bound / self.epsilon
         steps = continuous.round_with_noise(local.value(), scale, continuous.StandardLaplace(), self.grid)
         return lattice.value_of(steps, self.grid) if passes else None

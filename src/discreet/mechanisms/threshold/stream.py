@@ -107,7 +107,7 @@ class Stream:
         self._scales = scales
         self._shows_gap = shows_gap
         self._noises = _Noises(scales.comparison)
-        self._limit = threshold + discrete.discrete_laplace(scales.threshold, 1)[0]
+        self._limit = threshold + int(discrete.discrete_laplace(scales.threshold, 1)[0])
 
     @property
     def left(self) -> int:
@@ -185,7 +185,7 @@ class Stream:
         self._left -= 1
         answer = None
         if self._scales.answer is not None:
-            answer = lattice.value_of(exact + discrete.discrete_laplace(self._scales.answer, 1)[0], self._grid)
+            answer = lattice.value_of(exact + int(discrete.discrete_laplace(self._scales.answer, 1)[0]), self._grid)
         return Above(answer=answer, gap=lattice.value_of(gap, self._grid) if self._shows_gap else None)
 
     def _forget(self) -> None:
@@ -239,7 +239,7 @@ class _Noises:
     def take(self, most: int) -> list[int]:
         """At least one draw, and at most so many; a caller that needs more calls again."""
         if not self._drawn:
-            self._drawn = discrete.discrete_laplace(self._scale, self._size)
+            self._drawn = discrete.discrete_laplace(self._scale, self._size).tolist()
             self._size = min(2 * self._size, _LARGEST_BLOCK)
         taken = self._drawn[-most:]
         del self._drawn[-most:]

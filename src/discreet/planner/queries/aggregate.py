@@ -57,6 +57,8 @@ class Reading(NamedTuple):
     def steps(self, columns: Mapping[Drawn, Sequence[int]]) -> list[int]:
         """What is read of each group, to the nearest whole step."""
         factors = [times for times, _ in self.parts]
+        if factors == [1] and self.denominator == 1:
+            return list(columns[self.parts[0][1].measure])
         rows = zip(*(columns[noised.measure] for _, noised in self.parts), strict=True)
         return [_nearest(sum(map(operator.mul, factors, row)), self.denominator) for row in rows]
 
@@ -174,7 +176,7 @@ def _factors(*sides: tuple[Fraction, Factors]) -> Factors:
 
 def _combine(drawn: Drawn, columns: Mapping[Integers, Sequence[int]]) -> list[int]:
     (factor, measure), *others = terms(drawn)
-    column = [factor * steps for steps in columns[measure]]
+    column = list(columns[measure]) if factor == 1 else [factor * steps for steps in columns[measure]]
     for other_factor, other in others:
         column = [steps + other_factor * more for steps, more in zip(column, columns[other], strict=True)]
     return column
@@ -185,7 +187,8 @@ def _output(
 ) -> OutputColumn:
     if len(readings) == 1:
         (reading,) = readings
-        values = tuple(_figure(step, made.grid) for step in reading.steps(columns))
+        steps = reading.steps(columns)
+        values = tuple(steps) if made.grid == 1 else tuple(_figure(step, made.grid) for step in steps)
         return OutputColumn(
             made.name, made.kind, values, (_figure(reading.margin(confidence), made.grid),) * len(values)
         )

@@ -1,0 +1,106 @@
+"""What exact noise costs: a million draws, and a release of counts for a million public keys over four million rows.
+
+    scripts/bench noise [--draws 1000000] [--keys 1000000] [--rows 4000000] [--rounds 3] [--peer]
+
+CPU of this process, the least of some rounds, beside numpy's float noise, which is not private, and the bare GROUP BY
+of DuckDB. `--peer` adds OpenDP's samplers. Prints tables in Markdown.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from measuring import Timing, interleaved
+
+import discreet as dp
+from discreet.samplers.discrete import discrete_gaussian, discrete_laplace
+
+SCALES = (1.0, 100.0, 1e6)
+FEW_KEYS = 100
+
+
+def samplers(draws: int, *, peer: bool) -> Iterator[tuple[str, float, dict[str, Callable[[], object]]]]:
+    """Ways to draw noise of the same scale."""
+    unsafe = np.random.default_rng()
+    for scale in SCALES:
+        theirs = _peers(draws, scale) if peer else {}
+        laplace = {"discreet": lambda s=scale: discrete_laplace(s, draws)}
+        gaussian = {"discreet": lambda s=scale: discrete_gaussian(s, draws)}
+        floats = {"numpy, floats": lambda s=scale: unsafe.laplace(0, s, draws)}
+        yield "Laplace", scale, laplace | floats | theirs.get("laplace", {})
+        yield (
+            "Gaussian",
+            scale,
+            gaussian | {"numpy, floats": lambda s=scale: unsafe.normal(0, s, draws)} | theirs.get("gaussian", {}),
+        )
+
+
+def _peers(draws: int, scale: float) -> dict[str, dict[str, Callable[[], object]]]:
+    import opendp.prelude as peer  # noqa: PLC0415 - a development dependency
+
+    peer.enable_features("contrib")
+    integers = peer.vector_domain(peer.atom_domain(T="i64"))
+    laplace = peer.m.make_laplace(integers, peer.l1_distance(T="i64"), scale)
+    gaussian = peer.m.make_gaussian(integers, peer.l2_distance(T=float), scale)
+    zeros = [0] * draws
+    return {"laplace": {"OpenDP": lambda: laplace(zeros)}, "gaussian": {"OpenDP": lambda: gaussian(zeros)}}
+
+
+def table_of(rows: int, keys: int) -> pa.Table:
+    """Rows of as many units, with a key each."""
+    return pa.table({"person": np.arange(rows), "key": np.arange(rows) % keys})
+
+
+def releases(rows: int, keys: int) -> tuple[dict[str, Callable[[], object]], dp.Session]:
+    """A fresh release of counts for public keys, and the bare GROUP BY on the same engine and threads."""
+    table = table_of(rows, keys)
+    session = dp.protect(
+        table,
+        name="visits",
+        privacy_unit=dp.ROW,
+        budget=dp.Budget(epsilon=10),
+        types={"key": "integer"},
+        ledger=":memory:",
+        threads=1,
+    )
+    query = dp.table("visits").group_by("key", keys={"key": range(keys)}).agg(n=dp.count())
+    bare = duckdb.connect(config={"threads": 1})
+    bare.register("visits", table)
+    bare.execute("CREATE TABLE stored AS SELECT * FROM visits")
+    statement = "SELECT key, count(*) FROM stored GROUP BY key"
+    return {
+        "discreet": lambda: session.release(query, epsilon=0.001, fresh=True),
+        "bare GROUP BY": lambda: bare.execute(statement).to_arrow_table(),
+    }, session
+
+
+def shown(timings: dict[str, Timing]) -> str:
+    """Seconds of CPU of each way."""
+    return ", ".join(f"{name} {timing.cpu:.3f}" for name, timing in timings.items())
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=1_000_000)
+    parser.add_argument("--keys", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--peer", action="store_true")
+    given = parser.parse_args()
+    print(f"\n| noise | scale | seconds of CPU for {given.draws:,} draws |\n|---|---|---|")
+    for law, scale, ways in samplers(given.draws, peer=given.peer):
+        timings = interleaved(ways, given.rounds)
+        print(f"| {law} | {scale:g} | {shown(timings)} |")
+    print("\n| keys | rows | seconds of CPU |\n|---|---|---|")
+    for keys in (FEW_KEYS, given.keys):
+        calls, session = releases(given.rows, keys)
+        with session:
+            timings = interleaved(calls, given.rounds)
+        print(f"| {keys:,} | {given.rows:,} | {shown(timings)} |")
+
+
+if __name__ == "__main__":
+    main()
