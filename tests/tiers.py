@@ -8,7 +8,8 @@ takes longer than its limit fails. Plain `pytest` selects everything and has no 
 `scripts/test --full --write-slow` writes `slow_tests.txt` anew: functions whose tests take 3 seconds or more together,
 on workers that share two cores. The lemma on DuckDB and the contracts of engines are fast whatever they take.
 
-Of the many cases of a contract on Spark one in three is in the full tier, the others are in the nightly one.
+Of the many cases of a contract on Spark one in three is in the full tier, and of the cases of a lemma on Spark every
+other one, so that the two relations take turns; the others are in the nightly one.
 
 Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test by
 itself, then the other tests of a file together, for the fixtures that they share.
@@ -32,7 +33,8 @@ SERVER_FIXTURES = {"postgres_installed", "spark"}
 SHOWN = 12
 SLOW_TESTS = Path(__file__).parent / "slow_tests.txt"
 SLOW_SECONDS = 3.0
-SPARK_SHARE = 3
+SPARK_SHARES = {"tests/contracts/": (0, 3, 6, 9), "tests/guarantees/": (0, 3, 4, 7, 8, 11)}
+"""Of twelve cases of one test on Spark, those of the full tier. Lemmas have two relations for each set of bounds."""
 OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
 ALWAYS_FAST = ("tests/guarantees/test_lemma", "tests/contracts/")
 
@@ -77,12 +79,13 @@ def _engines(item: pytest.Item) -> set[str]:
 
 
 def _thin_out(items: list[pytest.Item]) -> None:
-    """Of many cases of one contract on Spark, each of which takes seconds, leave two in three to the nightly tier."""
+    """Of many cases of one test on Spark, each of which takes seconds, leave most to the nightly tier."""
     cases: Counter[str] = Counter()
     for item in items:
-        if item.nodeid.startswith("tests/contracts/") and "spark" in _engines(item):
+        share = next((share for folder, share in SPARK_SHARES.items() if item.nodeid.startswith(folder)), None)
+        if share is not None and "spark" in _engines(item):
             function = function_of(item.nodeid)
-            if cases[function] % SPARK_SHARE:
+            if cases[function] % 12 not in share:
                 item.add_marker("nightly")
             cases[function] += 1
 

@@ -766,15 +766,15 @@ def test_dates_and_timestamps_compare_and_cast_as_in_utc(asking):
 @pytest.mark.never("spark", "its memory is set when the application starts; memory_limit is refused")
 @pytest.mark.pitfall("A15")
 def test_input_that_does_not_fit_in_memory_gives_the_same_integers(asking, question_of, tmp_path):
-    rows = 400_000
+    rows = 200_000
     rng = np.random.default_rng(6)
     table = {"id": rng.integers(0, rows // 4, rows), "g": rng.integers(0, 4, rows), "x": rng.random(rows)}
-    pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=50_000)
+    pq.write_table(pa.table(table), tmp_path / "t.parquet", row_group_size=25_000)
     query = T.group_by("g", keys={"g": [0, 1, 2, 3]}, max_groups=2).agg(n=N, s=frame.sum("x", bounds=(0, 1)))
     asked = question_of(query, {"id": "integer", "g": "integer", "x": "real"}, max_rows=3)
     exact = [
         (engine := asking.engine(tmp_path / "t.parquet", **limits)).run(engine.prepare(asked))
-        for limits in ({}, {"memory_limit": "40MB", "threads": 2})
+        for limits in ({}, {"memory_limit": "20MB", "threads": 2})
     ]
     assert exact[0] == exact[1]
     assert sum(exact[0][0]) > rows // 4

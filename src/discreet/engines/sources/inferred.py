@@ -97,7 +97,7 @@ def _matches(text: str, pattern: str) -> str:
     return f"regexp_full_match({text}, '{escaped}')"
 
 
-_TRIMMED = "trim({0}, ' ' || chr(9) || chr(10) || chr(11) || chr(12) || chr(13))"
+_TRIMMED = f"trim({{0}}, '{BLANKS}')"
 _WIDE = f"TRY_CAST({_TRIMMED} AS HUGEINT)"
 _WRAPPED = f"{_WIDE} - CASE WHEN {_WIDE} >= {2**63} AND {_WIDE} < {2**64} THEN {2**64} ELSE 0 END"
 _VALUE = (
