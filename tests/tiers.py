@@ -8,8 +8,8 @@ takes longer than its limit fails. Plain `pytest` selects everything and has no 
 `scripts/test --full --write-slow` writes `slow_tests.txt` anew: functions whose tests take 3 seconds or more together,
 on workers that share two cores. The lemma on DuckDB and the contracts of engines are fast whatever they take.
 
-Of the many cases of a contract on Spark one in three is in the full tier, and of the cases of a lemma on Spark every
-other one, so that the two relations take turns; the others are in the nightly one.
+Of the many cases of a contract on Spark one in three is in the full tier. Lemmas hold on DuckDB in all cases, and on
+other engines in turns: each case runs on some of them, and the two relations alternate. The others are nightly.
 
 Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test by
 itself, then the other tests of a file together, for the fixtures that they share.
@@ -33,8 +33,14 @@ SERVER_FIXTURES = {"postgres_installed", "spark"}
 SHOWN = 12
 SLOW_TESTS = Path(__file__).parent / "slow_tests.txt"
 SLOW_SECONDS = 3.0
-SPARK_SHARES = {"tests/contracts/": (0, 3, 6, 9), "tests/guarantees/": (0, 3, 4, 7, 8, 11)}
-"""Of twelve cases of one test on Spark, those of the full tier. Lemmas have two relations for each set of bounds."""
+_ONE_IN_THREE, _THESE, _OTHERS = {0}, {0, 3}, {1, 2}
+SHARES = {
+    ("tests/contracts/", "spark"): (3, _ONE_IN_THREE),
+    ("tests/guarantees/", "spark"): (4, _THESE),
+    ("tests/guarantees/", "sqlite"): (4, _THESE),
+    ("tests/guarantees/", "postgres"): (4, _OTHERS),
+}
+"""Of so many cases of one test on an engine, those of the full tier. A lemma has two relations for each bound."""
 OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
 ALWAYS_FAST = ("tests/guarantees/test_lemma", "tests/contracts/")
 
@@ -79,15 +85,16 @@ def _engines(item: pytest.Item) -> set[str]:
 
 
 def _thin_out(items: list[pytest.Item]) -> None:
-    """Of many cases of one test on Spark, each of which takes seconds, leave most to the nightly tier."""
-    cases: Counter[str] = Counter()
+    """Of many cases that prove the same on one engine, leave most to the nightly tier."""
+    cases: Counter[tuple[str, str]] = Counter()
     for item in items:
-        share = next((share for folder, share in SPARK_SHARES.items() if item.nodeid.startswith(folder)), None)
-        if share is not None and "spark" in _engines(item):
-            function = function_of(item.nodeid)
-            if cases[function] % 12 not in share:
-                item.add_marker("nightly")
-            cases[function] += 1
+        function = function_of(item.nodeid)
+        for (folder, engine), (every, share) in SHARES.items():
+            is_many = folder == "tests/contracts/" or function.endswith("on_every_engine")
+            if function.startswith(folder) and is_many and engine in _engines(item):
+                if cases[function, engine] % every not in share:
+                    item.add_marker("nightly")
+                cases[function, engine] += 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

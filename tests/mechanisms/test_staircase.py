@@ -55,23 +55,6 @@ def test_calibrated_by_l1_alone_two_small_shifts_cost_twice_the_epsilon():
     assert loss == 2 * wrong.epsilon
 
 
-@pytest.mark.guarantee("mechanisms.staircase")
-@over("scale", [0.2, 0.5, 1.0, 3.7, 40.0])
-@over("step", [1, 2, 7, 100])
-def test_the_sampler_gives_every_integer_its_weight(scale, step):
-    """Each magnitude comes from one pair of a stair and a place, and the pair is accepted."""
-    inner = best_inner(scale, step)
-    noise = Staircase(sensitivity=step, epsilon=1 / Fraction(scale), inner=inner)
-    found = {}
-    for level, place in product(range(4), range(step)):
-        if level or place < inner:
-            magnitude = inner + (level - 1) * step + place if level else place
-            assert magnitude not in found
-            found[magnitude] = level
-    assert sorted(found) == list(range(len(found)))
-    assert all(stair(magnitude, noise) == level for magnitude, level in found.items())
-
-
 @pytest.mark.statistical(false_alarm=1e-9)
 def test_draws_fit_the_probabilities(samples):
     noise = Staircase(sensitivity=5, epsilon=2)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps
+from discreet.plan.canonical_values import plain, sha256
 from discreet.plan.fingerprint import canonical, digest
 from discreet.plan.physical import (
     Apply,
@@ -160,3 +161,29 @@ def test_a_digest_is_the_same_in_every_process():
 def test_a_question_reads_no_column_but_those_of_its_scan():
     scan = Scan("t", 1, (Read("a", ColumnType.TEXT), Read("id", ColumnType.TEXT)), ("id",), MissingUnits.DROP, None)
     assert Pushdown(scan, None, Keys(), Caps(), (CountUnits(),)).columns_read == ("a", "id")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        range(-5, 1_005),
+        [10**30 + i for i in range(1_001)],
+        [True, *range(2, 1_002)],
+        [None, *range(1_001)],
+        [f"ä{i}" for i in range(1_001)],
+        [dt.date(2026, 1, 1) + dt.timedelta(days=i) for i in range(1_001)],
+    ],
+    ids=lambda values: str(values[0]),
+)
+def test_many_keys_have_the_digest_of_their_text(values):
+    keys = Keys((Read("k", ColumnType.INTEGER),), tuple((value,) for value in values))
+    assert keys.canonical_rows == {"count": len(keys.rows), "sha256": sha256(plain(keys.rows))}
+    pairs = Keys((Read("k", ColumnType.INTEGER),) * 2, tuple((value, 1) for value in values))
+    assert pairs.canonical_rows == {"count": len(keys.rows), "sha256": sha256(plain(pairs.rows))}
+
+
+def test_keys_are_read_by_rows_or_by_columns():
+    keys = Keys((Read("k", ColumnType.INTEGER), Read("m", ColumnType.TEXT)), ((1, "a"), (2, None)))
+    assert keys.values == ([1, 2], ["a", None])
+    assert keys.has_missing == (False, True)
+    assert Keys().values == Keys().has_missing == ()

@@ -70,6 +70,17 @@ def test_gaussian_draws_fit_their_probabilities(sigma, samples):
     assert fit(draws, law_of(gaussian_weight(sigma), math.ceil(15 * sigma) + 5)) > FALSE_ALARM
 
 
+@pytest.mark.guarantee("samplers.discrete")
+@pytest.mark.statistical(false_alarm=1e-6)
+@pytest.mark.parametrize("scale", [6.5, 40.0])
+def test_draws_in_two_parts_fit_their_probabilities(scale, samples, monkeypatch):
+    """The path of scales above 2^20, at scales where blocks of 4 and 32 are wide. False-alarm rate 1e-6 for each."""
+    monkeypatch.setattr(discrete, "_WIDEST", 4.0)
+    monkeypatch.setattr(discrete, "_NARROWED_BITS", 1)
+    draws = discrete.discrete_laplace(scale, samples(DRAWS)).tolist()
+    assert fit(draws, law_of(laplace_weight(scale), math.ceil(60 * scale) + 5)) > FALSE_ALARM
+
+
 @pytest.mark.statistical(false_alarm=2e-6)
 @pytest.mark.parametrize("scale", [1e6, discrete.LARGEST_SCALE])
 def test_wide_laplace_draws_fall_evenly_between_quantiles(scale, samples):

@@ -50,3 +50,10 @@ def test_an_address_beyond_the_stream_is_an_error():
     for attempt, place in ((1 << 32, 0), (0, 1 << 32)):
         with pytest.raises(OverflowError):
             words(KeyedStream(KEY), [0], attempt, place)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int32])
+def test_numbers_of_attempts_may_be_narrow(kind):
+    rows = np.arange(3)
+    wide, narrow = (KeyedStream(KEY).words(rows, np.array([0, 1, 7], dtype=each), 2) for each in (np.int64, kind))
+    assert wide.tolist() == narrow.tolist()

@@ -1,5 +1,6 @@
 """Every question goes through one pipeline: nothing is read before the charge, and nothing once it is closed."""
 
+import json
 import time
 from contextlib import nullcontext
 
@@ -7,7 +8,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+import golden_questions
 from discreet.errors import Failure, ParameterError, SourceError
+from discreet.ledger import SQLiteLedger
 from discreet.sandbox import Limits
 from discreet.session.arguments import table_name
 from discreet.session.pipeline import Pipeline
@@ -308,3 +311,35 @@ def test_a_fresh_answer_costs_as_much_after_many_earlier_ones_as_after_few():
         few = min(seconds(25) for _ in range(4))
         seconds(450)
         assert min(seconds(25) for _ in range(4)) < 3 * few
+
+
+class Recorded(Pipeline):
+    """Keeps what is made and what of it is stored."""
+
+    def _make_body(self, *asked):
+        made = super()._make_body(*asked)
+        self.__dict__.setdefault("made", []).append(made)
+        return made
+
+
+class RecordedSession(dp.Session):
+    _pipeline_class = Recorded
+
+
+def _types(data):
+    parts = data.values() if isinstance(data, dict) else data if isinstance(data, list) else ()
+    return {type(data)}.union(*map(_types, parts))
+
+
+@pytest.mark.full
+def test_a_fresh_answer_is_the_plain_data_that_is_stored():
+    """It is read off that data, and a repeated one off the stored text."""
+    ledger = SQLiteLedger(":memory:")
+    with ledger, golden_questions.opened(ledger, kind=RecordedSession) as session:
+        for ask in golden_questions.QUESTIONS.values():
+            ask(session)
+        made = session._pipeline.made
+    assert len(made) >= len(golden_questions.QUESTIONS)
+    for body, payload in made:
+        assert json.loads(payload) == body
+        assert _types(body) <= {dict, list, str, int, float, bool, type(None)}

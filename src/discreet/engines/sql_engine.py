@@ -448,5 +448,5 @@ def keys_table(keys: Keys) -> pa.Table:
     if keys.inner:
         columns[aggregates.WHOLE] = pa.array(keys.groups, pa.int64())
     for i, column in enumerate(keys.columns):
-        columns[f"k{i}"] = pa.array([row[i] for row in keys.rows], KEY_TYPES[column.type])
+        columns[f"k{i}"] = pa.array(keys.values[i], KEY_TYPES[column.type])
     return pa.table(columns)

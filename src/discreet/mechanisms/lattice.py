@@ -100,7 +100,7 @@ def list_of_values(values: object) -> list[Any]:
 
 
 def _noisy(values: list[Any], grid: Fraction, draw: Draw) -> list[Scalar]:
-    if grid == 1 and all(type(value) is int for value in values):
+    if grid == 1 and set(map(type, values)) <= {int}:
         return list(map(operator.add, values, draw(len(values))))
     for value in values:
         steps(value, grid)

@@ -24,7 +24,12 @@ def text(data: object) -> str:
 
 def sha256(data: object) -> str:
     """The digest of plain data, in hexadecimal."""
-    return hashlib.sha256(text(data).encode()).hexdigest()
+    return sha256_of_text(text(data))
+
+
+def sha256_of_text(written: str) -> str:
+    """The digest of plain data that is written already."""
+    return hashlib.sha256(written.encode()).hexdigest()
 
 
 def unknown(thing: object) -> object:

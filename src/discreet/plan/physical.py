@@ -14,7 +14,8 @@ from typing import Literal, NamedTuple
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.catalog.privacy_unit import Caps
-from discreet.plan.canonical_values import plain, sha256
+from discreet.exact import joined_integers
+from discreet.plan.canonical_values import plain, sha256, sha256_of_text
 from discreet.plan.logical import Scalar
 
 Operator = Literal[
@@ -243,10 +244,26 @@ class Keys:
         return tuple(numbers.setdefault(row[:outer], len(numbers)) for row in self.rows)
 
     @cached_property
+    def values(self) -> tuple[list[Value], ...]:
+        """The keys column by column."""
+        return tuple([row[i] for row in self.rows] for i in range(len(self.columns)))
+
+    @cached_property
+    def has_missing(self) -> tuple[bool, ...]:
+        """Whether the missing value is among the keys of each column."""
+        return tuple(None in column for column in self.values)
+
+    @cached_property
     def canonical_rows(self) -> object:
         """The rows as they stand in the fingerprint of a query; many of them as their own digest, made once."""
-        rows = plain(self.rows)
-        return rows if len(self.rows) <= MOST_WRITTEN else {"count": len(self.rows), "sha256": sha256(rows)}
+        if len(self.rows) <= MOST_WRITTEN:
+            return plain(self.rows)
+        return {"count": len(self.rows), "sha256": self._digest()}
+
+    def _digest(self) -> str:
+        """The digest of the rows; those of one integer each, such as a million keys, are written quickly."""
+        joined = joined_integers(self.values[0], "],[") if len(self.columns) == 1 else None
+        return sha256(plain(self.rows)) if joined is None else sha256_of_text(f"[[{joined}]]")
 
 
 class KeyedTable(NamedTuple):

@@ -30,6 +30,7 @@ from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
 from discreet.progress import shown_while
+from discreet.release.encoding import encode
 from discreet.session import draft_catalog
 from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
@@ -111,14 +112,14 @@ class Pipeline:
             reservation = self.charge(plan, prepared, question, idempotency_key, fresh=fresh)
             while reservation.payload is None:
                 try:
-                    payload = self._make_and_store(kind, plan, prepared, reservation)
+                    data = self._make_and_store(kind, plan, prepared, reservation)
                     break
                 except SupersededError:  # another process took the charge over: its answer is the answer
                     reservation = self.charge(plan, prepared, question, idempotency_key, fresh=False)
             else:
-                payload = reservation.payload
+                data = json.loads(reservation.payload)
         repeated = reservation.payload is not None
-        return kind.restore(json.loads(payload), plan, plan.event, confidence, repeated=repeated)
+        return kind.restore(data, plan, plan.event, confidence, repeated=repeated)
 
     def plan(self, request: Request) -> tuple[QuestionKind[Any], Any, Budget]:
         """The kind of a query, its private plan from public facts alone, and the budget that it is planned under."""
@@ -168,18 +169,21 @@ class Pipeline:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 
-    def _make_and_store(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_and_store(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> Any:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
-            payload = self._make_payload(kind, plan, prepared, reservation)
-            return self.ledger.answer(reservation, payload)
+            body, payload = self._make_body(kind, plan, prepared, reservation)
+            stored = self.ledger.answer(reservation, payload)
+        return body if stored == payload else json.loads(stored)
 
-    def _make_payload(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> bytes:
+    def _make_body(
+        self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation
+    ) -> tuple[dict[str, Any], bytes]:
         """Read and add noise; any failure from here on, an exit included, raises one constant sentence."""
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
             body = kind.body(plan, noisy, _own_receipt(plan, reservation), is_private=self.is_private)
-            return json.dumps(body, ensure_ascii=False).encode()
+            return body, encode(body)
         except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
             code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
         known = reservation.receipt.id

@@ -3,7 +3,6 @@
 False alarms: at most 1e-6 for each check with samples; all other clauses are exact.
 """
 
-import json
 import logging
 import secrets
 from dataclasses import replace
@@ -22,6 +21,7 @@ from discreet.errors import BudgetError, ParameterError, Refusal
 from discreet.ledger import SQLiteLedger
 from discreet.plan.fingerprint import Context
 from discreet.planner.queries.tables import analyze
+from discreet.release.encoding import encode
 from discreet.release.release import Release
 from discreet.session import draft_catalog
 from discreet.session.pipeline import Pipeline
@@ -195,9 +195,10 @@ class Generous(Pipeline):
 class Talkative(Pipeline):
     """A failure tells what the driver said."""
 
-    def _make_payload(self, kind, plan, prepared, reservation):
+    def _make_body(self, kind, plan, prepared, reservation):
         noisy = self.randomize(plan, kind.run(plan, prepared, self))
-        return json.dumps(kind.body(plan, noisy, reservation.receipt, is_private=True)).encode()
+        body = kind.body(plan, noisy, reservation.receipt, is_private=True)
+        return body, encode(body)
 
 
 class Forgetful(Pipeline):
@@ -210,9 +211,10 @@ class Forgetful(Pipeline):
 class Altering(Pipeline):
     """Somebody alters releases before they are stored."""
 
-    def _make_payload(self, *asked):
-        release = Release.from_json(json.loads(super()._make_payload(*asked)))
-        return json.dumps(self._altered(release).to_json()).encode()
+    def _make_body(self, *asked):
+        body, _ = super()._make_body(*asked)
+        altered = self._altered(Release.from_json(body)).to_json()
+        return altered, encode(altered)
 
 
 class Sparse(Altering):

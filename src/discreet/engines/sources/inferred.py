@@ -257,22 +257,22 @@ def _is_read(node: Term) -> bool:
 
 
 def _keys(keys: Keys) -> Keys:
-    read = [_is_read(column) for column in keys.columns]
-    if not any(read) or keys.at_least is not None:
-        return replace(keys, columns=canonical(keys.columns))
-    columns = list(zip(*keys.rows, strict=True))
-    forms = [_canonical_column(column) if is_read else column for column, is_read in zip(columns, read, strict=False)]
-    if forms == columns:
-        return replace(keys, columns=canonical(keys.columns))
-    rows = tuple(zip(*forms, strict=True))
-    _require_distinct(rows, keys.rows)
-    return replace(keys, columns=canonical(keys.columns), rows=rows)
+    """Keys in the form that cells are read in; the same object where they are in it, since their digest is kept."""
+    terms, rows = canonical(keys.columns), keys.rows
+    if keys.at_least is None:
+        pairs = zip(keys.values, keys.columns, strict=True)
+        forms = tuple(_canonical_column(values) if _is_read(term) else values for values, term in pairs)
+        if forms != keys.values:
+            rows = tuple(zip(*forms, strict=True))
+            _require_distinct(rows, keys.rows)
+    is_same = terms == keys.columns and rows is keys.rows
+    return keys if is_same else replace(keys, columns=terms, rows=rows)
 
 
-def _canonical_column(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    if all(type(value) is int for value in values) and max(map(abs, values)) < EXACT:
+def _canonical_column(values: list[Any]) -> list[Any]:
+    if set(map(type, values)) == {int} and -EXACT < min(values) <= max(values) < EXACT:
         return values
-    return tuple(map(_canonical_value, values))
+    return list(map(_canonical_value, values))
 
 
 def _count_values(measure: CountValues) -> CountValues:

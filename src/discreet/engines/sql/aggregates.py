@@ -154,8 +154,6 @@ def _unit(scan: Scan, dialect: Dialect) -> str:
 
 def _matches(question: Pushdown, groups: list[str], dialect: Dialect) -> str:
     return " AND ".join(
-        dialect.same(f"keys.k{i}", group, column.type)
-        if any(row[i] is None for row in question.keys.rows)
-        else f"keys.k{i} = {group}"
+        dialect.same(f"keys.k{i}", group, column.type) if question.keys.has_missing[i] else f"keys.k{i} = {group}"
         for i, (group, column) in enumerate(zip(groups, question.keys.columns, strict=True))
     )

@@ -219,10 +219,10 @@ class PublicKeys:
 
     def keys(self, noisy: Any) -> tuple[Key, ...]:  # noqa: ARG002 - the keys do not depend on it
         """The public keys; a column with labels shows those."""
-        rows, columns = self.pushdown.keys.rows, self.pushdown.keys.columns
+        keys = self.pushdown.keys
         return tuple(
-            _key(name, column.type, [row[i] for row in rows], self.labels[i] if self.labels else None)
-            for i, (name, column) in enumerate(zip(self.group_columns, columns, strict=False))
+            _key(name, column.type, values, self.labels[i] if self.labels else None)
+            for i, (name, column, values) in enumerate(zip(self.group_columns, keys.columns, keys.values, strict=False))
         )
 
 

@@ -28,16 +28,17 @@ def resolve(grouping: logical.Grouping, scope: Bound) -> Keys:
     public = [_public(name, term, scope) for name, term in zip(grouping.columns, terms, strict=True)]
     if grouping.rows is not None:
         _refuse_none_or_too_many(len(grouping.rows))
-        return Keys(
-            terms,
-            _distinct(zip(*_key_constants(grouping, zip(*grouping.rows, strict=True), terms, public), strict=True)),
-        )
+        listed = _key_constants(grouping, zip(*grouping.rows, strict=True), terms, public)
+        return Keys(terms, _distinct(tuple(zip(*listed, strict=True))))
     lists = [
         _key_list(name, term, known if given is None else given)
         for name, term, known, given in zip(grouping.columns, terms, public, grouping.values, strict=True)
     ]
     _refuse_none_or_too_many(math.prod(map(len, lists)))
-    return Keys(terms, _distinct(itertools.product(*_key_constants(grouping, lists, terms, public))))
+    columns = _key_constants(grouping, lists, terms, public)
+    if all(len(set(values)) == len(values) for values in columns):
+        return Keys(terms, tuple(itertools.product(*columns)))
+    return Keys(terms, _distinct(tuple(itertools.product(*columns))))
 
 
 def resolve_unknown(grouping: logical.Grouping, scope: Bound) -> tuple[Bound, Keys]:
@@ -143,13 +144,12 @@ def _refuse_none_or_too_many(count: int) -> None:
         )
 
 
-def _distinct(rows: Iterable[tuple[Value, ...]]) -> tuple[tuple[Value, ...], ...]:
-    result = tuple(rows)
-    if len(set(result)) != len(result):
-        twice = next(row for row, times in Counter(result).items() if times > 1)
+def _distinct(rows: tuple[tuple[Value, ...], ...]) -> tuple[tuple[Value, ...], ...]:
+    if len(set(rows)) != len(rows):
+        twice = next(row for row, times in Counter(rows).items() if times > 1)
         raise KeysError(
             f"the key {', '.join(map(repr, twice))} twice",
             because="each key is answered once",
             instead="keys=list(dict.fromkeys(...)), which keeps each once",
         )
-    return result
+    return rows
