@@ -3,7 +3,7 @@
     scripts/bench noise [--draws 1000000] [--keys 1000000] [--rows 4000000] [--rounds 3] [--peer]
 
 CPU of this process, the least of some rounds, beside numpy's float noise, which is not private, and the bare GROUP BY
-of DuckDB. `--peer` adds OpenDP's samplers. Prints tables in Markdown, and what a release of few keys takes besides the
+of DuckDB. `--peer` adds OpenDP's samplers. Prints tables in Markdown, and what a release of few keys takes outside the
 engine and the ledger.
 """
 
@@ -79,7 +79,7 @@ def releases(rows: int, keys: int) -> tuple[dict[str, Callable[[], object]], dp.
     }, session
 
 
-def besides(call: Callable[[], object], session: dp.Session, rounds: int = 50) -> float:
+def cpu_outside(call: Callable[[], object], session: dp.Session, rounds: int = 50) -> float:
     """The median CPU of a call without what its engine and its ledger take, in seconds."""
     pipeline, inside = session._pipeline, [0.0]  # noqa: SLF001 - to time its parts
 
@@ -130,7 +130,9 @@ def main() -> None:
         calls, session = releases(given.rows, keys)
         with session:
             timings = interleaved(calls, given.rounds)
-            more = f", besides engine and ledger {besides(calls['discreet'], session):.4f}" if keys == FEW_KEYS else ""
+            more = (
+                f", outside engine and ledger {cpu_outside(calls['discreet'], session):.4f}" if keys == FEW_KEYS else ""
+            )
         print(f"| {keys:,} | {given.rows:,} | {shown(timings)}{more} |")
 
 

@@ -81,16 +81,3 @@ def test_the_smallest_floats_survive_reading():
 def test_numbers_are_shown_with_few_digits(value):
     assert float(exact.shown(value)) == pytest.approx(float(value), rel=1e-5)
     assert len(exact.shown(value)) <= 12
-
-
-@pytest.mark.parametrize(
-    "values", [[0], [10**30] * 3, [-(2**63), 2**63 - 1, 0, -1], list(range(-1_000, 1_000))], ids=len
-)
-@pytest.mark.parametrize("separator", [", ", "],["])
-def test_many_integers_are_written_as_python_writes_them(values, separator):
-    assert exact.joined_integers(values, separator) == separator.join(map(str, values))
-
-
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, True, 1.0, "1", None])
-def test_what_is_no_integer_of_64_bits_is_not_written_among_them(value):
-    assert exact.joined_integers([1, value], ",") is None

@@ -6,13 +6,13 @@ slow: what asks PostgreSQL or Spark, and what `slow_tests.txt` names, is in the 
 takes longer than its limit fails. Plain `pytest` selects everything and has no limit.
 
 `scripts/test --full --write-slow` writes `slow_tests.txt` anew: functions whose tests take 3 seconds or more together,
-on workers that share two cores. The lemma on DuckDB and the contracts of engines are fast whatever they take.
+on workers that share two cores. Lemmas and contracts of engines are not listed, whatever they take.
 
 Of the many cases of a contract on Spark one in three is in the full tier. Lemmas hold on DuckDB in all cases, and on
 other engines in turns: each case runs on some of them, and the two relations alternate. The others are nightly.
 
-Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test by
-itself, then the other tests of a file together, for the fixtures that they share.
+Workers take tests in units: all of Spark on one worker, so that one JVM starts and warms up, then each slow test and
+each case of a lemma or contract by itself, then the other tests of a file together, for the fixtures that they share.
 """
 
 import time
@@ -42,7 +42,7 @@ SHARES = {
 }
 """Of so many cases of one test on an engine, those of the full tier. A lemma has two relations for each bound."""
 OPENS_SPARK = ("tests/guarantees/test_engines_agree.py", "tests/guarantees/test_joins_agree.py")
-ALWAYS_FAST = ("tests/guarantees/test_lemma", "tests/contracts/")
+UNITS_OF_ONE_TEST = ("tests/guarantees/test_lemma", "tests/contracts/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,7 +61,7 @@ def tier_of(item: pytest.Item) -> str:
 @cache
 def slow_tests() -> frozenset[str]:
     """The names in `slow_tests.txt`."""
-    return frozenset(SLOW_TESTS.read_text(encoding="utf-8").split("\n"))
+    return frozenset(SLOW_TESTS.read_text(encoding="utf-8").split())
 
 
 def is_slow(item: pytest.Item) -> bool:
@@ -110,7 +110,7 @@ def unit_of(nodeid: str) -> str:
     """The unit that a worker takes a test with: Spark, the test itself where it is slow, or its file."""
     if "spark" in nodeid.lower() or nodeid.startswith(OPENS_SPARK):
         return "spark"
-    is_alone = function_of(nodeid) in slow_tests() or nodeid.startswith(ALWAYS_FAST)
+    is_alone = function_of(nodeid) in slow_tests() or nodeid.startswith(UNITS_OF_ONE_TEST)
     return nodeid if is_alone else nodeid.partition("::")[0]
 
 
@@ -171,7 +171,7 @@ class Clock:
         for nodeid, seconds in self._tests.items():
             functions[function_of(nodeid)] += seconds
         slow = [name for name, seconds in functions.items() if seconds >= SLOW_SECONDS]
-        names = sorted(name for name in slow if not name.startswith(ALWAYS_FAST))
+        names = sorted(name for name in slow if not name.startswith(UNITS_OF_ONE_TEST))
         SLOW_TESTS.write_text("\n".join(names) + "\n", encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -145,3 +145,9 @@ def test_every_mechanism_keeps_the_contract_of_the_family(mechanism):
     assert hash(mechanism) == hash(mechanism)
     with pytest.raises(AttributeError):
         mechanism.grid = Fraction(2)
+
+
+def test_as_many_draws_as_answers_or_an_error():
+    for grid in (Fraction(1), Fraction(2)):
+        with pytest.raises(ValueError, match="shorter"):
+            lattice.release([2, 4, 6], grid, lambda count: [0] * (count - 1))

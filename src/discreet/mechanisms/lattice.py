@@ -23,7 +23,6 @@ References
     fix, differential privacy on finite computers, 2022.
 """
 
-import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -101,7 +100,7 @@ def list_of_values(values: object) -> list[Any]:
 
 def _noisy(values: list[Any], grid: Fraction, draw: Draw) -> list[Scalar]:
     if grid == 1 and set(map(type, values)) <= {int}:
-        return list(map(operator.add, values, draw(len(values))))
+        return [value + noise for value, noise in zip(values, draw(len(values)), strict=True)]
     for value in values:
         steps(value, grid)
     exact = map(_number, values)

@@ -14,8 +14,8 @@ Guarantee
 
 Exactness
     The scale is the least double at or above coordinates/epsilon, and the event has the cost of that very double. Noise
-    is drawn exactly: discrete Laplace draws, uniform integers and rejection. Margins are decided in rationals and are
-    the least; `pmf`, `cdf`, `tail`, `variance` and the choice of r are floats, for display and for accuracy.
+    is drawn exactly (samplers/discrete.py). Margins are decided in rationals and are the least; `pmf`, `cdf`, `tail`,
+    `variance` and the choice of r are floats, for display and for accuracy.
 
 Not covered
     Whether `sensitivity` and `coordinates` are true of the query. How often `release` is called. The time a draw takes.

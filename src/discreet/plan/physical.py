@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.catalog.privacy_unit import Caps
-from discreet.exact import joined_integers
-from discreet.plan.canonical_values import plain, sha256, sha256_of_text
+from discreet.plan.canonical_values import plain, sha256, sha256_of_single_integers
 from discreet.plan.logical import Scalar
 
 Operator = Literal[
@@ -258,12 +257,9 @@ class Keys:
         """The rows as they stand in the fingerprint of a query; many of them as their own digest, made once."""
         if len(self.rows) <= MOST_WRITTEN:
             return plain(self.rows)
-        return {"count": len(self.rows), "sha256": self._digest()}
-
-    def _digest(self) -> str:
-        """The digest of the rows; those of one integer each, such as a million keys, are written quickly."""
-        joined = joined_integers(self.values[0], "],[") if len(self.columns) == 1 else None
-        return sha256(plain(self.rows)) if joined is None else sha256_of_text(f"[[{joined}]]")
+        is_single = len(self.columns) == 1 and set(map(type, self.values[0])) == {int}
+        found = sha256_of_single_integers(self.values[0]) if is_single else sha256(plain(self.rows))  # type: ignore[arg-type]
+        return {"count": len(self.rows), "sha256": found}
 
 
 class KeyedTable(NamedTuple):

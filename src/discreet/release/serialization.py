@@ -11,7 +11,6 @@ from discreet.release.result import ratio_text
 from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 SCHEMA = "discreet.release/1"
-_WRITTEN_AS_TEXT = (ColumnType.DATE, ColumnType.TIMESTAMP)
 _LISTS = ("columns_read", "post_processing")
 
 
@@ -57,7 +56,7 @@ def schema() -> dict[str, Any]:
 
 
 def _written_key(key: Key) -> dict[str, Any]:
-    values = [_plain(value) for value in key.values] if key.type in _WRITTEN_AS_TEXT else list(key.values)
+    values = list(key.values) if key.type is ColumnType.INTEGER else [_plain(value) for value in key.values]
     return {"name": key.name, "type": str(key.type), "values": values}
 
 

@@ -11,13 +11,13 @@ Guarantee
 Exactness
     A bracket is two columns of doubles, at most and at least the true number. Each operation widens its result: sums,
     products, quotients and conversions, which IEEE 754 rounds within 2^-52 in every mode, by 2^-48 for at most five of
-    them in a row; log and exp by 2^-46, sixteen times the 4 units in the last place that the mathematical library is
-    taken to keep. Where the bracket of one word does not decide, more words are drawn and held against rational bounds
-    of growing precision (`rounding.decay_units`), without end, until they decide: about one flip in 2^44, and one floor
-    in 2^43/scale.
+    them in a row; log and exp by 2^-46, which is 64 units in the last place: the mathematical library is taken to keep
+    60, and measured to keep 4. Where the bracket of one word does not decide, more words are drawn and held against
+    rational bounds of growing precision (`rounding.decay_units`), without end, until they decide: about one flip in
+    2^44, and one floor in 2^43/scale.
 
 Not covered
-    The time a decision takes. A mathematical library whose log or exp is wrong by more than 64 units in the last
+    The time a decision takes. A mathematical library whose log or exp is wrong by more than 60 units in the last
     place: tests/samplers/test_brackets.py measures the one that is installed.
 
 References

@@ -1,4 +1,4 @@
-"""Random bytes of the operating system: the one source of every draw that is our own, and of none where it fails."""
+"""Random bytes of the operating system: the one source of every draw, and of none where it fails."""
 
 import os
 

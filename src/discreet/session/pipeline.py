@@ -30,7 +30,6 @@ from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
 from discreet.progress import shown_while
-from discreet.release.encoding import encode
 from discreet.session import draft_catalog
 from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
@@ -172,18 +171,21 @@ class Pipeline:
     def _make_and_store(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> Any:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
-            body, payload = self._make_body(kind, plan, prepared, reservation)
+            body, payload = self._make_answer(kind, plan, prepared, reservation)
             stored = self.ledger.answer(reservation, payload)
-        return body if stored == payload else json.loads(stored)
+        return body if stored == payload else json.loads(stored)  # another answer where the charge had one
 
-    def _make_body(
+    def _make_answer(
         self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation
     ) -> tuple[dict[str, Any], bytes]:
-        """Read and add noise; any failure from here on, an exit included, raises one constant sentence."""
+        """Read and add noise: the answer as plain data, and its text to store.
+
+        Any failure from here on, an exit included, raises one constant sentence.
+        """
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
             body = kind.body(plan, noisy, _own_receipt(plan, reservation), is_private=self.is_private)
-            return body, encode(body)
+            return body, json.dumps(body, ensure_ascii=False).encode()
         except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
             code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
         known = reservation.receipt.id

@@ -3,6 +3,7 @@
 False alarms: at most 1e-6 for each check with samples; all other clauses are exact.
 """
 
+import json
 import logging
 import secrets
 from dataclasses import replace
@@ -21,7 +22,6 @@ from discreet.errors import BudgetError, ParameterError, Refusal
 from discreet.ledger import SQLiteLedger
 from discreet.plan.fingerprint import Context
 from discreet.planner.queries.tables import analyze
-from discreet.release.encoding import encode
 from discreet.release.release import Release
 from discreet.session import draft_catalog
 from discreet.session.pipeline import Pipeline
@@ -195,10 +195,10 @@ class Generous(Pipeline):
 class Talkative(Pipeline):
     """A failure tells what the driver said."""
 
-    def _make_body(self, kind, plan, prepared, reservation):
+    def _make_answer(self, kind, plan, prepared, reservation):
         noisy = self.randomize(plan, kind.run(plan, prepared, self))
         body = kind.body(plan, noisy, reservation.receipt, is_private=True)
-        return body, encode(body)
+        return body, json.dumps(body).encode()
 
 
 class Forgetful(Pipeline):
@@ -211,10 +211,10 @@ class Forgetful(Pipeline):
 class Altering(Pipeline):
     """Somebody alters releases before they are stored."""
 
-    def _make_body(self, *asked):
-        body, _ = super()._make_body(*asked)
+    def _make_answer(self, *asked):
+        body, _ = super()._make_answer(*asked)
         altered = self._altered(Release.from_json(body)).to_json()
-        return altered, encode(altered)
+        return altered, json.dumps(altered).encode()
 
 
 class Sparse(Altering):

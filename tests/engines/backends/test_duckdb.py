@@ -223,18 +223,18 @@ def test_a_table_made_but_not_noted_is_made_again(open_engine):
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        ("SELECT NULL::BIGINT AS m0", "without a number"),
-        ("SELECT 1::BIGINT, NULL::HUGEINT", None),
+        ("SELECT NULL::BIGINT", "without a number"),
+        ("SELECT NULL::HUGEINT", "without a number"),
         ("SELECT 1::BIGINT, 2::BIGINT", "another number"),
         ("SELECT unnest([1, 2])::BIGINT", "another number"),
         ("SELECT 1::BIGINT WHERE false", "another number"),
     ],
 )
-def test_an_answer_of_another_shape_is_no_answer(answer, error, open_engine, monkeypatch):
+def test_an_answer_with_a_missing_number_or_of_another_shape_is_an_error(answer, error, open_engine, monkeypatch):
     engine = open_engine(ROWS)
     prepared = engine.prepare(_question(T.group_by("g", keys={"g": ["a"]}).agg(n=N)))
     monkeypatch.setattr(engine, "answer_sql", lambda *_: answer)
-    with pytest.raises((RuntimeError, TypeError), match=error):
+    with pytest.raises(RuntimeError, match=error):
         engine.run(prepared)
 
 

@@ -226,9 +226,16 @@ def _columns_of(relation: duckdb.DuckDBPyRelation) -> list[list[int]]:
     if all(str(kind) == "BIGINT" for kind in relation.types):
         columns = relation.to_arrow_table().columns
         if any(column.null_count for column in columns):  # they would be read as floats
-            raise RuntimeError("the engine answered without a number")
+            raise _missing_number()
         return [column.to_numpy().tolist() for column in columns]
-    return [list(map(int, column)) for column in zip(*relation.fetchall(), strict=True)]
+    rows = relation.fetchall()
+    if any(None in row for row in rows):
+        raise _missing_number()
+    return [list(map(int, column)) for column in zip(*rows, strict=True)]
+
+
+def _missing_number() -> RuntimeError:
+    return RuntimeError("the engine answered without a number")
 
 
 def draft(source: Source) -> dict[str, ColumnType]:

@@ -257,7 +257,7 @@ def _is_read(node: Term) -> bool:
 
 
 def _keys(keys: Keys) -> Keys:
-    """Keys in the form that cells are read in; the same object where they are in it, since their digest is kept."""
+    """Keys in the form that cells are read in; the same object where nothing changes, which keeps its digest."""
     terms, rows = canonical(keys.columns), keys.rows
     if keys.at_least is None:
         pairs = zip(keys.values, keys.columns, strict=True)

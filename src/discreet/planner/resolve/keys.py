@@ -36,7 +36,7 @@ def resolve(grouping: logical.Grouping, scope: Bound) -> Keys:
     ]
     _refuse_none_or_too_many(math.prod(map(len, lists)))
     columns = _key_constants(grouping, lists, terms, public)
-    if all(len(set(values)) == len(values) for values in columns):
+    if all(len(set(values)) == len(values) for values in columns):  # then all rows of their product are distinct
         return Keys(terms, tuple(itertools.product(*columns)))
     return Keys(terms, _distinct(tuple(itertools.product(*columns))))
 
