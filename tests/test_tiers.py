@@ -1,4 +1,4 @@
-"""Each tier holds the ones before it, servers are not in the fast one, and a tier that is late fails."""
+"""The full tier holds the fast one, the nightly tier what CI leaves out, and a tier that is late fails."""
 
 from pathlib import Path
 
@@ -14,6 +14,8 @@ def spark():
     pass
 
 def test_plain(): pass
+@pytest.mark.timing
+def test_timing(): pass
 @pytest.mark.full
 def test_full(): pass
 @pytest.mark.nightly
@@ -27,25 +29,25 @@ def test_engines(engine): pass
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     """A small suite of its own, with the same plugin."""
-    pytester.makeini(f"[pytest]\npythonpath = {Path(tiers.__file__).parent}\nmarkers =\n  full\n  nightly\n")
+    pytester.makeini(f"[pytest]\npythonpath = {Path(tiers.__file__).parent}\nmarkers =\n  full\n  nightly\n  timing\n")
     pytester.makeconftest('pytest_plugins = ("tiers",)')
     pytester.makepyfile(FILE)
     return pytester
 
 
-@pytest.mark.parametrize(("tier", "tests"), [("fast", 2), ("full", 5), ("nightly", 6)])
-def test_a_tier_holds_the_ones_before_it_and_servers_are_not_in_the_fast_one(suite, tier, tests):
-    suite.runpytest("--tier", tier).assert_outcomes(passed=tests, deselected=6 - tests)
+@pytest.mark.parametrize(("tier", "tests"), [("fast", 3), ("full", 6), ("nightly", 2)])
+def test_full_holds_fast_servers_are_not_in_fast_and_nightly_holds_the_rest_and_timing(suite, tier, tests):
+    suite.runpytest("--tier", tier).assert_outcomes(passed=tests, deselected=7 - tests)
 
 
 def test_plain_pytest_selects_everything(suite):
-    suite.runpytest().assert_outcomes(passed=6)
+    suite.runpytest().assert_outcomes(passed=7)
 
 
 def test_a_tier_that_is_late_fails_and_says_so(suite, monkeypatch):
     monkeypatch.setitem(tiers.LIMITS, "fast", 0)
     result = suite.runpytest("--tier", "fast")
-    result.assert_outcomes(passed=2, deselected=4)
+    result.assert_outcomes(passed=3, deselected=4)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["TOO LATE: * of at most 0 s"])
 
@@ -63,3 +65,31 @@ def test_slow_tests_are_there():
     for name in tiers.slow_tests():
         file, _, function = name.partition("::")
         assert f"def {function.rpartition('::')[2]}(" in (root / file).read_text(encoding="utf-8"), name
+
+
+LEMMA = """
+import pytest
+
+@pytest.mark.parametrize("engine", ["spark", "sqlite", "postgres"])
+@pytest.mark.parametrize("how", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("bound", ["rows", "groups"])
+def test_it_holds_on_every_engine(bound, how, engine): pass
+"""
+
+
+def test_lemmas_take_turns_between_engines_and_relations(suite):
+    """Of both relations of each bound, one runs on Spark and SQLite and the other on PostgreSQL."""
+    folder = suite.mkpydir("tests").joinpath("guarantees")
+    folder.mkdir()
+    folder.joinpath("test_lemma.py").write_text(LEMMA)
+    result = suite.runpytest("--tier", "full", "-v", "tests/guarantees")
+    result.assert_outcomes(passed=6, deselected=6)
+    kept = [line.partition("[")[2].partition("]")[0] for line in result.outlines if "PASSED" in line]
+    assert sorted(kept) == [
+        "groups-add_remove-postgres",
+        "groups-replace_one-spark",
+        "groups-replace_one-sqlite",
+        "rows-add_remove-spark",
+        "rows-add_remove-sqlite",
+        "rows-replace_one-postgres",
+    ]

@@ -1,9 +1,10 @@
 """Three tiers of tests with a time limit each: fast, full, nightly.
 
-`scripts/test` runs the fast tier, `scripts/test --full` what CI runs, `scripts/test --nightly` everything, by hand. A
-tier holds the tiers before it. A test is in the fast tier unless it is marked `full` or `nightly`, needs a server or is
-slow: what asks PostgreSQL or Spark, and what `slow_tests.txt` names, is in the full tier without a mark. A tier that
-takes longer than its limit fails. Plain `pytest` selects everything and has no limit.
+`scripts/test` runs the fast tier, `scripts/test --full` what CI runs, which holds the fast tier, and
+`scripts/test --nightly` what CI leaves out, by hand: tests marked `nightly`, and those marked `timing` again on one
+worker. A test is in the fast tier unless it is marked `full` or `nightly`, needs a server or is slow: what asks
+PostgreSQL or Spark, and what `slow_tests.txt` names, is in the full tier without a mark. A tier that takes longer than
+its limit fails. Plain `pytest` selects everything and has no limit.
 
 `scripts/test --full --write-slow` writes `slow_tests.txt` anew: functions whose tests take 3 seconds or more together,
 on workers that share two cores. Lemmas and contracts of engines are not listed, whatever they take.
@@ -47,7 +48,7 @@ UNITS_OF_ONE_TEST = ("tests/guarantees/test_lemma", "tests/contracts/")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that `scripts/test` gives."""
-    parser.addoption("--tier", choices=TIERS, help="run the tests of this tier and the ones before, within its limit")
+    parser.addoption("--tier", choices=TIERS, help="run the tests of this tier, within its limit")
     parser.addoption("--write-slow", action="store_true", help="write tests/slow_tests.txt from the times of this run")
 
 
@@ -133,9 +134,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Units | None
 
 
 def _select(config: pytest.Config, items: list[pytest.Item], tier: str) -> None:
-    places = {item: TIERS.index(tier_of(item)) <= TIERS.index(tier) for item in items}
+    places = {item: _is_in(item, tier) for item in items}
     config.hook.pytest_deselected(items=[item for item, is_in in places.items() if not is_in])
     items[:] = [item for item, is_in in places.items() if is_in]
+
+
+def _is_in(item: pytest.Item, tier: str) -> bool:
+    if tier == "nightly":
+        return tier_of(item) == tier or item.get_closest_marker("timing") is not None
+    return TIERS.index(tier_of(item)) <= TIERS.index(tier)
 
 
 class Clock:
