@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from discreet.accounting.filters import NOTHING
+from discreet.accounting.costs import NOTHING
 from discreet.ledger import Kind, Ledger, Receipt, State
 
 NAME = "visits"

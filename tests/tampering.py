@@ -25,7 +25,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import dict_row
 
-from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Cost
+from discreet.accounting.costs import EPSILON_UNITS, NOTHING, Cost
 from discreet.ledger import Ledger
 from discreet.ledger.integrity.recovery import evidence
 from discreet.ledger.integrity.replay import cost_in, replay_totals
@@ -163,7 +163,7 @@ def _put_back_the_row(hand: Hand, name: str, left: list[dict[str, Any]]) -> None
     promise = detail.get("new", detail)
     before = [row for row in left if row["sequence"] <= promising["sequence"]]
     columns = promise["budget"] | dict(zip(("cap_epsilon", "cap_rho", "cap_delta"), promise["caps"], strict=True))
-    columns |= {"sequence": left[-1]["sequence"], "head": left[-1]["hash"]}
+    columns |= {"sequence": left[-1]["sequence"], "head": left[-1]["hash"], "renyi_order": promise.get("order")}
     for prefix, cost in {"spent": _total(left), "floor": _total(before)}.items():
         columns |= {f"{prefix}_{part}": value for part, value in vars(cost).items()}
     _set(hand, "datasets", columns, name=name)

@@ -14,7 +14,7 @@ import pytest
 from hostile import COUNT, ROWS, T, exact, opened, outcome, spent
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Cost
+from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.errors import (
     BudgetError,
     KeysError,
@@ -40,7 +40,7 @@ def test_an_epsilon_that_is_none_is_refused_and_costs_nothing(epsilon):
         ):
             with pytest.raises(ParameterError):
                 ask()
-        assert spent(session) == Cost(0, 0, 0)
+        assert spent(session) == Cost(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("epsilon", [e for e in NO_EPSILONS if e != 1e-320], ids=lambda e: str(e)[:12])
@@ -116,7 +116,7 @@ def test_noise_that_cannot_be_drawn_is_refused_before_it_is_charged(ask):
     with opened() as session:
         with pytest.raises(dp.Refusal):
             ask(session)
-        assert spent(session) == Cost(0, 0, 0)
+        assert spent(session) == Cost(0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_columns_derived_from_themselves_are_answered_or_refused_in_good_time(ti
             value = session.release(frame.agg(s=dp.sum("x", bounds=(0, 100))), epsilon=0.1).value()
             assert value == min(100, 2**times) + min(100, 2 * 2**times)
         except dp.Refusal:
-            assert spent(session) == Cost(0, 0, 0)
+            assert spent(session) == Cost(0, 0, 0, 0)
     assert time.perf_counter() - start < 20
 
 
@@ -228,7 +228,7 @@ def test_a_thousand_filters_are_answered_or_refused():
                 frame = frame.where(frame.x > 0)
             assert session.release(frame.agg(n=dp.count()), epsilon=0.1).value() == 2
         except dp.Refusal:
-            assert spent(session) == Cost(0, 0, 0)
+            assert spent(session) == Cost(0, 0, 0, 0)
 
 
 def test_ten_million_groups_are_refused():

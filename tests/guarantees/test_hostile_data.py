@@ -14,7 +14,7 @@ import pytest
 from hostile import COUNT, ROWS, T, exact, opened, outcome, spent
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS
+from discreet.accounting.costs import EPSILON_UNITS
 from discreet.errors import CatalogError, NameNotFoundError, SourceError
 
 

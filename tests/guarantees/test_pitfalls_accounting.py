@@ -10,7 +10,7 @@ import pytest
 from pitfalls import analyzed
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS, Cost
+from discreet.accounting.costs import EPSILON_UNITS, Cost
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledger import Kind, State
 
@@ -86,7 +86,7 @@ def test_what_can_be_refused_from_public_facts_is_refused_before_it_is_charged(a
     with opened() as session:
         with pytest.raises(dp.Refusal):
             ask(session)
-        assert spent(session) == Cost(0, 0, 0)
+        assert spent(session) == Cost(0, 0, 0, 0)
         assert Kind.RESERVED not in [entry.kind for entry in session.history()]
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS
+from discreet.accounting.costs import EPSILON_UNITS
 
 VISITS = dp.table("visits")
 THREADS = 8

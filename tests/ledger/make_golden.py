@@ -1,8 +1,8 @@
 """Writes a small ledger with one of everything in it, and a receipt of it.
 
 The golden files of a schema version are made once, when that version is released, and never again:
-    python tests/ledger/make_golden.py tests/golden/ledger/v2.sqlite
-    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v3.postgres.sql
+    python tests/ledger/make_golden.py tests/golden/ledger/v3.sqlite
+    PYTHONPATH=tests python tests/ledger/make_golden.py tests/golden/ledger/v4.postgres.sql
     python tests/ledger/make_golden.py tests/golden/ledger/budgets.sqlite
 The last was made by sessions, when a budget that did not say so reserved no delta.
 """

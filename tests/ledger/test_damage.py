@@ -81,7 +81,7 @@ def test_a_row_that_breaks_a_check_is_damage_like_any_other(path, dataset, charg
         charge(ledger)
         with tampering(str(path)) as hand:
             hand.execute("UPDATE events SET cost_epsilon = -5 WHERE sequence = 2")
-            hand.execute("UPDATE datasets SET spent_rho = cap_rho + 1, spent_epsilon = NULL")
+            hand.execute("UPDATE datasets SET spent_rho = cap_rho + 1, spent_renyi = cap_rho + 1, spent_epsilon = NULL")
         assert not ledger.verify()
         assert ledger.recover(reason=REASON)
         assert ledger.spent("visits").epsilon is None

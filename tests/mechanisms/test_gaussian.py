@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_gaussian
 from opendp.metrics import l2_distance
+from opendp.mod import enable_features
 from scipy.stats import binomtest, norm
 
 import discreet as dp
@@ -22,6 +23,8 @@ from discreet.mechanisms.hockey_stick import delta_up
 from discreet.rounding import brief_up
 from discreet.zcdp import delta_of, epsilon_of, rho_of
 from grids import over
+
+enable_features("contrib")
 
 HOSTILE = [math.nan, math.inf, 1e999, 0, -0.0, -1, True, "0.1", [1]]
 positives = st.fractions(min_value=Fraction(1, 10**4), max_value=10**4, max_denominator=10**6)

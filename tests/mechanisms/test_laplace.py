@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from opendp.domains import atom_domain, vector_domain
 from opendp.measurements import make_laplace
 from opendp.metrics import l1_distance
+from opendp.mod import enable_features
 from scipy.stats import binomtest
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Laplace
 from discreet.rounding import double_up, exp_down, exp_up
 from grids import over
+
+enable_features("contrib")
 
 SCALES = [0.05, 0.3, 1.0, 2.0, 3.7, 40.0, 1e6, 2.0**50]
 HOSTILE = [math.nan, math.inf, 1e999, 0, -0.0, -1, True, "0.1", None, [1]]

@@ -12,7 +12,8 @@ A mutant is applied to a copy of the source, never to the tree itself. Its field
     select      an expression for pytest's -k, which leaves out engines that need a server, and golden files
     equivalent  why no test can fail on it; such a mutant is not run
 
-It is killed where a test fails that passes on the copy without it, and has survived where all pass. It is void where
+Its tests of the fast tier are run first, then those of the full one. It is killed where a test fails that passes on
+the copy without it, and has survived where all pass. It is void where
 that test fails without it too (tests of the sandbox do, away from the tree), and a run that times out says nothing.
 """
 
@@ -57,16 +58,18 @@ def judged(mutant: Mutant, copy: Path, limit: float) -> tuple[str, str]:
     original = changed.read_text(encoding="utf-8")
     changed.write_text(text, encoding="utf-8")
     try:
-        verdict, by = _tested(mutant, copy, limit)
+        verdict, by = _tested(mutant, copy, limit, "fast")
+        if verdict == "SURVIVED":
+            verdict, by = _tested(mutant, copy, limit, "full")
     finally:
         changed.write_text(original, encoding="utf-8")
-    if verdict == "killed" and _tested(mutant | {"tests": [by], "select": ""}, copy, limit)[0] != "SURVIVED":
+    if verdict == "killed" and _tested(mutant | {"tests": [by], "select": ""}, copy, limit, "full")[0] != "SURVIVED":
         return "void", by
     return verdict, by
 
 
-def _tested(mutant: Mutant, copy: Path, limit: float) -> tuple[str, str]:
-    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "--tier", "fast", "--tb=line", "--no-header"]
+def _tested(mutant: Mutant, copy: Path, limit: float, tier: str) -> tuple[str, str]:
+    words = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "--tier", tier, "--tb=line", "--no-header"]
     words += ["-p", "no:cacheprovider", *(["-k", mutant["select"]] if mutant.get("select") else []), *mutant["tests"]]
     known = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(copy / "h")}
     try:

@@ -6,6 +6,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import pld
+from discreet.accounting.costs import cost
 from discreet.catalog.catalog import Catalog
 from discreet.planner.batch import analyze_batch
 from discreet.planner.budget.price import Price
@@ -35,7 +36,7 @@ def test_shares_follow_the_weights_and_together_cost_no_more_than_was_asked_for(
     ratio = Fraction(1) if weights is None else Fraction(weights[1]) / Fraction(weights[0])
     assert abs(second / first / ratio - 1) < Fraction(1, 10**6)
     assert first + second <= batch.spending.amount
-    assert budget.admits(batch.cost)
+    assert budget.admits(cost(batch.event))
 
 
 @pytest.mark.guarantee("planner.batch")

@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 import draws as record
 from discreet import events
-from discreet.accounting.filters import cost
+from discreet.accounting.costs import cost
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity

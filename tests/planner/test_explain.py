@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.accounting.filters import NOTHING, Budget
+from discreet.accounting.costs import NOTHING, cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError
 from discreet.planner.explain import explanation, least_epsilon
@@ -91,7 +92,7 @@ def test_a_query_for_the_whole_promise_says_why_its_noise_is_laplace():
         "discrete Laplace, because the query asks for the whole privacy budget, and this noise is no wider for any"
         in text
     )
-    assert "costs     epsilon 2\n" in text
+    assert "costs     epsilon 2 (Renyi 0.105132 at order 18.8)\n" in text
 
 
 def test_a_row_level_promise_says_that_it_protects_rows():
@@ -121,7 +122,7 @@ def test_without_caps_every_row_is_kept():
 def test_what_does_not_fit_is_said_before_it_is_tried():
     private = _plan(COUNT, epsilon=2)
     assert explanation(private, MIXED, NOTHING, LEVEL).fits
-    after = explanation(private, MIXED, private.cost, LEVEL)
+    after = explanation(private, MIXED, cost(private.event), LEVEL)
     assert not after.fits
     assert "left      epsilon 0 of epsilon 2, delta 1e-09 before this query; IT DOES NOT FIT" in str(after)
     assert not explanation(_plan(COUNT, epsilon=2.1), MIXED, NOTHING, LEVEL).fits
@@ -131,7 +132,7 @@ def test_the_price_that_is_said_is_the_price_that_is_charged():
     for budget, price in ((PURE, {"epsilon": 0.3}), (MIXED, {"epsilon": 0.3}), (MIXED, {"rho": 0.001})):
         private = _plan(COUNT, budget, **price)
         said = explanation(private, budget, NOTHING, LEVEL)
-        charged = private.cost
+        charged = cost(private.event)
         if budget is PURE:
             assert said.cost == "epsilon 0.3"
             assert charged.epsilon == 300_000_000_000

@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import unit_of
 from discreet.catalog.time_slice import Slice
 from discreet.release.remaining import Remaining, remaining_of_analyst
 
-HALF = Cost(5 * 10**11, 125 * 10**12, 0)
+HALF = Cost(5 * 10**11, 125 * 10**12, 0, 125 * 10**12)
 LEFT = ("visits", Fraction(3, 2), Budget(epsilon=2), unit_of("patient_id"))
 
 
@@ -45,9 +46,21 @@ def test_what_is_left_of_a_quota_stands_beside_what_is_left_of_the_budget():
 def test_as_a_number_it_is_an_epsilon_that_both_have_room_for_with_one_kind_of_noise():
     budget = quota = Budget(epsilon=2, delta=1e-9)
     known = Remaining("visits", budget.epsilon_left(NOTHING), budget, LEFT[3])
-    used = Cost(None, quota.caps().rho // 2, 0)
+    used = Cost(None, quota.caps().rho // 2, 0, quota.caps().rho // 2)
     left = remaining_of_analyst(known, NOTHING, "ann", quota, used)
     assert left.available == max(
         min(budget.laplace_left(NOTHING), quota.laplace_left(used)),
         min(budget.gaussian_left(NOTHING), quota.gaussian_left(used)),
+    )
+
+
+def test_a_pure_epsilon_that_is_smaller_and_the_guarantee_over_earlier_budgets_are_said():
+    budget = Budget(epsilon=2, delta=1e-9)
+    left = Remaining(
+        "visits", Fraction(3, 2), budget, LEFT[3], pure_epsilon=Fraction(1, 2), earlier=(Budget(epsilon=3),)
+    )
+    assert str(left) == (
+        "epsilon 1.5 left (pure epsilon 0.5) of epsilon 2, delta 1e-09, for one patient_id, added or removed, over "
+        "every query ever asked of 'visits'; over the earlier budget and this one, all answers have epsilon 3, "
+        "delta 1e-09"
     )

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.accounting import pld
-from discreet.accounting.filters import cost
+from discreet.accounting.costs import cost
 from discreet.errors import BudgetError, Failure, ParameterError, Refusal, UnsupportedError
 from discreet.planner import batch
 from discreet.planner.budget.price import Price
@@ -84,7 +84,7 @@ def test_what_a_batch_is_charged_is_what_its_questions_cost_one_after_another(pr
         batch = planned(session, questions, budget, [1, 2, 1], epsilon=1)
         session.release(questions, epsilon=1, weights=[1, 2, 1])
         spent = session.ledger.spent("visits")
-    assert spent == cost(batch.event)
+    assert spent == budget.cost(batch.event)
     assert spent.rho <= sum(cost(part.event).rho for part in batch.parts)
     amounts = [part.spending.amount for part in batch.parts]
     assert 2 * amounts[0] == amounts[1] == 2 * amounts[2]
@@ -198,7 +198,7 @@ def test_a_mixed_batch_is_charged_once_repeats_for_free_and_restores_each_kind(p
         again = session.release(MIXED, epsilon=1)
         assert [type(each) for each in first] == [Release, Selection, Selection, Release]
         assert len(charges(session)) == 1
-        assert session.ledger.spent("visits") == spent == cost(planned(session, MIXED, budget, epsilon=1).event)
+        assert session.ledger.spent("visits") == spent == budget.cost(planned(session, MIXED, budget, epsilon=1).event)
     assert [each.repeated for each in first] == [False] * 4
     assert [each.repeated for each in again] == [True] * 4
     assert again == first

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS, Cost
+from discreet.accounting.costs import EPSILON_UNITS, Cost
 from discreet.errors import (
     FAILURE,
     BudgetError,
@@ -116,7 +116,7 @@ def test_what_is_explained_is_what_is_charged_to_the_last_unit(query, mechanism,
     with opened(budget=dp.Budget(epsilon=1, delta=delta)) as session:
         explained = session.explain(query, epsilon=0.3, mechanism=mechanism)
         planned = Cost(**explained.units)
-        assert spent(session) == Cost(0, 0, 0)
+        assert spent(session) == Cost(0, 0, 0, 0)
         assert [entry.kind for entry in session.history()] == [Kind.REGISTERED]
         assert "epsilon 0.3" in explained.cost
         release = session.release(query, epsilon=0.3, mechanism=mechanism)
@@ -191,7 +191,7 @@ def test_epsilon_for_meets_its_margin_and_is_minimal_to_three_digits(margin, del
         assert max(output.margin for output in session.explain(query, epsilon=epsilon).outputs) <= margin
         less = session.explain(query, epsilon=Fraction(repr(epsilon)) - step)
         assert max(output.margin for output in less.outputs) > margin
-        assert spent(session) == Cost(0, 0, 0)
+        assert spent(session) == Cost(0, 0, 0, 0)
 
 
 def test_epsilon_for_one_output_leaves_the_others_as_they_come(session):
@@ -234,7 +234,7 @@ def test_another_confidence_changes_margins_and_neither_values_nor_spending(sess
 def test_a_confidence_that_is_none_is_refused_before_anything_is_charged(session, confidence):
     with pytest.raises(ParameterError):
         session.release(COUNT, epsilon=0.1, confidence=confidence)
-    assert spent(session) == Cost(0, 0, 0)
+    assert spent(session) == Cost(0, 0, 0, 0)
 
 
 def test_a_release_saves_loads_and_reads_the_same(session, tmp_path):
@@ -307,7 +307,7 @@ def test_versions_share_one_cap_and_have_answers_of_their_own():
         old, new = (s.release(COUNT, epsilon=TINY) for s in (first, second))
         assert (old.version, new.version) == (1, 2)
         assert old["n"] != new["n"]
-        assert spent(first) == spent(second) == Cost(2, spent(first).rho, 0)
+        assert spent(first) == spent(second) == Cost(2, spent(first).rho, 0, spent(first).rho)
         with pytest.raises(BudgetError):
             second.release(COUNT, epsilon=1)
     with opened(version=1) as again:
@@ -351,7 +351,7 @@ def test_a_wrong_unit_is_corrected_by_saying_it_right_while_nothing_was_charged(
         assert [entry.kind for entry in right.history()] == [Kind.REGISTERED, Kind.REGISTERED]
         with pytest.raises(SourceError, match="earlier registration of 'visits'"):
             wrong.release(COUNT, epsilon=0.5)
-        assert spent(right) == Cost(0, 0, 0)
+        assert spent(right) == Cost(0, 0, 0, 0)
         assert "one person" in right.release(COUNT, epsilon=0.5).guarantee
         assert right.ledger.verify().ok
     with pytest.raises(UnitError, match="registered for one person"):

@@ -23,7 +23,7 @@ def test_a_mechanism_can_be_compared_without_asking_for_its_event():
         lambda event: dp.accounting.concentrated.epsilon(event, 1e-6),
         lambda event: dp.accounting.renyi.epsilon(event, 10),
         lambda event: dp.accounting.pld.epsilon(event, 1e-6),
-        dp.accounting.filters.cost,
+        dp.accounting.costs.cost,
     ],
 )
 def test_an_accountant_that_is_given_a_mechanism_says_how_to_ask_it(price):

@@ -4,6 +4,7 @@ The contract: an accountant reads events and nothing else; it is a function name
 `epsilon(event)`; what it returns is at least the true value; and it refuses, with a reason, an event that it does not
 know or a range where its theorem does not hold. The ledger charges by `filters` alone.
 
+    costs          what an event costs under both filters of a budget, in units of the ledger
     filters        the privacy budget over all queries, for analysts who choose as they go
     pure           sums of epsilons
     approximate    basic, advanced and optimal composition of (epsilon, delta)
@@ -18,7 +19,7 @@ know or a range where its theorem does not hold. The ledger charges by `filters`
 import importlib
 from typing import TYPE_CHECKING
 
-from discreet.accounting import approximate, concentrated, filters, group, pure, renyi
+from discreet.accounting import approximate, concentrated, costs, filters, group, pure, renyi
 
 if TYPE_CHECKING:
     from discreet.accounting import calibrate, pld
@@ -37,6 +38,7 @@ __all__ = [
     "calibrate",
     "compare",
     "concentrated",
+    "costs",
     "filters",
     "group",
     "pld",

@@ -3,20 +3,23 @@
 Definition
     A privacy budget of (epsilon, delta) divides its delta once and for all, before the first answer: `reserved_delta`
     (a tenth of delta, unless the owner says otherwise) is for events that have a delta of their own, such as
-    thresholds; the rest converts rho. It admits a sequence of events while their own deltas sum to at most the reserve,
-    and *either* their epsilons sum to at most epsilon, *or* their rhos sum to at most the rho that converts to
-    (epsilon, the rest of delta).
+    thresholds; the rest, with epsilon, fixes an order alpha > 1 and the rho that converts to (epsilon, the rest) at
+    that order. It admits a sequence of events while their own deltas sum to at most the reserve, and *either* their
+    epsilons sum to at most epsilon, *or* their Renyi divergences of order alpha, each divided by alpha, sum to at most
+    that rho. For Gaussian noise this quotient is its rho; for other events it is at most their rho.
 Guarantee
     All answers together are (epsilon, delta)-differentially private for analysts who choose each query after seeing
     the answers to earlier ones. The two filters share one delta: answers that the first admits need no conversion.
 Exactness
-    The ledger stores whole units; costs are rounded up, caps down. The conversion is the tight one, rounded down.
+    The ledger stores whole units; costs are rounded up, caps down. The conversion is the tight one, rounded down. The
+    order is an exact rational, chosen by floats; any order is valid.
 Not covered
     A division of delta that depends on what was spent: an analyst who asks for more rho after informative answers,
     and for thresholds elsewhere, reaches 1.2 delta (tests/accounting/test_filters.py shows it). Accounting by
     privacy-loss distributions, which is not valid for analysts who choose as they go.
 References
     Whitehouse, Ramdas, Rogers and Wu, Fully-Adaptive Composition in Differential Privacy, ICML 2023, Theorem 1.
+    Feldman and Zrnic, Individual Privacy Accounting via a Renyi Filter, NeurIPS 2021, Theorem 4.3.
     Rogers, Roth, Ullman and Vadhan, Privacy Odometers and Filters, NeurIPS 2016.
     The proof for exactly this pair of filters is docs/proofs/accounting/filters.md.
 """
@@ -27,85 +30,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import events
-from discreet.accounting.prices import total
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, FilterCaps, cost
+from discreet.accounting.renyi import pure_epsilon_near
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, shown, whole
-from discreet.rounding import digits_down, last_digit, sqrt_up, units_down, units_up
-from discreet.zcdp import epsilon_of, pure_rho, rho_of
+from discreet.rounding import digits_down, last_digit, units_down, units_up
+from discreet.zcdp import epsilon_of, order_of, rho_of
 
-EPSILON_UNITS = 10**12
-RHO_UNITS = 10**15
-DELTA_UNITS = 10**18
-
-LARGEST_UNITS = 2**63 - 1
 CEILING = Fraction(10)
 DEFAULT_RESERVE = Fraction(1, 10)
 LARGEST_EPSILON = 1_000
 UNDECLARED_POPULATION = 10**6
 READABLE_DIGITS = 6
 LONGEST_REASON = 2_000
-
-
-@public_class
-@dataclass(frozen=True)
-class Cost:
-    """Privacy cost of events under both filters, in whole units of the ledger.
-
-    Attributes:
-        epsilon: Units of 1e-12, or None where no finite epsilon exists.
-        rho: Units of 1e-15.
-        delta: Units of 1e-18.
-
-    Example:
-        >>> import discreet as dp
-        >>> dp.accounting.filters.cost(dp.events.PureEvent(0.5)).epsilon
-        500000000000
-    """
-
-    epsilon: int | None
-    rho: int
-    delta: int
-
-    def __add__(self, other: "Cost") -> "Cost":
-        unbounded = self.epsilon is None or other.epsilon is None
-        epsilon = None if unbounded else (self.epsilon or 0) + (other.epsilon or 0)
-        return Cost(epsilon, self.rho + other.rho, self.delta + other.delta)
-
-
-NOTHING = Cost(0, 0, 0)
-
-
-@public_class
-@dataclass(frozen=True)
-class FilterCaps:
-    """Caps of both filters, in whole units of the ledger: delta always, and with it either epsilon or rho.
-
-    Attributes:
-        epsilon: Units of 1e-12.
-        rho: Units of 1e-15.
-        delta: Units of 1e-18.
-
-    Example:
-        >>> import discreet as dp
-        >>> dp.Budget(epsilon=2).caps().epsilon
-        2000000000000
-    """
-
-    epsilon: int
-    rho: int
-    delta: int
-
-    def admit(self, spent: Cost) -> bool:
-        """Whether either filter holds after a total spending.
-
-        Args:
-            spent: Total cost of all events.
-
-        Returns:
-            Whether the cost is within the caps.
-        """
-        by_epsilon = spent.epsilon is not None and spent.epsilon <= self.epsilon
-        return spent.delta <= self.delta and (by_epsilon or spent.rho <= self.rho)
 
 
 @public_class
@@ -175,6 +112,25 @@ class Budget:
     def conversion_delta(self) -> Fraction:
         """The part of delta at which rho is converted."""
         return self.delta - self.reserve
+
+    @property
+    def order(self) -> Fraction | None:
+        """The order of the Renyi filter: that at which rho is converted; None where nothing is converted."""
+        return order_of(self.epsilon, self.conversion_delta) if self.conversion_delta else None
+
+    def cost(self, event: events.Event) -> Cost:
+        """Privacy cost of an event under this budget, rounded up to whole units of the ledger.
+
+        Args:
+            event: The event.
+
+        Returns:
+            The cost in units of epsilon, rho and delta, and of the Renyi divergence at the order of the budget.
+
+        Raises:
+            AccountingError: If it is not an event that the filters know.
+        """
+        return cost(event, self.order)
 
     def reserving(self, reserve: Number) -> "Budget":
         """The same budget with a part of delta reserved, unless it states its own.
@@ -256,7 +212,7 @@ class Budget:
         left = Fraction(0)
         if spent.epsilon is not None:
             left = readable(Fraction(caps.epsilon - spent.epsilon, EPSILON_UNITS))
-        return max(left, self._laplace_left_by_rho(caps.rho - spent.rho))
+        return max(left, self._laplace_left_by_order(caps.rho - spent.renyi))
 
     def gaussian_left(self, spent: Cost) -> Fraction:
         """Largest epsilon of one more answer with Gaussian noise of `rho(epsilon)`.
@@ -268,7 +224,7 @@ class Budget:
             The epsilon, rounded down to six digits.
         """
         caps = self.caps()
-        left = caps.rho - spent.rho
+        left = caps.rho - spent.renyi
         if spent.delta > caps.delta or left <= 0:
             return Fraction(0)
 
@@ -278,14 +234,20 @@ class Budget:
         if fits(self.epsilon):
             return self.epsilon
         guess = epsilon_of(Fraction(left, RHO_UNITS), self.conversion_delta)
-        found = _largest_readable(guess, fits)
+        found = _largest_readable(guess, fits) if guess else guess
         return found if found and self.rho(found) else Fraction(0)
 
-    def _laplace_left_by_rho(self, units: int) -> Fraction:
-        if units <= 0:
+    def _laplace_left_by_order(self, units: int) -> Fraction:
+        """The largest epsilon, to six digits, that any epsilon-private answer may have under the Renyi filter."""
+
+        def fits(epsilon: Fraction) -> bool:
+            return self.cost(events.PureEvent(epsilon)).renyi <= units
+
+        if units <= 0 or self.order is None:
             return Fraction(0)
-        guess = sqrt_up(2 * Fraction(units, RHO_UNITS))
-        return _largest_readable(guess, lambda epsilon: units_up(pure_rho(epsilon), RHO_UNITS) <= units)
+        if fits(self.epsilon):
+            return self.epsilon
+        return _largest_readable(pure_epsilon_near(Fraction(units, RHO_UNITS), self.order), fits)
 
     def check_population(self, population: int | None) -> None:
         """Refuse a delta of 1/population or more: it would allow publishing the data of one person.
@@ -372,32 +334,6 @@ def _check_printable(reason: object) -> str | None:
 
 def _is_hidden(character: str) -> bool:
     return unicodedata.category(character).startswith(("C", "Zl", "Zp"))
-
-
-@short_traceback
-def cost(event: events.Event) -> Cost:
-    """Privacy cost of an event under both filters, rounded up to whole units of the ledger.
-
-    Args:
-        event: The event.
-
-    Returns:
-        The cost in units of epsilon, rho and delta.
-
-    Raises:
-        AccountingError: If it is not an event that the filters know.
-
-    Example:
-        >>> import discreet as dp
-        >>> dp.accounting.filters.cost(dp.events.PureEvent(0.5)).rho
-        125000000000000
-    """
-    exact = total(event)
-    return Cost(
-        None if exact.epsilon is None else units_up(exact.epsilon, EPSILON_UNITS),
-        units_up(exact.rho, RHO_UNITS),
-        units_up(exact.delta, DELTA_UNITS),
-    )
 
 
 @short_traceback

@@ -12,12 +12,13 @@ Definition
         rho-zCDP                      alpha rho
 Guarantee
     Divergences of one order add for events fixed in advance, and for events chosen as one goes if the order was fixed
-    in advance. Any order converts: the tight conversion is that of Canonne, Kamath and Steinke at this order.
+    in advance, as that of a privacy budget is. Any order converts: the tight conversion is that of Canonne, Kamath and
+    Steinke at this order.
 Exactness
     Rationals rounded up, to 12 digits where they are longer. The orders tried are a fixed grid, refined twice around
     the best; each is valid by itself.
 Not covered
-    Choosing the order after seeing answers, which is why no filter of the ledger is built on this.
+    Choosing the order after seeing answers.
 References
     Mironov, Renyi Differential Privacy, CSF 2017, Propositions 1, 3, 6, 7 and Corollary 2.
     Bun and Steinke, Concentrated Differential Privacy, TCC 2016, Proposition 3.3 (epsilon-DP).
@@ -26,14 +27,15 @@ References
     Proofs for vectors under Laplace noise: docs/proofs/accounting/pld.md.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from discreet import events
 from discreet.accounting.concentrated import delta_left
-from discreet.accounting.prices import total
+from discreet.accounting.prices import price, total
 from discreet.errors import AccountingError, ParameterError, short_traceback
 from discreet.exact import Number, probability, rational
 from discreet.rounding import brief_up, exp_down, exp_up, log_up
@@ -41,6 +43,8 @@ from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))
 _REFINEMENTS = 8
+_BISECTIONS = 60
+_LN_2 = math.log(2)
 _FAINT = Fraction(-300)
 
 
@@ -133,6 +137,64 @@ def conversion(event: events.Event, delta: Number) -> Conversion:
 
     best, best_classic = _best(tight), _best(classic)
     return Conversion(brief_up(tight(best)), best, brief_up(classic(best_classic)), best_classic)
+
+
+@short_traceback
+def rho_at_order(event: events.Event, alpha: Fraction) -> Fraction:
+    """The divergence of order alpha of an event outside its own deltas, divided by alpha; at most its rho.
+
+    Gaussian noise has the same value at every order, which is its rho.
+
+    Args:
+        event: The event.
+        alpha: The order, above 1.
+
+    Returns:
+        The quotient, rounded up.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import discreet as dp
+        >>> float(dp.accounting.renyi.rho_at_order(dp.events.PureEvent(1), Fraction(20))) < 0.05
+        True
+    """
+    return sum((count * _leaf_rho(leaf, alpha) for leaf, count in events.leaves(event)), Fraction(0))
+
+
+@short_traceback
+def pure_epsilon_near(rho: Fraction, alpha: Fraction) -> Fraction:
+    """About the largest epsilon of a pure event whose `rho_at_order` is at most rho, by floats: to be checked.
+
+    Args:
+        rho: The bound.
+        alpha: The order, above 1.
+
+    Returns:
+        The epsilon, not rounded to a safe side.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> import discreet as dp
+        >>> round(float(dp.accounting.renyi.pure_epsilon_near(Fraction(1, 40), Fraction(20))), 1)
+        0.5
+    """
+    order, most = float(alpha), float(alpha * rho)
+    low, high = 0.0, 2 * most + 2 * math.sqrt(most)
+    for _ in range(_BISECTIONS):
+        rate = (low + high) / 2
+        divergence = (_log_cosh((2 * order - 1) * rate / 2) - _log_cosh(rate / 2)) / (order - 1)
+        low, high = (rate, high) if divergence <= most else (low, rate)
+    return Fraction(high)
+
+
+def _log_cosh(value: float) -> float:
+    """Ln cosh for a value of at least zero, without cancellation near zero."""
+    return math.log1p(2 * math.sinh(value / 2) ** 2) if value < 1 else value + math.log1p(math.exp(-2 * value)) - _LN_2
+
+
+@lru_cache(maxsize=4096)
+def _leaf_rho(leaf: events.Event, alpha: Fraction) -> Fraction:
+    return min(price(leaf).rho, _simple(leaf, alpha) / alpha)
 
 
 def _sum(counted: tuple[tuple[events.Event, int], ...], alpha: Fraction) -> Fraction:

@@ -91,7 +91,11 @@ class LedgerAccess:
         trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
         if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
             return None
-        link, claim = round_trip.charge_claim(request, self._detector.least(request.parts[0].name))
+        seen = self._detector.seen(request.parts[0].name)
+        if seen is None:  # the order of its budget is not known yet
+            return None
+        least = self._detector.least(request.parts[0].name)
+        link, claim = round_trip.charge_claim(request, least, seen.order)
         row = trip.charge_at_once(claim)
         if row is None:
             return None

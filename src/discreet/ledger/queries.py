@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import public_class
 from discreet.exact import Number
 from discreet.ledger.access import LedgerAccess
@@ -105,6 +106,26 @@ class LedgerQueries(LedgerAccess):
             NameNotFoundError: If there is no such dataset.
         """
         return self._look(lambda writer: statements.account(writer, name, lock=False).budget)
+
+    def earlier_budgets(self, name: str) -> list[Budget]:
+        """Budgets that `set_cap` replaced after something was charged under them.
+
+        Over all budgets, answers have the largest epsilon with the sum of the deltas.
+
+        Args:
+            name: Name of the dataset.
+
+        Returns:
+            The budgets, in the order in which they were in force.
+
+        Raises:
+            NameNotFoundError: If there is no such dataset.
+        """
+
+        def work(writer: LedgerWriter) -> list[Budget]:
+            return statements.earlier_budgets(writer, statements.account(writer, name, lock=False).name)
+
+        return self._look(work)
 
     def share(self, name: str, analyst: str) -> Share:
         """Quota, spending and failures of an analyst.

@@ -13,7 +13,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from discreet import accounting, events
-from discreet.accounting.filters import RHO_UNITS, Budget
+from discreet.accounting.costs import RHO_UNITS
+from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, probability, shown
 from discreet.mechanisms import Gaussian

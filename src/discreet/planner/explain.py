@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet import events
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import RHO_UNITS, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError
 from discreet.exact import shown
 from discreet.planner.batch import BatchPlan
@@ -21,7 +22,8 @@ def explanation(
     private: AnswerPlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
 ) -> Explanation:
     """The explanation of a plan against what is left of the privacy budget; with public sizes, also group by group."""
-    fits = budget.admits(spent + private.cost)
+    cost = budget.cost(private.event)
+    fits = budget.admits(spent + cost)
     return Explanation(
         dataset=private.dataset,
         unit=str(private.unit),
@@ -30,12 +32,12 @@ def explanation(
         groups=private.groups,
         columns_read=private.pushdown.columns_read,
         mechanism=f"{private.noise}, because {private.spending.reason}",
-        cost=_price(private) + _of_each(private),
+        cost=_price(private) + _renyi(budget, cost) + _of_each(private),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
         fits=fits,
         confidence=confidence,
         statement="free to read; nothing was opened and nothing is spent",
-        units=vars(private.cost),
+        units=vars(cost),
         slice="" if private.slice is None else private.slice.statement(private.unit),
         expected=None if sizes is None else expected_errors(private, sizes, confidence),
         found=private.key_selection,
@@ -50,12 +52,13 @@ def _of_each(private: AnswerPlan) -> str:
 
 def batch_explanation(batch: BatchPlan, budget: Budget, spent: Cost, confidence: Fraction) -> BatchExplanation:
     """Each query of a batch, and the privacy cost of all against what is left of the privacy budget."""
+    cost = budget.cost(batch.event)
     return BatchExplanation(
         parts=tuple(explanation(part, budget, spent, confidence) for part in batch.parts),
         cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
-        fits=budget.admits(spent + batch.cost),
-        units=vars(batch.cost),
+        fits=budget.admits(spent + cost),
+        units=vars(cost),
     )
 
 
@@ -133,6 +136,13 @@ def _words(cap: int | None, noun: str, where: str) -> str:
 def _price(private: PrivatePlan) -> str:
     rho = "" if private.spending.is_pure else f" (rho {shown(private.spending.amount)})"
     return f"{_pair(private)}{rho}"
+
+
+def _renyi(budget: Budget, cost: Cost) -> str:
+    """What the Renyi filter counts, where it is less than rho."""
+    if budget.order is None or cost.renyi == cost.rho:
+        return ""
+    return f" (Renyi {shown_up(Fraction(cost.renyi, RHO_UNITS))} at order {float(budget.order):.4g})"
 
 
 def _pair(private: PrivatePlan) -> str:

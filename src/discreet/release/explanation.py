@@ -45,7 +45,8 @@ class Explanation:
         fits: Whether the query fits the budget.
         confidence: Probability with which margins of error hold.
         statement: What the margins cover.
-        units: The charge in units of the ledger: 1e-12 of epsilon, 1e-15 of rho, 1e-18 of delta.
+        units: The charge in units of the ledger: 1e-12 of epsilon, 1e-15 of rho and of the Renyi divergence at the
+            order of the budget, divided by the order; 1e-18 of delta.
         slice: The rows that the budget is for, where it is for a time slice.
         found: How unknown keys are found.
         expected: Expected relative errors by group, where sizes were given.

@@ -1,14 +1,16 @@
 """What is left of a budget and of an analyst's quota, with whom the budget protects and over what."""
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Unit
 from discreet.catalog.time_slice import Slice
 from discreet.errors import public_class
 from discreet.exact import shown
+from discreet.rounding import shown_up
 
 
 @public_class
@@ -26,6 +28,8 @@ class Remaining:
         quota: Quota of the analyst, or None.
         quota_epsilon: Epsilon that is left of the quota, or None.
         available: Epsilon that the analyst can spend: the smaller of the two, or None without a quota.
+        pure_epsilon: Largest epsilon of one more pure result, as with Laplace noise; None where that is `epsilon`.
+        earlier: Budgets that were replaced after something was charged under them.
 
     Example:
         >>> import discreet as dp
@@ -44,12 +48,15 @@ class Remaining:
     quota: Budget | None = None
     quota_epsilon: Fraction | None = None
     available: Fraction | None = None
+    pure_epsilon: Fraction | None = None
+    earlier: tuple[Budget, ...] = ()
 
     def __str__(self) -> str:
         rows = "" if self.slice is None else f", {self.slice.statement(self.unit)}"
+        pure = "" if self.pure_epsilon is None else f" (pure epsilon {shown(self.pure_epsilon)})"
         return (
-            f"epsilon {shown(self.epsilon)} left of {self.budget}, for {self.unit}, "
-            f"over every query ever asked of {self.dataset!r}{rows}{self._quota()}"
+            f"epsilon {shown(self.epsilon)} left{pure} of {self.budget}, for {self.unit}, "
+            f"over every query ever asked of {self.dataset!r}{rows}{self._quota()}{self._over_all_budgets()}"
         )
 
     __repr__ = __str__
@@ -59,6 +66,16 @@ class Remaining:
 
     def __float__(self) -> float:
         return float(self.epsilon if self.available is None else self.available)
+
+    def _over_all_budgets(self) -> str:
+        """The guarantee of all answers where a budget was replaced by another."""
+        if not self.earlier:
+            return ""
+        every = (*self.earlier, self.budget)
+        epsilon, delta = max(each.epsilon for each in every), sum(each.delta for each in every)
+        stated = f"epsilon {shown_up(epsilon)}" + (f", delta {shown_up(delta)}" if delta else "")
+        earlier = "the earlier budget" if len(self.earlier) == 1 else f"{len(self.earlier)} earlier budgets"
+        return f"; over {earlier} and this one, all answers have {stated}"
 
     def _quota(self) -> str:
         if self.quota_epsilon is None:
@@ -74,12 +91,8 @@ def remaining_of_analyst(known: Remaining, spent: Cost, analyst: str, quota: Bud
         (known.budget.laplace_left(spent), quota.laplace_left(used)),
         (known.budget.gaussian_left(spent), quota.gaussian_left(used)),
     )
-    return Remaining(
-        known.dataset,
-        known.epsilon,
-        known.budget,
-        known.unit,
-        known.slice,
+    return replace(
+        known,
         analyst=analyst,
         quota=quota,
         quota_epsilon=quota.epsilon_left(used),

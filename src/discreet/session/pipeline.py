@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, Table
 from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, States, engines_of
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
@@ -224,12 +224,13 @@ class Pipeline:
         registered = tuple((name, self.registrations[name]) for name in names)
         return Context(registered, self.is_private, states)
 
-    def fits_others(self, plan: PrivatePlan, cost: Cost) -> bool:
+    def fits_others(self, plan: PrivatePlan) -> bool:
         """Whether the other tables that an answer would be charged to have room for it, and the analyst's quotas."""
-        names = [name for name, _ in datasets(plan)]
-        others = [name for name in names if name != plan.dataset]
-        fits = all(self.ledger.budget(name).admits(self.ledger.spent(name) + cost) for name in others)
-        return fits and all(self.ledger.share(name, self.analyst).refusal(cost) is None for name in names)
+        budgets = {name: self.ledger.budget(name) for name, _ in datasets(plan)}
+        costs = {name: budget.cost(plan.event) for name, budget in budgets.items()}
+        others = [name for name in budgets if name != plan.dataset]
+        fits = all(budgets[name].admits(self.ledger.spent(name) + costs[name]) for name in others)
+        return fits and all(self.ledger.share(name, self.analyst).refusal(costs[name]) is None for name in costs)
 
     def engine(self, name: str) -> Engine:
         """The engine of a dataset, or an error where it is gone."""

@@ -118,9 +118,9 @@ class Session(OpenSession):
             spent = self.ledger.spent(plan.dataset)
         if isinstance(request.question, tuple):
             together = batch_explanation(plan, budget, spent, level)
-            return replace(together, fits=together.fits and self._pipeline.fits_others(plan, plan.cost))
+            return replace(together, fits=together.fits and self._pipeline.fits_others(plan))
         text = explanation(plan, budget, spent, level, sizes)
-        return replace(text, fits=text.fits and self._pipeline.fits_others(plan, plan.cost))
+        return replace(text, fits=text.fits and self._pipeline.fits_others(plan))
 
     @overload
     def release(self, query: Query, **price: Unpack[Once]) -> Release: ...
@@ -398,7 +398,16 @@ class Session(OpenSession):
             self.ledger.spent(name),
             self._pipeline.catalog.table(name),
         )
-        left = Remaining(name, budget.epsilon_left(spent), budget, table_facts.unit, table_facts.part)
+        largest, pure = budget.epsilon_left(spent), budget.laplace_left(spent)
+        left = Remaining(
+            name,
+            largest,
+            budget,
+            table_facts.unit,
+            table_facts.part,
+            pure_epsilon=pure if pure < largest else None,
+            earlier=tuple(self.ledger.earlier_budgets(name)),
+        )
         share = self.ledger.share(name, self.analyst)
         return remaining_of_analyst(left, spent, self.analyst, share.quota, share.spent)
 

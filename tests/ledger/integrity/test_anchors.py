@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity import anchors
 from discreet.ledger.integrity.anchors import Anchor, AnchorFile, highest, reason_behind
@@ -26,7 +27,7 @@ BUDGET = budget_columns(Budget(epsilon=2, delta=1e-9, reason="a study"))
 
 WRITER = """
 import sys
-from discreet.accounting.filters import Cost
+from discreet.accounting.costs import Cost
 from discreet.ledger.integrity.anchors import Anchor, AnchorFile
 from discreet.ledger.records.signatures import Signer
 
@@ -35,7 +36,7 @@ sys.stdin.read(1)
 file = AnchorFile(path, Signer.at(key))
 for turn in range(1, 41):
     file.append(
-        Anchor(ledger="", dataset=dataset, sequence=turn, head=name, spent=Cost(turn, turn, 0), budget={}, time="")
+        Anchor(ledger="", dataset=dataset, sequence=turn, head=name, spent=Cost(turn, 1, 0, 1), budget={}, time="")
         for dataset in (name, "shared")
     )
     if turn == 20 and name == "p0":
@@ -44,7 +45,12 @@ for turn in range(1, 41):
 
 
 def anchor(sequence=1, **changes):
-    usual = {"ledger": "one", "dataset": "visits", "head": f"{sequence:064x}", "spent": Cost(sequence, sequence, 0)}
+    usual = {
+        "ledger": "one",
+        "dataset": "visits",
+        "head": f"{sequence:064x}",
+        "spent": Cost(sequence, sequence, 0, sequence),
+    }
     return Anchor(sequence=sequence, **({"budget": BUDGET, "time": "2026-01-31"} | usual | changes))
 
 
@@ -85,7 +91,7 @@ class TestAnchor:
     @pytest.mark.parametrize("name", [field.name for field in fields(Anchor)])
     def test_an_anchor_with_anything_changed_does_not_verify(self, name):
         signed = anchor().sign(SIGNER)
-        other = {"sequence": 2, "spent": Cost(None, 1, 0), "budget": BUDGET | {"epsilon": "3/1"}}.get(name, "other")
+        other = {"sequence": 2, "spent": Cost(None, 1, 0, 1), "budget": BUDGET | {"epsilon": "3/1"}}.get(name, "other")
         assert not replace(signed, **{name: other}).verify(SIGNER.known_keys())
 
     def test_an_anchor_holds_the_promise_as_the_ledger_writes_it(self):
@@ -166,15 +172,15 @@ class TestBehind:
         assert "ends at event 4" in reason_behind(taken, **good | {"sequence": 4})
         assert "another history" in reason_behind(taken, **good | {"head_at": {5: "0"}.get})
         assert "another history" in reason_behind(taken, **good | {"head_at": {}.get})
-        for less in (Cost(4, 5, 0), Cost(None, 4, 0)):
+        for less in (Cost(4, 5, 0, 5), Cost(None, 4, 0, 4)):
             assert "less is spent" in reason_behind(taken, **good | {"spent": less})
-        assert reason_behind(taken, **good | {"spent": Cost(None, 5, 0)}) is None
+        assert reason_behind(taken, **good | {"spent": Cost(None, 5, 0, 5)}) is None
 
     def test_an_anchored_epsilon_without_bound_is_more_than_any(self):
-        taken = anchor(5, spent=Cost(None, 5, 0))
+        taken = anchor(5, spent=Cost(None, 5, 0, 5))
         store = {"sequence": 5, "head_at": {5: taken.head}.get}
-        assert "less is spent" in reason_behind(taken, spent=Cost(2**62, 5, 0), **store)
-        assert reason_behind(taken, spent=Cost(None, 6, 1), **store) is None
+        assert "less is spent" in reason_behind(taken, spent=Cost(2**62, 5, 0, 5), **store)
+        assert reason_behind(taken, spent=Cost(None, 6, 1, 6), **store) is None
 
     def test_an_anchor_before_the_first_event_asks_for_none(self):
         assert reason_behind(anchor(0, spent=NOTHING), sequence=0, head_at={}.get, spent=NOTHING) is None
@@ -185,14 +191,14 @@ class TestHighest:
     def test_it_is_the_least_that_is_at_least_every_cost(self, cost, others):
         most = highest(cost, others)
         assert all(at_least(most, each) for each in (cost, *others))
-        for name in ("epsilon", "rho", "delta"):
+        for name in ("epsilon", "rho", "delta", "renyi"):
             assert getattr(most, name) in [getattr(each, name) for each in (cost, *others)]
         assert highest(most, [*others, cost]) == most
 
 
 def at_least(one: Cost, other: Cost) -> bool:
     epsilon = one.epsilon is None or (other.epsilon is not None and one.epsilon >= other.epsilon)
-    return epsilon and one.rho >= other.rho and one.delta >= other.delta
+    return epsilon and one.rho >= other.rho and one.delta >= other.delta and one.renyi >= other.renyi
 
 
 class TestFile:
@@ -212,18 +218,18 @@ class TestFile:
         assert not path.exists()
 
     def test_anchors_of_several_ledgers_are_told_apart_or_taken_together(self, file):
-        file.append([anchor(5), anchor(9, ledger="two", spent=Cost(1, 99, 0))])
+        file.append([anchor(5), anchor(9, ledger="two", spent=Cost(1, 99, 0, 99))])
         assert file.latest()["visits"].sequence == 9
         assert file.latest("one")["visits"].sequence == 5
         assert file.latest("three") == {}
-        assert file.largest_totals()["visits"] == Cost(5, 99, 0)
-        assert file.largest_totals("one")["visits"] == Cost(5, 5, 0)
+        assert file.largest_totals()["visits"] == Cost(5, 99, 0, 99)
+        assert file.largest_totals("one")["visits"] == Cost(5, 5, 0, 5)
 
     def test_the_most_spent_is_kept_where_a_later_anchor_says_less(self, file):
-        file.append([anchor(5, spent=Cost(50, 5, 0)), anchor(6, spent=Cost(6, 6, 6))])
-        file.append([anchor(4, spent=Cost(None, 4, 0))])
+        file.append([anchor(5, spent=Cost(50, 5, 0, 5)), anchor(6, spent=Cost(6, 6, 6, 6))])
+        file.append([anchor(4, spent=Cost(None, 4, 0, 4))])
         assert file.latest()["visits"].sequence == 6
-        assert file.largest_totals()["visits"] == Cost(None, 6, 6)
+        assert file.largest_totals()["visits"] == Cost(None, 6, 6, 6)
 
     def test_lines_of_strangers_count_for_nothing_and_are_found(self, file, path):
         forged = replace(anchor(8), key=SIGNER.key, signature=STRANGER.sign("text"))
@@ -392,7 +398,7 @@ def test_threads_that_append_and_read_one_file_lose_nothing(file):
 def test_a_child_of_a_fork_does_not_wait_for_a_thread_of_its_parent(script, tmp_path):
     code = """
 import os, signal, sys
-from discreet.accounting.filters import NOTHING
+from discreet.accounting.costs import NOTHING
 from discreet.ledger.integrity.anchors import Anchor, AnchorFile
 from discreet.ledger.records.signatures import Signer
 

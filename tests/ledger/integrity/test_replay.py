@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import Failure
 from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
 from discreet.ledger.records.quota import Share
@@ -28,54 +29,54 @@ def told(*rows: dict) -> dict[str, AnalystTotals]:
 
 def test_charges_add_up_and_failures_are_counted_by_whose_charge_it_was():
     rows = (
-        event(2, "RESERVED", "ann", Cost(1, 2, 3)),
-        event(3, "RESERVED", "bob", Cost(None, 5, 0)),
-        event(4, "RESERVED", "ann", Cost(1, 2, 3)),
+        event(2, "RESERVED", "ann", Cost(1, 2, 3, 2)),
+        event(3, "RESERVED", "bob", Cost(None, 5, 0, 5)),
+        event(4, "RESERVED", "ann", Cost(1, 2, 3, 2)),
         event(5, "FORFEITED", "ann"),
         event(6, "RESUMED", "ann"),
         event(7, "ANSWERED", "bob"),
         event(8, "REJECTED", "eve"),
     )
     assert told(*rows) == {
-        "ann": AnalystTotals(spent=Cost(2, 4, 6), failures=2),
-        "bob": AnalystTotals(spent=Cost(None, 5, 0)),
+        "ann": AnalystTotals(spent=Cost(2, 4, 6, 4), failures=2),
+        "bob": AnalystTotals(spent=Cost(None, 5, 0, 5)),
     }
 
 
 def test_a_quota_of_everyone_reaches_those_who_come_later_and_those_who_have_none_of_their_own():
     own, general = LIMITS | {"most_failures": 5}, LIMITS | {"most_failures": 9}
     found = told(
-        event(2, "RESERVED", "ann", Cost(1, 1, 0)),
+        event(2, "RESERVED", "ann", Cost(1, 1, 0, 1)),
         limited(3, "bob", own),
         limited(4, "*", general),
-        event(5, "RESERVED", "eve", Cost(2, 2, 0)),
+        event(5, "RESERVED", "eve", Cost(2, 2, 0, 2)),
     )
-    assert found["ann"] == AnalystTotals(spent=Cost(1, 1, 0), floor=Cost(1, 1, 0), limits=general)
+    assert found["ann"] == AnalystTotals(spent=Cost(1, 1, 0, 1), floor=Cost(1, 1, 0, 1), limits=general)
     assert found["bob"] == AnalystTotals(is_own=True, limits=own)
-    assert found["eve"] == AnalystTotals(spent=Cost(2, 2, 0), limits=general)
+    assert found["eve"] == AnalystTotals(spent=Cost(2, 2, 0, 2), limits=general)
     assert found["*"] == AnalystTotals(limits=general)
 
 
 def test_a_recovery_says_where_an_analyst_goes_on_from():
-    mended = AnalystTotals(spent=Cost(7, 7, 0), floor=Cost(7, 7, 0), failures=3, is_own=True, limits=LIMITS)
+    mended = AnalystTotals(spent=Cost(7, 7, 0, 7), floor=Cost(7, 7, 0, 7), failures=3, is_own=True, limits=LIMITS)
     found = told(
-        event(2, "RESERVED", "ann", Cost(1, 1, 0)),
-        event(3, "RESERVED", "bob", Cost(1, 1, 0)),
+        event(2, "RESERVED", "ann", Cost(1, 1, 0, 1)),
+        event(3, "RESERVED", "bob", Cost(1, 1, 0, 1)),
         event(4, "RECOVERED", shares={"ann": mended.recovery_detail()}),
-        event(5, "RESERVED", "ann", Cost(1, 1, 0)),
+        event(5, "RESERVED", "ann", Cost(1, 1, 0, 1)),
     )
-    assert found["ann"].spent == Cost(8, 8, 0)
-    assert (found["ann"].floor, found["ann"].failures, found["ann"].is_own) == (Cost(7, 7, 0), 3, True)
-    assert found["bob"].spent == Cost(1, 1, 0)
+    assert found["ann"].spent == Cost(8, 8, 0, 8)
+    assert (found["ann"].floor, found["ann"].failures, found["ann"].is_own) == (Cost(7, 7, 0, 7), 3, True)
+    assert found["bob"].spent == Cost(1, 1, 0, 1)
 
 
 def test_the_words_of_an_event_that_was_changed_are_not_believed():
-    rows = [event(2, "RESERVED", "ann", Cost(1, 1, 0)), event(3, "LIMITED") | {"detail": "nonsense"}]
-    assert replay_totals(rows, {2}) == {"ann": AnalystTotals(spent=Cost(1, 1, 0))}
+    rows = [event(2, "RESERVED", "ann", Cost(1, 1, 0, 1)), event(3, "LIMITED") | {"detail": "nonsense"}]
+    assert replay_totals(rows, {2}) == {"ann": AnalystTotals(spent=Cost(1, 1, 0, 1))}
 
 
 def test_a_row_is_read_as_it_is_written():
-    own = AnalystTotals(spent=Cost(None, 2, 3), floor=Cost(0, 1, 2), failures=4, is_own=True, limits=LIMITS)
+    own = AnalystTotals(spent=Cost(None, 2, 3, 2), floor=Cost(0, 1, 2, 1), failures=4, is_own=True, limits=LIMITS)
     assert totals_in_row(own.row("visits", "ann")) == own
     with pytest.raises(KeyError):
         totals_in_row(own.row("visits", "ann") | {"is_own": 2})

@@ -33,14 +33,14 @@ _spec.loader.exec_module(_golden)
 COLUMNS = {
     "ledger": "id",
     "datasets": "name unit neighbours hash_key part_of slice_start slice_end"
-    " epsilon delta reserved_delta ceiling reason cap_epsilon cap_rho cap_delta spent_epsilon spent_rho spent_delta"
-    " floor_epsilon floor_rho floor_delta"
+    " epsilon delta reserved_delta ceiling reason cap_epsilon cap_rho cap_delta renyi_order"
+    " spent_epsilon spent_rho spent_delta spent_renyi floor_epsilon floor_rho floor_delta floor_renyi"
     " sequence head",
     "versions": "dataset version source facts population registered",
     "aliases": "alias dataset",
     "analysts": "dataset analyst quota is_own cap_epsilon cap_rho cap_delta spent_epsilon spent_rho spent_delta"
-    " floor_epsilon floor_rho floor_delta failures most_failures",
-    "events": "dataset sequence format kind time version analyst event cost_epsilon cost_rho cost_delta"
+    " spent_renyi floor_epsilon floor_rho floor_delta floor_renyi failures most_failures",
+    "events": "dataset sequence format kind time version analyst event cost_epsilon cost_rho cost_delta cost_renyi"
     " question request reservation digest detail library previous hash",
     "reservations": "dataset sequence analyst request question description state attempt lease",
     "answers": "dataset reservation payload",
@@ -55,7 +55,18 @@ EVERY_COLUMN = {
     if table != "halts"
 }
 WHOLE = {"id", "name", "alias", "dataset"}
-NUMBERS = ("epsilon", "rho", "delta", "sequence", "version", "reservation", "population", "registered", "format")
+NUMBERS = (
+    "epsilon",
+    "rho",
+    "delta",
+    "renyi",
+    "sequence",
+    "version",
+    "reservation",
+    "population",
+    "registered",
+    "format",
+)
 
 
 def filled_ledger(ledger: Ledger) -> Receipt:

@@ -3,7 +3,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger import RegisteredSlice
 from discreet.ledger.records.account import account_of, new_account
@@ -16,11 +17,11 @@ def account(dataset):
 
 
 def test_an_account_opens_with_nothing_spent_at_the_beginning_of_its_chain(account):
-    assert (account.spent, account.sequence, account.head) == (Cost(0, 0, 0), 0, GENESIS)
+    assert (account.spent, account.sequence, account.head) == (Cost(0, 0, 0, 0), 0, GENESIS)
     assert account.caps == account.budget.caps()
 
 
-@pytest.mark.parametrize("spent", [Cost(0, 0, 0), Cost(None, 7, 8), Cost(2**62, 2**62, 2**62)])
+@pytest.mark.parametrize("spent", [Cost(0, 0, 0, 0), Cost(None, 7, 8, 7), Cost(2**62, 2**62, 2**62, 2**62)])
 def test_an_account_comes_back_from_its_row(account, spent):
     kept = replace(account, spent=spent, sequence=9, head="ab")
     assert account_of(kept.row() | {"halts": 0}) == kept
@@ -32,7 +33,7 @@ def test_the_next_link_follows_the_head(account):
 
 
 def test_a_new_promise_changes_the_caps_and_not_what_was_spent(account):
-    spent = Cost(10, 20, 0)
+    spent = Cost(10, 20, 0, 20)
     after = replace(account, spent=spent).with_budget(Budget(epsilon=Fraction(1, 4)))
     assert (after.spent, after.floor) == (spent, spent)
     assert after.caps == Budget(epsilon=Fraction(1, 4)).caps()
@@ -66,5 +67,5 @@ def test_a_recovered_chain_goes_on_after_every_number_that_was_ever_used(account
 
 def test_an_account_is_charged_once_it_has_spent_a_unit(account):
     assert not account.is_charged
-    for spent in (Cost(None, 0, 0), Cost(1, 0, 0), Cost(0, 1, 0), Cost(0, 0, 1)):
+    for spent in (Cost(None, 0, 0, 0), Cost(1, 0, 0, 0), Cost(0, 1, 0, 1), Cost(0, 0, 1, 0)):
         assert replace(account, spent=spent).is_charged

@@ -3,19 +3,22 @@ from fractions import Fraction
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import NOTHING, Budget, Cost, cost
+from discreet.accounting.costs import NOTHING, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledger.records import admission
 
 
 def test_an_event_costs_whole_units_rounded_up():
-    assert admission.price(events.PureEvent(Fraction(1, 3))) == Cost(333_333_333_334, 55_555_555_555_556, 0)
+    assert admission.price(events.PureEvent(Fraction(1, 3))) == Cost(
+        333_333_333_334, 55_555_555_555_556, 0, 55_555_555_555_556
+    )
 
 
 @pytest.mark.pitfall("B4")
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**17), Fraction(1, 10**300)])
 def test_a_charge_however_small_costs_at_least_one_unit(epsilon):
-    assert admission.price(events.PureEvent(epsilon)) == Cost(1, 1, 0)
+    assert admission.price(events.PureEvent(epsilon)) == Cost(1, 1, 0, 1)
 
 
 @pytest.mark.parametrize("event", [events.PureEvent(0), events.ConcentratedEvent(0), events.ComposedEvent(())])
@@ -47,7 +50,9 @@ def test_an_event_too_deep_to_price_is_refused():
 
 
 def test_a_refusal_says_exactly_what_was_asked_and_what_is_left():
-    refused = admission.refusal("visits", Budget(epsilon=1), Cost(750_000_000_001, 0, 0), Cost(500_000_000_000, 1, 0))
+    refused = admission.refusal(
+        "visits", Budget(epsilon=1), Cost(750_000_000_001, 0, 0, 0), Cost(500_000_000_000, 1, 0, 1)
+    )
     assert refused.what == "a charge of epsilon 0.5 on 'visits'"
     assert refused.because == "epsilon 0.249999999999 is left of the privacy budget of epsilon 1, over all analysts"
     assert refused.instead == "session.release(query, epsilon=0.249999)"
@@ -57,14 +62,16 @@ def _suggested(text: str) -> Fraction:
     return Fraction(text.removeprefix("session.release(query, epsilon=").split(")")[0].split(",")[0])
 
 
-@pytest.mark.parametrize("spent", [NOTHING, Cost(1, 1, 0), Cost(1_234_567_890_123, 7_000_000_000_000, 0)])
+@pytest.mark.parametrize(
+    "spent", [NOTHING, Cost(1, 1, 0, 1), Cost(1_234_567_890_123, 7_000_000_000_000, 0, 7_000_000_000_000)]
+)
 def test_what_a_refusal_suggests_for_laplace_noise_fits(spent):
     budget = Budget(epsilon=2, delta=1e-9)
     text = admission.refusal("visits", budget, spent, cost(events.PureEvent(3))).instead
-    assert budget.admits(spent + cost(events.PureEvent(_suggested(text))))
+    assert budget.admits(spent + budget.cost(events.PureEvent(_suggested(text))))
 
 
-@pytest.mark.parametrize("spent", [NOTHING, Cost(None, 1, 0), Cost(None, 50_000_000_000_000, 0)])
+@pytest.mark.parametrize("spent", [NOTHING, Cost(None, 1, 0, 1), Cost(None, 50_000_000_000_000, 0, 50_000_000_000_000)])
 def test_what_a_refusal_suggests_for_gaussian_noise_fits(spent):
     budget = Budget(epsilon=2, delta=1e-9)
     text = admission.refusal("visits", budget, spent, cost(events.ConcentratedEvent(3))).instead
@@ -92,7 +99,7 @@ def test_a_delta_beyond_the_reserve_is_told_the_reserve():
 
 
 def test_an_exhausted_budget_points_to_stored_answers_and_the_owner():
-    refused = admission.refusal("visits", Budget(epsilon=1), Cost(10**12, 5 * 10**14, 0), Cost(1, 1, 0))
+    refused = admission.refusal("visits", Budget(epsilon=1), Cost(10**12, 5 * 10**14, 0, 5 * 10**14), Cost(1, 1, 0, 1))
     assert "epsilon 0 is left" in refused.because
     assert "stored answer is free" in refused.instead
     assert "ledger.set_cap('visits'" in refused.instead

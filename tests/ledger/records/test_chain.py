@@ -3,7 +3,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from discreet.accounting.filters import Cost
+from discreet.accounting.costs import Cost
 from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, link_of
 
 LINK = ChainLink(
@@ -14,7 +14,7 @@ LINK = ChainLink(
     version=1,
     previous=GENESIS,
     library="0.1.0",
-    cost=Cost(10, 20, 30),
+    cost=Cost(10, 20, 30, 20),
     analyst="ann",
     event="{}",
     question="ab",
@@ -43,7 +43,8 @@ def test_the_hash_covers_every_column(column):
 
 
 @pytest.mark.parametrize(
-    "cost", [Cost(None, 20, 30), Cost(11, 20, 30), Cost(10, 21, 30), Cost(10, 20, 31), Cost(20, 10, 30)]
+    "cost",
+    [Cost(None, 20, 30, 20), Cost(11, 20, 30, 20), Cost(10, 21, 30, 21), Cost(10, 20, 31, 20), Cost(20, 10, 30, 10)],
 )
 def test_the_hash_covers_every_part_of_the_cost(cost):
     assert replace(LINK, cost=cost).hash != LINK.hash
@@ -68,7 +69,7 @@ def test_a_link_comes_back_from_its_columns():
         {},
         {"analyst": 'a","previous":"x","sequence":0,', "request": ',"sequence":0,', "event": '{"previous":"0"}'},
         {"analyst": "a\\", "question": '","previous":"', "dataset": "Größe \u2603", "reservation": None},
-        {"cost": Cost(None, 0, 0), "detail": f',"previous":"{GENESIS}"', "library": '"'},
+        {"cost": Cost(None, 0, 0, 0), "detail": f',"previous":"{GENESIS}"', "library": '"'},
     ],
 )
 def test_a_hash_can_be_made_from_the_text_around_a_place_that_is_learned_later(change):

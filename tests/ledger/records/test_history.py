@@ -4,7 +4,7 @@ import time
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import NOTHING
+from discreet.accounting.costs import NOTHING
 from discreet.errors import BudgetError
 from discreet.ledger import Kind, State
 

@@ -7,7 +7,8 @@ import pytest
 
 import discreet as dp
 from discreet import events
-from discreet.accounting.filters import NOTHING, Budget, Cost, cost
+from discreet.accounting.costs import NOTHING, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError, ParameterError
 from discreet.ledger.records.quota import (
     LARGEST_FAILURES,
@@ -25,20 +26,20 @@ SHARE = Share(dataset="visits", analyst="ann")
 
 def test_a_share_without_a_quota_takes_whatever_the_cap_leaves():
     assert SHARE.caps is None
-    assert SHARE.refusal(Cost(10**18, 10**18, 10**17)) is None
+    assert SHARE.refusal(Cost(10**18, 10**18, 10**17, 10**18)) is None
 
 
 def test_a_quota_admits_up_to_its_last_unit():
     share = replace(SHARE, quota=Budget(epsilon=Fraction(1, 10)))
     assert share.caps == Budget(epsilon=Fraction(1, 10)).caps()
     assert share.refusal(TENTH) is None
-    assert replace(share, spent=Cost(1, 1, 0)).refusal(TENTH) is not None
+    assert replace(share, spent=Cost(1, 1, 0, 1)).refusal(TENTH) is not None
 
 
 def test_a_quota_is_kept_by_either_filter_as_a_promise_is():
     """Without a finite epsilon the sum of rho decides, as it does for the cap."""
     budget = Budget(epsilon=1, delta=1e-9)
-    share = replace(SHARE, quota=budget, spent=Cost(None, 1, 0))
+    share = replace(SHARE, quota=budget, spent=Cost(None, 1, 0, 1))
     gaussian = cost(events.ConcentratedEvent(budget.rho(Fraction(9, 10))))
     assert share.refusal(gaussian) is None
     assert replace(share, spent=share.spent + gaussian).refusal(gaussian) is not None
@@ -61,7 +62,7 @@ def test_too_many_failures_are_refused_whatever_is_left(quota):
 
 
 def test_another_limit_leaves_what_was_spent_and_failed():
-    spent = Cost(5, 6, 7)
+    spent = Cost(5, 6, 7, 6)
     after = replace(SHARE, spent=spent, failures=2).with_quota(Budget(epsilon=1), 9, is_own=True)
     assert (after.spent, after.floor, after.failures, after.most_failures) == (spent, spent, 2, 9)
     assert after.is_own
@@ -71,8 +72,8 @@ def test_another_limit_leaves_what_was_spent_and_failed():
     "share",
     [
         SHARE,
-        replace(SHARE, spent=Cost(None, 7, 8), floor=Cost(None, 3, 2), failures=2, most_failures=0),
-        replace(SHARE, quota=Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10), is_own=True, spent=Cost(1, 2, 3)),
+        replace(SHARE, spent=Cost(None, 7, 8, 7), floor=Cost(None, 3, 2, 3), failures=2, most_failures=0),
+        replace(SHARE, quota=Budget(epsilon=2, delta=1e-9, reserved_delta=1e-10), is_own=True, spent=Cost(1, 2, 3, 2)),
     ],
 )
 def test_a_share_comes_back_from_its_row(share):
@@ -93,7 +94,7 @@ def test_a_row_without_a_column_means_a_damaged_ledger():
 
 
 def test_the_chain_records_the_limits_and_not_what_was_spent():
-    limits = replace(SHARE, quota=Budget(epsilon=1), spent=Cost(1, 2, 3)).limits()
+    limits = replace(SHARE, quota=Budget(epsilon=1), spent=Cost(1, 2, 3, 2)).limits()
     assert set(limits) == {"quota", "cap_epsilon", "cap_rho", "cap_delta", "most_failures"}
     assert limits["cap_epsilon"] == 10**12
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import events
-from discreet.accounting.filters import Cost, cost
+from discreet.accounting.costs import Cost, cost
 from discreet.errors import LedgerError
 from discreet.ledger.records.chain import ChainLink, Kind
 from discreet.ledger.records.receipt import Receipt, cost_of, cost_texts, receipt_of
@@ -57,7 +57,7 @@ def test_a_receipt_with_any_field_changed_does_not_verify(receipt, name):
 
 
 def test_a_receipt_with_another_cost_does_not_verify(receipt):
-    assert not replace(receipt, cost=Cost(None, receipt.cost.rho, receipt.cost.delta)).verify()
+    assert not replace(receipt, cost=Cost(None, receipt.cost.rho, receipt.cost.delta, receipt.cost.rho)).verify()
 
 
 def test_the_short_id_is_the_beginning_of_the_hash(receipt):
@@ -166,7 +166,7 @@ class TestSignatures:
 
     def test_a_forger_who_mends_the_hash_is_found_by_the_signature(self, receipt):
         signed = receipt.sign(SIGNER)
-        cheaper = replace(signed, cost=Cost(1, 1, 0))
+        cheaper = replace(signed, cost=Cost(1, 1, 0, 1))
         mended = replace(cheaper, hash=cheaper.link().hash)
         assert mended.verify()
         assert not mended.verify(SIGNER.public)

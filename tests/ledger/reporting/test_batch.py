@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet import events
 from discreet.accounting import approximate, concentrated, pld
-from discreet.accounting.filters import NOTHING, Cost, cost
+from discreet.accounting.costs import NOTHING, Cost, cost
 from discreet.accounting.prices import total
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
@@ -103,8 +103,8 @@ def recovered(what: Cost) -> Entry:
 def test_a_recovered_charge_counts_by_its_rho_whatever_its_epsilon(epsilon):
     """It may have been many charges; where the total had no finite epsilon before, it has none to tell either."""
     lost = events.RepeatedEvent(events.PureEvent(Fraction(1, 100)), 400)
-    assert cost(lost) == Cost(4 * 10**12, 2 * 10**13, 0)
-    told = found([recovered(Cost(epsilon, 2 * 10**13, 0))])
+    assert cost(lost) == Cost(4 * 10**12, 2 * 10**13, 0, 2 * 10**13)
+    told = found([recovered(Cost(epsilon, 2 * 10**13, 0, 2 * 10**13))])
     assert told >= found([entry(lost)])
     assert told == pytest.approx(float(concentrated.epsilon(lost, MILLIONTH)), rel=0.005)
 

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import events
-from discreet.accounting.filters import EPSILON_UNITS, NOTHING, Budget, Cost, cost
+from discreet.accounting.costs import EPSILON_UNITS, NOTHING, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
@@ -64,7 +65,7 @@ visits: epsilon 0.35 spent of the privacy budget of epsilon 1
 
   terms               spent  cap  left  by
   epsilons, summed     0.35    1  0.65  pure
-  rhos, summed      0.02125    0     0  zCDP
+  rhos, summed      0.02125             zCDP
   own deltas              0    0     0
   epsilon at 1e-06     0.35    1        sum of epsilons
 
@@ -216,7 +217,7 @@ def test_a_recovered_charge_is_in_the_totals_and_is_nobodys_question():
 def test_a_recovered_rho_without_an_epsilon_is_not_told_as_free():
     """Where the total had no finite epsilon, what a recovery adds to the chain has an epsilon of 0 beside its rho."""
     day = "2026-08-01T00:00:00+00:00"
-    lost = replace(recovered(Cost(0, cost(GAUSSIAN).rho, 0)), version=2, time=day)
+    lost = replace(recovered(Cost(0, cost(GAUSSIAN).rho, 0, cost(GAUSSIAN).rho)), version=2, time=day)
     made = report("visits", BOTH, [entry(GAUSSIAN), lost])
     for part in (made.analysts[None], made.versions[2], made.days[-1].spent):
         assert part.epsilon is None
@@ -225,7 +226,8 @@ def test_a_recovered_rho_without_an_epsilon_is_not_told_as_free():
 
 
 def test_a_changed_promise_is_told_where_something_was_charged_before():
-    capped = entry(kind=Kind.CAPPED, analyst=None, state=None)
+    detail = '{"old": {"budget": {"epsilon": "1/1"}}, "new": {"budget": {"epsilon": "2/1"}}}'
+    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=detail)
     assert report("visits", PURE, [REGISTERED, capped, entry(TENTH)]).changes == 0
     made = report("visits", PURE, [REGISTERED, entry(TENTH), capped, entry(TENTH), capped])
     assert made.changes == 2

@@ -10,7 +10,8 @@ from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Budget, Cost
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Cost
+from discreet.accounting.filters import Budget
 from discreet.ledger.reporting.spending import (
     SpendingTotal,
     left_of,
@@ -21,22 +22,28 @@ from discreet.ledger.reporting.spending import (
     text_down,
     text_up,
 )
+from discreet.zcdp import epsilon_at_order
 
 MILLIONTH = Fraction(1, 10**6)
 BILLIONTH = Fraction(1, 10**9)
 
 numbers = st.fractions(min_value=0, max_value=10**6, max_denominator=10**15)
 costs = st.builds(
-    Cost,
+    lambda epsilon, rho, delta, part: Cost(epsilon, rho, delta, int(part * rho)),
     st.none() | st.integers(0, 3 * EPSILON_UNITS),
     st.integers(0, RHO_UNITS),
     st.integers(0, 10**12),
+    st.sampled_from([Fraction(1, 3), 1]),
 )
 
 
 def spending(epsilon: str | None = "0", rho: str = "0", delta: str = "0") -> SpendingTotal:
     whole = None if epsilon is None else int(Fraction(epsilon) * EPSILON_UNITS)
-    return SpendingTotal(cost=Cost(whole, int(Fraction(rho) * RHO_UNITS), int(Fraction(delta) * DELTA_UNITS)))
+    return SpendingTotal(
+        cost=Cost(
+            whole, int(Fraction(rho) * RHO_UNITS), int(Fraction(delta) * DELTA_UNITS), int(Fraction(rho) * RHO_UNITS)
+        )
+    )
 
 
 def conversion(rho: float, delta: float) -> float:
@@ -96,9 +103,9 @@ def test_a_promise_that_is_used_up_is_told_as_its_epsilon(epsilon, delta):
     """Converting the cap on rho back and rounding up would tell a little more than was promised."""
     budget = Budget(epsilon=epsilon, delta=delta)
     caps = budget.caps()
-    assert SpendingTotal(cost=Cost(None, caps.rho, 0)).of_promise(budget).epsilon == epsilon
-    assert SpendingTotal(cost=Cost(None, caps.rho + 10**9, 0)).of_promise(budget).epsilon > epsilon
-    assert SpendingTotal(cost=Cost(caps.epsilon, 2 * caps.rho, 0)).of_promise(budget).epsilon == epsilon
+    assert SpendingTotal(cost=Cost(None, caps.rho, 0, caps.rho)).of_promise(budget).epsilon == epsilon
+    assert SpendingTotal(cost=Cost(None, caps.rho + 10**9, 0, caps.rho + 10**9)).of_promise(budget).epsilon > epsilon
+    assert SpendingTotal(cost=Cost(caps.epsilon, 2 * caps.rho, 0, 2 * caps.rho)).of_promise(budget).epsilon == epsilon
 
 
 def test_more_own_delta_than_is_reserved_is_beyond_the_promise():
@@ -155,7 +162,8 @@ def test_a_promise_is_told_at_other_deltas():
     assert promised_at(budget, BILLIONTH) == 2
     assert promised_at(budget, MILLIONTH) == 2
     smaller = promised_at(budget, Fraction(1, 10**12))
-    assert float(smaller) == pytest.approx(conversion(float(budget.rho(2)), 1e-12), rel=1e-6)
+    assert smaller == pytest.approx(epsilon_at_order(budget.order * budget.rho(2), budget.order, Fraction(1, 10**12)))
+    assert conversion(float(budget.rho(2)), 1e-12) < float(smaller) < 1.05 * conversion(float(budget.rho(2)), 1e-12)
     assert promised_at(budget, Fraction(0)) is None
     assert promised_at(Budget(epsilon=1), Fraction(0)) == 1
     assert promised_at(Budget(epsilon=1), MILLIONTH) == 1
@@ -174,7 +182,7 @@ def test_whatever_a_promise_admits_is_within_it_at_every_delta(cost, budget):
     for delta in (Fraction(1, 10**5), MILLIONTH, BILLIONTH, Fraction(1, 10**12)):
         promised = promised_at(budget, delta)
         if promised is not None:
-            assert spent.at(delta).epsilon <= promised * (1 + Fraction(1, 10**8))
+            assert spent.at(delta, budget.order).epsilon <= promised * (1 + Fraction(1, 10**8))
 
 
 @settings(deadline=None, max_examples=60)
@@ -203,3 +211,7 @@ def test_no_value_is_a_dash_in_text_and_null_in_json():
     assert text_up(None) == text_down(None) == "-"
     assert plain_up(None) is None
     assert plain_down(None) is None
+
+
+def test_a_budget_too_small_to_convert_is_told_at_its_reserve():
+    assert promised_at(Budget(epsilon=Fraction(1, 10**12), delta=1e-9), Fraction(1, 10**10)) == Fraction(1, 10**12)

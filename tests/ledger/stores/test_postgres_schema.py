@@ -29,13 +29,15 @@ TEXT = "\n".join(postgres_schema.steps().values())
 EVENT = (
     *("dataset", "sequence", "format", "kind", "time", "version", "analyst", "event", "cost_epsilon", "cost_rho"),
     *("cost_delta", "question", "request", "reservation", "digest", "detail", "library", "previous", "hash"),
+    "cost_renyi",
 )
 
 
 def event(of: str, place: int, **changes: str) -> str:
     """An event written once more, with some columns replaced."""
     columns = ", ".join(changes.get(name, name) for name in EVENT)
-    return f"INSERT INTO events SELECT {columns} FROM events WHERE dataset = '{of}' AND sequence = {place}"
+    written = f"INSERT INTO events ({', '.join(EVENT)}) SELECT {columns} FROM events"
+    return f"{written} WHERE dataset = '{of}' AND sequence = {place}"
 
 
 MOVED = "sequence = 8, head = 'y' WHERE name = 'visits'"
@@ -53,6 +55,7 @@ CHARGE = (
     "UPDATE analysts SET spent_rho = spent_rho + 1 WHERE dataset = 'visits' AND analyst = 'ann';"
     + event("visits", 2, sequence="8", hash="'y'")
 )
+BEYOND = "UPDATE datasets SET spent_rho = cap_rho + 1, spent_renyi = cap_rho + 1"
 RESERVE = "INSERT INTO reservations SELECT dataset, {}, analyst, 'r', question, description, 'RESERVED', 1, 0"
 RULES = {
     "dataset_rules": [
@@ -68,6 +71,8 @@ RULES = {
         (f"UPDATE datasets SET cap_rho = cap_rho + 1, {MOVED}", RAISED),
         (f"UPDATE datasets SET cap_delta = cap_delta + 1, {MOVED}", RAISED),
         (f"UPDATE datasets SET floor_rho = floor_rho + 1, {MOVED}", FLOOR),
+        (f"UPDATE datasets SET renyi_order = '99/1', {MOVED}", "an order is fixed with a budget"),
+        (f"UPDATE datasets SET spent_renyi = spent_renyi - 1, {MOVED}", FALLING),
         ("UPDATE datasets SET spent_rho = spent_rho + 1", NO_EVENT),
         ("UPDATE datasets SET spent_rho = spent_rho + 1, sequence = 99", NO_EVENT),
         ("UPDATE datasets SET spent_rho = spent_rho + 1, head = 'y'", NO_EVENT),
@@ -103,6 +108,7 @@ RULES = {
     ],
     "share_rules": [
         ("UPDATE analysts SET spent_rho = spent_rho - 1", SHARE),
+        ("UPDATE analysts SET spent_renyi = spent_renyi - 1", SHARE),
         ("UPDATE analysts SET spent_epsilon = spent_epsilon - 1", SHARE),
         ("UPDATE analysts SET spent_delta = spent_delta - 1", SHARE),
         ("UPDATE analysts SET failures = failures - 1 WHERE failures > 0", SHARE),
@@ -242,9 +248,10 @@ def test_every_trigger_is_tried_above():
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE datasets SET spent_rho = cap_rho + 1, spent_epsilon = cap_epsilon + 1 WHERE name = 'visits'",
+        f"{BEYOND}, spent_epsilon = cap_epsilon + 1 WHERE name = 'visits'",
         "UPDATE datasets SET spent_delta = cap_delta + 1 WHERE name = 'visits'",
-        "UPDATE datasets SET spent_epsilon = NULL, spent_rho = cap_rho + 1 WHERE name = 'visits'",
+        f"{BEYOND}, spent_epsilon = NULL WHERE name = 'visits'",
+        "UPDATE datasets SET spent_renyi = -1",
         "UPDATE datasets SET spent_rho = -1",
         "UPDATE analysts SET quota = '', cap_epsilon = 1, cap_rho = 1, cap_delta = 0 WHERE analyst = 'ann'",
         "UPDATE analysts SET cap_rho = 1",

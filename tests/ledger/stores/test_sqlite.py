@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.accounting.filters import NOTHING
+from discreet.accounting.costs import NOTHING
 from discreet.errors import LedgerError
 from discreet.ledger import SQLiteLedger
 from discreet.ledger.records import faults
@@ -107,6 +107,7 @@ def test_a_truncated_ledger_is_refused(path, kept):
 @pytest.mark.parametrize("table", ["datasets", "events", "answers"])
 def test_pages_that_rotted_are_found(path, table):
     shutil.copy(GOLDEN, path)
+    SQLiteLedger(path).close()
     with closing(sqlite3.connect(path)) as raw:
         page = raw.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,)).fetchone()[0]
     rotten = bytearray(path.read_bytes())
@@ -118,6 +119,7 @@ def test_pages_that_rotted_are_found(path, table):
 
 def test_nothing_is_served_from_rotten_pages(path):
     shutil.copy(GOLDEN, path)
+    SQLiteLedger(path).close()
     with closing(sqlite3.connect(path)) as raw:
         page = raw.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'datasets'").fetchone()[0]
     rotten = bytearray(path.read_bytes())

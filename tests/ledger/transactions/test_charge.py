@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import NOTHING
+from discreet.accounting.costs import NOTHING, Cost
 from discreet.errors import (
     BudgetError,
     Failure,
@@ -544,7 +544,8 @@ def test_a_part_costs_something(event):
 
 def test_a_part_knows_its_price_and_its_event_as_text():
     part = DatasetCharge(name="a", version=1, event=TENTH)
-    assert part.cost.epsilon == 10**11
+    assert part.cost(None) == Cost(10**11, 5 * 10**12, 0, 5 * 10**12)
+    assert part.cost(Fraction(20)).renyi < part.cost(None).renyi
     assert part.text == events.canonical(TENTH)
 
 

@@ -6,7 +6,8 @@ from fractions import Fraction
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import NOTHING, Budget
+from discreet.accounting.costs import NOTHING, restate
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.ledger import DatasetCharge, Kind
 
@@ -280,3 +281,78 @@ def test_a_failure_in_one_dataset_is_none_in_another(visits, dataset, charge):
     visits.register(dataset(name="other"))
     visits.forfeit(charge(visits), "timeout")
     assert (visits.share("visits", "ann").failures, visits.share("other", "ann").failures) == (1, 0)
+
+
+# The order of the Renyi filter
+
+MIXED = Budget(epsilon=1, delta=1e-7)
+RAISED = Budget(epsilon=2, delta=1e-7)
+PURE = events.PureEvent(Fraction(1, 5))
+GAUSSIAN = events.ConcentratedEvent(Fraction(1, 1000))
+
+
+def _order(entry) -> str:
+    detail = json.loads(entry.detail)
+    return detail.get("new", detail)["order"]
+
+
+def test_a_registration_fixes_the_order_and_charges_cost_their_divergence_at_it(ledger, dataset, charge):
+    ledger.register(dataset(budget=MIXED))
+    assert Fraction(_order(ledger.history("visits")[0])) == MIXED.order
+    for event in (PURE, GAUSSIAN):
+        assert charge(ledger, event=event).cost == MIXED.cost(event)
+    assert ledger.spent("visits") == MIXED.cost(PURE) + MIXED.cost(GAUSSIAN)
+    assert ledger.spent("visits").renyi < ledger.spent("visits").rho
+    assert ledger.verify()
+
+
+@pytest.mark.guarantee("ledger")
+def test_pure_answers_are_admitted_by_their_divergence_where_rho_would_refuse_them(ledger, dataset, charge):
+    ledger.register(dataset(budget=MIXED))
+    charge(ledger, event=GAUSSIAN)
+    charge(ledger, event=events.PureEvent(Fraction(1, 2)))
+    assert ledger.spent("visits").rho > MIXED.caps().rho > ledger.spent("visits").renyi
+    with pytest.raises(BudgetError):
+        charge(ledger, event=events.PureEvent(Fraction(1, 2)))
+    assert ledger.verify()
+
+
+@pytest.mark.guarantee("ledger")
+@pytest.mark.parametrize("budget", [RAISED, Budget(epsilon=Fraction(1, 2), delta=1e-7)])
+def test_a_new_cap_restates_what_all_and_what_each_spent_at_its_own_order(ledger, dataset, charge, budget):
+    ledger.register(dataset(budget=MIXED))
+    ledger.set_quota("visits", "ann", Budget(epsilon=Fraction(1, 2)), reason="a test")
+    for analyst in ("ann", "bob", "bob"):
+        charge(ledger, event=PURE, analyst=analyst)
+    before = {who: ledger.share("visits", who).spent for who in ("ann", "bob")}
+    ledger.set_cap("visits", budget, reason="a test")
+    new = Budget(epsilon=budget.epsilon, delta=budget.delta, reserved_delta=MIXED.reserve)
+    spent = restate(before["ann"] + before["bob"], MIXED.order, new.order)
+    assert ledger.spent("visits") == spent
+    for who, cost in before.items():
+        assert ledger.share("visits", who).spent == restate(cost, MIXED.order, new.order)
+    capped = [entry for entry in ledger.history("visits") if entry.kind is Kind.CAPPED]
+    assert [Fraction(_order(entry)) for entry in capped] == [new.order]
+    assert ledger.verify()
+    if budget.epsilon > 1:
+        assert charge(ledger, event=PURE, analyst="bob").cost == new.cost(PURE)
+        assert ledger.spent("visits") == spent + new.cost(PURE)
+        assert ledger.verify()
+
+
+def test_budgets_that_were_replaced_after_a_charge_are_remembered(ledger, dataset, charge):
+    ledger.register(dataset(budget=MIXED))
+    ledger.set_cap("visits", RAISED, reason="before any charge")
+    assert ledger.earlier_budgets("visits") == []
+    charge(ledger)
+    ledger.set_cap("visits", MIXED, reason="a test")
+    assert [str(each) for each in ledger.earlier_budgets("visits")] == [str(RAISED)]
+
+
+def test_a_charge_is_counted_at_the_order_in_force_whatever_a_process_last_saw(ledger, dataset, charge, another):
+    ledger.register(dataset(budget=MIXED))
+    charge(ledger, event=PURE)
+    another().set_cap("visits", RAISED, reason="a test")
+    new = Budget(epsilon=2, delta=1e-7, reserved_delta=MIXED.reserve)
+    assert charge(ledger, event=PURE).cost == new.cost(PURE) != MIXED.cost(PURE)
+    assert ledger.verify()

@@ -9,7 +9,8 @@ from functools import partial
 
 import pytest
 
-from discreet.accounting.filters import NOTHING, Budget
+from discreet.accounting.costs import NOTHING
+from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
 from discreet.ledger import Kind, RegisteredSlice

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.events import PureEvent
 from discreet.ledger import DatasetCharge, Reservation
@@ -18,18 +19,18 @@ PART = DatasetCharge(name='na"me', version=1, event=PureEvent(Fraction(1, 10)))
 ASKING = ChargeRequest(
     parts=(PART,), analyst='an","sequence":0,n', question="5f", request="r-1", description="{}", fresh=False, term=9
 )
-PROMISE = {"epsilon": "1", "delta": "0", "reserve": "0", "ceiling": "1", "reason": None}
+PROMISE = {"epsilon": "1", "delta": "0", "reserve": "0", "ceiling": "1", "reason": None, "order": "9/2"}
 
 
 def reply(claim, sequence, head):
     text = f"{claim['before']}{head}{claim['between']}{sequence}{claim['after']}"
     made = {"previous_head": head, "new_sequence": sequence, "new_head": hashlib.sha256(text.encode()).hexdigest()}
-    totals = {"total_epsilon": 1, "total_rho": 2, "total_delta": 0}
+    totals = {"total_epsilon": 1, "total_rho": 2, "total_delta": 0, "total_renyi": 1}
     return made | totals | {f"promised_{word}": value for word, value in PROMISE.items()}
 
 
 def claims():
-    link, claim = round_trip.charge_claim(ASKING, 0)
+    link, claim = round_trip.charge_claim(ASKING, 0, Fraction(9, 2))
     charged = round_trip.place_link(link, reply(claim, 7, "f" * 64))[0]
     turn = Reservation(receipts=(receipt_of(charged),), attempt=2)
     return {"charge": (link, claim), "answer": round_trip.answer_claim(turn, b"12", 7)}
@@ -41,7 +42,7 @@ class TestClaims:
         link, claim = claims()[act]
         placed, standing = round_trip.place_link(link, reply(claim, 8, "e" * 64))
         assert (placed.sequence, placed.previous, standing.head) == (8, "e" * 64, placed.hash)
-        assert (standing.spent.epsilon, standing.spent.rho, standing.budget.epsilon) == (1, 2, 1)
+        assert (standing.spent, standing.budget.epsilon, standing.order) == (Cost(1, 2, 0, 1), 1, Fraction(9, 2))
 
     def test_a_hash_of_something_else_is_refused(self, act):
         link, claim = claims()[act]
@@ -56,8 +57,8 @@ class TestClaims:
 
 def test_a_charge_names_the_earlier_fingerprints_of_its_question_unless_it_is_to_be_fresh():
     asked = replace(ASKING, former=("aa", "bb"))
-    assert round_trip.charge_claim(asked, 0)[1][round_trip.FORMER] == "aa,bb"
-    assert round_trip.charge_claim(replace(asked, fresh=True), 0)[1][round_trip.FORMER] == ""
+    assert round_trip.charge_claim(asked, 0, None)[1][round_trip.FORMER] == "aa,bb"
+    assert round_trip.charge_claim(replace(asked, fresh=True), 0, None)[1][round_trip.FORMER] == ""
 
 
 def test_an_answer_names_the_event_of_its_charge_column_by_column():

@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError
 from discreet.ledger import Kind, SQLiteLedger, State
 from discreet.ledger.transactions import statements
@@ -30,7 +31,9 @@ def test_a_charge_beyond_the_cap_is_not_written_whatever_the_code_asks(visits):
 
     def overspend(writer):
         known = statements.account(writer, "visits")
-        writer.charge(known, known.link(Kind.RESERVED, version=1, cost=Cost(2 * 10**12, 2 * 10**15, 0), analyst="ann"))
+        writer.charge(
+            known, known.link(Kind.RESERVED, version=1, cost=Cost(2 * 10**12, 2 * 10**15, 0, 2 * 10**15), analyst="ann")
+        )
 
     with pytest.raises(LedgerError, match=r"damaged|rule of the ledger"):
         visits._run(overspend)
@@ -48,7 +51,7 @@ def test_the_update_that_charges_changes_a_row_only_within_the_cap_also_without_
     caps = known.caps
 
     def changed(epsilon: int | None, rho: int, delta: int) -> list[int]:
-        link = known.link(Kind.RESERVED, version=1, cost=Cost(epsilon, rho, delta), analyst="ann")
+        link = known.link(Kind.RESERVED, version=1, cost=Cost(epsilon, rho, delta, rho), analyst="ann")
         with tampering(tamperer, is_kept=False) as hand:
             return hand.changed(lambda writer: writer.charge(known, link))
 
@@ -79,7 +82,7 @@ def test_the_update_that_charges_changes_a_row_only_at_the_head_also_without_the
     stale = look()
     charge(visits)
     for known, rows in ((stale, [0]), (look(), [1])):
-        link = known.link(Kind.RESERVED, version=1, cost=Cost(1, 1, 0), analyst="ann")
+        link = known.link(Kind.RESERVED, version=1, cost=Cost(1, 1, 0, 1), analyst="ann")
         with tampering(tamperer, is_kept=False) as hand:
             assert hand.changed(partial(LedgerWriter.charge, account=known, link=link)) == rows
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget, cost
+from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS, cost
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.events import ComposedEvent
 from discreet.mechanisms import Gaussian, Laplace

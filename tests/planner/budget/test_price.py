@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS
+from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
 from discreet.errors import ParameterError
 from discreet.planner.budget.price import Price
 

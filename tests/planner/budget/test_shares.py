@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.planner.budget import shares
@@ -158,8 +159,8 @@ class TestTheNoiseOfAWholePromise:
         private = _plan(self.COUNT, epsilon=10)
         assert private.spending.noise.cost == "epsilon"
         assert "whole privacy budget" in private.spending.reason
-        assert MIXED.admits(private.cost)
-        assert not MIXED.admits(private.cost + _plan(self.COUNT, epsilon=0.001).cost)
+        assert MIXED.admits(cost(private.event))
+        assert not MIXED.admits(cost(private.event) + cost(_plan(self.COUNT, epsilon=0.001).event))
 
     def test_many_answers_get_gaussian_noise(self):
         budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)

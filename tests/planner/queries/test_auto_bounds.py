@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet import events
-from discreet.accounting.filters import cost
+from discreet.accounting.costs import cost
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, Refusal, UnboundedError, UnsupportedError
 from discreet.plan import logical
@@ -72,10 +72,10 @@ def _session(protect=dp.testing.protect, **words):
 def test_both_steps_together_cost_what_was_asked_for_and_never_more(method, epsilon, share):
     search = dp.auto_bounds(share=share, method=method)
     asked = _planned(T.agg(s=dp.sum("x", bounds=search)), epsilon=epsilon)
-    assert asked.cost.epsilon <= cost(events.PureEvent(asked.spending.amount)).epsilon
+    assert cost(asked.event).epsilon <= cost(events.PureEvent(asked.spending.amount)).epsilon
     assert asked.rest < asked.spending.amount
     for bounds in (asked.scale.narrowest, (-100, 700), (asked.scale.candidates[0], asked.scale.candidates[-1])):
-        assert asked.within(bounds).cost.epsilon <= cost(events.PureEvent(asked.rest)).epsilon
+        assert cost(asked.within(bounds).event).epsilon <= cost(events.PureEvent(asked.rest)).epsilon
 
 
 @pytest.mark.guarantee("planner.queries.auto_bounds")
@@ -83,8 +83,8 @@ def test_both_steps_together_cost_what_was_asked_for_and_never_more(method, epsi
 def test_under_a_delta_both_steps_are_charged_their_rho(method):
     search = dp.auto_bounds(share=Fraction(1, 3), method=method)
     asked = _planned(T.agg(m=dp.mean("x", bounds=search)), GAUSSIAN, epsilon=1)
-    assert asked.cost.rho <= cost(events.ConcentratedEvent(asked.spending.amount)).rho
-    assert asked.within((0, 100)).cost.rho <= cost(events.ConcentratedEvent(asked.rest)).rho
+    assert cost(asked.event).rho <= cost(events.ConcentratedEvent(asked.spending.amount)).rho
+    assert cost(asked.within((0, 100)).event).rho <= cost(events.ConcentratedEvent(asked.rest)).rho
     assert asked.delta == GAUSSIAN.conversion_delta
 
 

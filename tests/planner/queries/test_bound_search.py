@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from discreet import events
-from discreet.accounting.filters import cost
+from discreet.accounting.costs import cost
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.planner.budget.allocation import Spending

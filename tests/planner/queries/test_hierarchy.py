@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
@@ -95,9 +96,9 @@ def test_a_testing_session_answers_every_area_exactly(query):
 @BOTH
 def test_the_price_is_what_was_asked_for_and_never_more(query, budget, how):
     private = plan_of(query, budget, neighbours=how)
-    asked = plan_of(T.agg(n=dp.count()), budget, neighbours=how).cost
+    asked = cost(plan_of(T.agg(n=dp.count()), budget, neighbours=how).event)
     unit = "rho" if budget else "epsilon"
-    price, allowed = getattr(private.cost, unit), getattr(asked, unit)
+    price, allowed = getattr(cost(private.event), unit), getattr(asked, unit)
     assert 0.999 * allowed <= price <= allowed
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
@@ -92,16 +93,16 @@ class TestPrice:
     @over("rule", [None, "optimal", "laplace"])
     @over("epsilon", [Fraction(1, 10), Fraction(7, 10), 2])
     def test_it_costs_what_was_asked_for_and_its_own_delta(self, outputs, rule, epsilon):
-        cost = made(by_drug(dp.discover(delta=1e-9, rule=rule), **outputs), epsilon=epsilon).cost
+        charged = cost(made(by_drug(dp.discover(delta=1e-9, rule=rule), **outputs), epsilon=epsilon).event)
         asked = int(epsilon * 10**12)
-        assert asked * (1 - 1e-12) - 2 <= cost.epsilon <= asked
-        assert cost.delta == 10**9
+        assert asked * (1 - 1e-12) - 2 <= charged.epsilon <= asked
+        assert charged.delta == 10**9
 
     @pytest.mark.parametrize("rule", [None, "optimal", "gaussian"])
     def test_it_costs_the_rho_that_was_asked_for(self, rule):
         private = made(by_drug(dp.discover(delta=1e-9, rule=rule), n=dp.count(), u=dp.count_units()), MIXED)
         asked = int(private.spending.amount * 10**15)
-        assert asked * (1 - 1e-12) - 2 <= private.cost.rho <= asked
+        assert asked * (1 - 1e-12) - 2 <= cost(private.event).rho <= asked
         assert private.delta == MIXED.conversion_delta + Fraction(1, 10**9)
 
     def test_a_larger_weight_keeps_keys_of_fewer_units(self):

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
@@ -86,7 +87,7 @@ def test_releases_are_charged_what_was_asked_for_stored_and_read_again_at_anothe
 
 def test_a_promise_with_a_delta_is_charged_the_rho_and_no_more():
     private = plan_of(T.agg(m=MEDIAN), Budget(epsilon=2, delta=1e-9, reserved_delta=0))
-    assert private.cost.rho <= private.spending.amount * 10**15
+    assert cost(private.event).rho <= private.spending.amount * 10**15
     assert private.delta == Fraction("1e-9")
 
 

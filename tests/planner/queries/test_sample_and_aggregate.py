@@ -42,7 +42,7 @@ def test_under_a_delta_the_price_is_the_rho_of_the_epsilon_asked_for():
     budget = dp.Budget(epsilon=2, delta=1e-9)
     for aggregate in ("mean", "median", "mean with bounds of its own"):
         event = planned(budget, aggregate=aggregate).event
-        assert dp.accounting.filters.cost(event).rho <= budget.rho(0.5) * 10**15 + 1
+        assert dp.accounting.costs.cost(event).rho <= budget.rho(0.5) * 10**15 + 1
 
 
 def test_without_a_default_a_block_that_fails_counts_as_the_middle():

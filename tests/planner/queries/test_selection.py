@@ -118,7 +118,7 @@ def test_a_pure_promise_permutes_and_flips_and_one_with_delta_has_an_exponential
         asked = plan_of(session, ["A", "B"], score, epsilon=0.5)
         promise = session.ledger.budget("t")
         assert isinstance(asked.mechanism, Exponential)
-        assert dp.accounting.filters.cost(asked.event).rho <= promise.rho(0.5) * 10**15
+        assert dp.accounting.costs.cost(asked.event).rho <= promise.rho(0.5) * 10**15
         assert asked.mechanism.epsilon**2 / 8 == pytest.approx(float(promise.rho(0.5)))
         assert plan_of(session, ["A", "B"], score, epsilon=2).mechanism.epsilon == 2
 
@@ -149,7 +149,7 @@ def test_several_at_once_share_the_price_and_the_rho():
     with dp.testing.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as session:
         asked = plan_of(session, ["A", "B", "C"], score, epsilon=0.5, top=2)
         assert isinstance(asked.mechanism, TopK)
-        assert dp.accounting.filters.cost(asked.event).rho <= session.ledger.budget("t").rho(0.5) * 10**15
+        assert dp.accounting.costs.cost(asked.event).rho <= session.ledger.budget("t").rho(0.5) * 10**15
         assert former(asked) != former(plan_of(session, ["A", "B", "C"], score, epsilon=0.5))
 
 

@@ -31,7 +31,7 @@ def watch(session, **words):
 def test_the_price_is_that_of_the_whole_and_at_most_what_was_asked_for(session):
     made = watch(session)
     assert made.event.epsilon == made.mechanism.epsilon <= Fraction(1, 2)
-    assert dp.accounting.filters.cost(made.event).epsilon <= 5 * 10**11
+    assert dp.accounting.costs.cost(made.event).epsilon <= 5 * 10**11
 
 
 def test_by_groups_a_question_counts_by_how_far_one_key_moves(session):

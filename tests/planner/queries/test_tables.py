@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps
@@ -150,7 +151,7 @@ class TestRefusals:
         assert "weights" in refusal.instead
 
     def test_an_epsilon_beyond_the_promise_is_priced_and_left_to_the_ledger(self):
-        assert not BUDGET.admits(_analyzed(t.agg(n=dp.count()), epsilon=3).cost)
+        assert not BUDGET.admits(cost(_analyzed(t.agg(n=dp.count()), epsilon=3).event))
 
     def test_no_refusal_depends_on_anything_but_the_plan_the_catalog_and_the_promise(self):
         signature = inspect.signature(analyze)

@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import home
-from discreet.accounting.filters import NOTHING, Budget, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.auditing.contracts import clauses
 from discreet.auditing.contracts.clauses import CannotCheck
 from discreet.auditing.exact import masses

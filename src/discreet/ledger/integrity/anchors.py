@@ -17,7 +17,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from discreet.accounting.filters import Cost
+from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError
 from discreet.ledger.records import append_log
 from discreet.ledger.records.canonical_text import canonical
@@ -258,7 +258,8 @@ def _later(one: Anchor, other: Anchor) -> Anchor:
 
 def _higher(one: Cost, other: Cost) -> Cost:
     epsilon = None if one.epsilon is None or other.epsilon is None else max(one.epsilon, other.epsilon)
-    return Cost(epsilon, max(one.rho, other.rho), max(one.delta, other.delta))
+    rest = (max(getattr(one, name), getattr(other, name)) for name in ("rho", "delta", "renyi"))
+    return Cost(epsilon, *rest)
 
 
 def _anchor_fields(anchor: Anchor) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost, FilterCaps
+from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost, FilterCaps
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import Anchor, highest, reason_behind
-from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
+from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
 from discreet.ledger.integrity.verification import (
     OUTCOMES,
     Evidence,
@@ -23,10 +24,11 @@ from discreet.ledger.integrity.verification import (
     damage_in,
     open_findings,
     recorded_budget,
+    recorded_order,
 )
-from discreet.ledger.records.account import Account, account_of
-from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, now
+from discreet.ledger.records.account import Account, account_of, order_text
+from discreet.ledger.records.canonical_text import canonical, digest, parse_object
+from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_in, now
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_columns, budget_of, is_same_promise
 from discreet.ledger.transactions import statements
@@ -41,8 +43,8 @@ _HALTED = "SELECT dataset, finding FROM halts WHERE cleared IS NULL ORDER BY id"
 _CLEAR = "UPDATE halts SET cleared = :sequence WHERE id = :id"
 _MEND = """UPDATE analysts SET quota = :quota, is_own = :is_own,
   cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
-  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta,
-  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
+  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta, spent_renyi = :spent_renyi,
+  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta, floor_renyi = :floor_renyi,
   failures = :failures, most_failures = :most_failures
 WHERE dataset = :dataset AND analyst = :analyst"""
 _SETTLE = """UPDATE reservations SET state = :state
@@ -148,7 +150,10 @@ def recover(writer: LedgerWriter, proof: Proof) -> None:
     if not is_lossy and not known.is_halted:
         return
     after = _recovered_account(known, held, proof.anchor, most)
-    plan = _RecoveryPlan(known, after, held, proof, missing, _repaired_shares(held, missing), is_lossy)
+    if is_lossy:
+        after = _at_a_known_order(after, known, held)
+    shares = _repaired_shares(held, missing, is_lossy=is_lossy)
+    plan = _RecoveryPlan(known, after, held, proof, missing, shares, is_lossy)
     link = plan.link()
     plan.carry_out(writer, link)
     is_clean = not open_findings(plan.result(link))
@@ -178,10 +183,18 @@ def _recovered_total(known: Account, held: Evidence, missing: list[Receipt], pro
             _event_total(held.intact(Kind.RESERVED)) + statements.total(lost),
             _anchored_cost(known, held, missing, proof),
             _cost_with_forks(known, held, missing, proof),
+            *_capped_totals(held),
         ],
     )
     epsilon = None if most.epsilon is None else min(most.epsilon, LARGEST_UNITS)
-    return Cost(epsilon, min(most.rho, LARGEST_UNITS), min(most.delta, LARGEST_UNITS))
+    rho, delta, renyi = (min(units, LARGEST_UNITS) for units in (most.rho, most.delta, most.renyi))
+    return Cost(epsilon, rho, delta, renyi)
+
+
+def _capped_totals(held: Evidence) -> Iterator[Cost]:
+    """What was spent when caps were set."""
+    for row in held.intact(Kind.CAPPED):
+        yield Cost.of_units(*parse_object(row["detail"])["spent"])
 
 
 def _anchored_cost(known: Account, held: Evidence, missing: list[Receipt], proof: Proof) -> Cost:
@@ -264,25 +277,41 @@ def _recovered_account(known: Account, held: Evidence, anchor: Anchor | None, mo
     return replace(known, budget=budget, caps=_caps(known, budget), spent=most, floor=most)
 
 
+def _at_a_known_order(after: Account, known: Account, held: Evidence) -> Account:
+    """What was spent by rho, which bounds all orders that what is left of the history may be of.
+
+    The order stays where the row and the chain agree on it.
+    """
+    is_kept = after.budget == known.budget and order_text(known.order) == recorded_order(held)
+    most = max(after.spent.rho, after.spent.renyi)
+    spent = replace(after.spent, rho=most, renyi=most)
+    return replace(after, order=known.order if is_kept else after.budget.order, spent=spent, floor=spent)
+
+
 def _caps(known: Account, budget: Budget) -> FilterCaps:
     """Under an unchanged budget the caps may fall, if somebody raised them, and never rise."""
     caps, old = budget.caps(), known.caps
     if not is_same_promise(budget, known.budget):
         return caps
-    return FilterCaps(min(caps.epsilon, old.epsilon), min(caps.rho, old.rho), min(caps.delta, old.delta))
+    return caps.least(old)
 
 
-def _repaired_shares(held: Evidence, missing: list[Receipt]) -> dict[str, AnalystTotals]:
-    """What analysts spent and failed and the quotas they have, of those whose row says otherwise or is not there."""
+def _repaired_shares(held: Evidence, missing: list[Receipt], *, is_lossy: bool) -> dict[str, AnalystTotals]:
+    """What analysts spent and failed and the quotas they have, of those whose row says otherwise or is not there.
+
+    Where history is lost, all count by rho, as the dataset does.
+    """
     recorded = replay_totals(held.events, held.heads)
     rows = {row["analyst"]: totals_in_row(row) for row in held.shares}
     repaired = {}
     for analyst in sorted(recorded.keys() | rows.keys() | {receipt.analyst for receipt in missing}):
         expected, own = recorded.get(analyst, AnalystTotals()), rows.get(analyst)
         lost = _receipt_total(receipt for receipt in missing if receipt.analyst == analyst)
-        if own == expected and analyst in recorded and lost == NOTHING:
+        is_restated = is_lossy and expected.spent != expected.spent.at_any_order
+        if own == expected and analyst in recorded and lost == NOTHING and not is_restated:
             continue
         spent = highest(expected.spent + lost, [] if own is None else [own.spent])
+        spent = replace(spent, renyi=max(spent.rho, spent.renyi)) if is_lossy else spent
         failures = max(expected.failures, 0 if own is None else own.failures)
         repaired[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
     return repaired
@@ -353,14 +382,15 @@ class _RecoveryPlan:
         return {
             "reason": self.proof.reason,
             "from": {"sequence": known.sequence, "head": known.head},
-            "receipts": {each.hash: _units(each.cost) for each in self.missing},
+            "receipts": {each.hash: each.cost.units() for each in self.missing},
             "anchor": None if anchor is None else anchor.sequence,
             "anchors": [each.head for each in self.proof.lost_anchors(self.held)],
-            "old": {"budget": budget_columns(known.budget), "spent": _units(known.spent)},
+            "old": {"budget": budget_columns(known.budget), "spent": known.spent.units()},
             "new": {
                 "budget": budget_columns(after.budget),
-                "caps": [after.caps.epsilon, after.caps.rho, after.caps.delta],
-                "spent": _units(after.spent),
+                "caps": after.caps.units(),
+                "order": order_text(after.order),
+                "spent": after.spent.units(),
             },
             "shares": {analyst: own.recovery_detail() for analyst, own in self.shares.items()},
         }
@@ -391,8 +421,5 @@ def _difference(most: Cost, charged: Cost) -> Cost:
         epsilon = 0 if charged.epsilon is None else None
     else:
         epsilon = max(0, most.epsilon - charged.epsilon)
-    return Cost(epsilon, max(0, most.rho - charged.rho), max(0, most.delta - charged.delta))
-
-
-def _units(cost: Cost) -> list[int | None]:
-    return [cost.epsilon, cost.rho, cost.delta]
+    rest = (max(0, getattr(most, name) - getattr(charged, name)) for name in ("rho", "delta", "renyi"))
+    return Cost(epsilon, *rest)

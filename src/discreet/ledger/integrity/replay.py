@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Cost
-from discreet.ledger.records.chain import Kind
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.ledger.records.chain import Kind, cost_columns, cost_in
 from discreet.ledger.records.quota import EVERYONE, Share
 
 Row = Mapping[str, Any]
@@ -30,15 +30,13 @@ class AnalystTotals:
 
     def row(self, dataset: str, analyst: str) -> dict[str, Any]:
         """The columns of the table `analysts`."""
-        costs = {"spent": self.spent, "floor": self.floor}
-        columns = {f"{name}_{part}": value for name, cost in costs.items() for part, value in vars(cost).items()}
+        columns = cost_columns("spent", self.spent) | cost_columns("floor", self.floor)
         detail = {"is_own": int(self.is_own), "failures": self.failures, **self.limits}
         return {"dataset": dataset, "analyst": analyst} | detail | columns
 
     def recovery_detail(self) -> dict[str, Any]:
         """What a recovery records of it; the floor is what was spent by then."""
-        spent = [self.spent.epsilon, self.spent.rho, self.spent.delta]
-        return {"spent": spent, "failures": self.failures, "is_own": self.is_own, **self.limits}
+        return {"spent": self.spent.units(), "failures": self.failures, "is_own": self.is_own, **self.limits}
 
 
 def totals_in_row(row: Row) -> AnalystTotals:
@@ -64,14 +62,11 @@ def replay_totals(events: Iterable[Row], intact: Collection[int]) -> dict[str, A
             totals[analyst] = replace(totals[analyst], failures=totals[analyst].failures + 1)
         elif kind == Kind.LIMITED and row["sequence"] in intact:
             totals |= _apply_quota(totals, json.loads(row["detail"]))
+        elif kind == Kind.CAPPED and row["sequence"] in intact:
+            totals |= _restated(totals, json.loads(row["detail"]).get("restated", {}))
         elif kind == Kind.RECOVERED and row["sequence"] in intact:
             totals |= _totals_from_recovery(json.loads(row["detail"])["shares"])
     return totals
-
-
-def cost_in(row: Row, prefix: str) -> Cost:
-    """A cost that a row keeps in three columns."""
-    return Cost(row[f"{prefix}_epsilon"], row[f"{prefix}_rho"], row[f"{prefix}_delta"])
 
 
 def _limits(detail: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,11 +83,21 @@ def _apply_quota(totals: Mapping[str, AnalystTotals], detail: Mapping[str, Any])
     return changed
 
 
+def _restated(totals: Mapping[str, AnalystTotals], renyi: Mapping[str, int]) -> dict[str, AnalystTotals]:
+    """What analysts spent, in the terms of another order of the Renyi filter."""
+    found = {}
+    for analyst, units in renyi.items():
+        own = totals.get(analyst) or AnalystTotals()  # whose charges are damaged or lost
+        spent = replace(own.spent, renyi=max(units, own.spent.renyi))
+        found[analyst] = replace(own, spent=spent, floor=spent)
+    return found
+
+
 def _totals_from_recovery(shares: Mapping[str, Mapping[str, Any]]) -> dict[str, AnalystTotals]:
     return {
         analyst: AnalystTotals(
-            spent=Cost(*detail["spent"]),
-            floor=Cost(*detail["spent"]),
+            spent=Cost.of_units(*detail["spent"]),
+            floor=Cost.of_units(*detail["spent"]),
             failures=detail["failures"],
             is_own=detail["is_own"],
             limits=_limits(detail),

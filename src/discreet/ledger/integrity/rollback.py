@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.integrity.anchors import UNWRITABLE, Anchor, AnchorFile, highest, reason_behind
 from discreet.ledger.integrity.verification import Evidence, IntegrityFinding
@@ -61,6 +63,10 @@ class ChainPosition(Protocol):
     @property
     def budget(self) -> Budget:
         """The privacy budget."""
+
+    @property
+    def order(self) -> Fraction | None:
+        """The order of its Renyi filter."""
 
 
 class RollbackDetector:
@@ -116,6 +122,10 @@ class RollbackDetector:
     def behind(self) -> list[str]:
         """The datasets that stand behind their anchors."""
         return [name for name in list(self._behind) if self.is_behind(name)]
+
+    def seen(self, name: str) -> ChainPosition | None:
+        """Where the chain of a dataset stood when this process last wrote to it; None where it did not."""
+        return self._seen.get(name)
 
     def least(self, name: str) -> int:
         """The sequence number that a dataset's chain must have reached, by what was seen or anchored."""

@@ -16,18 +16,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Cost
+from discreet.accounting.costs import NOTHING, RHO_UNITS, Cost
 from discreet.errors import Refusal
-from discreet.ledger.integrity.replay import AnalystTotals, cost_in, replay_totals, totals_in_row
+from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
+from discreet.ledger.records.account import order_of
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import GENESIS, Kind, State, link_of
+from discreet.ledger.records.chain import GENESIS, Kind, State, cost_in, link_of
 from discreet.ledger.records.receipt import Receipt
-from discreet.ledger.records.registration import slice_columns, version_digest
+from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
+from discreet.zcdp import rho_at_order
 
 Row = Mapping[str, Any]
 
 OUTCOMES = (Kind.ANSWERED, Kind.FORFEITED)
-_COSTLY = (Kind.RESERVED, Kind.RECOVERED)
+_COSTLY = (Kind.RESERVED, Kind.CAPPED, Kind.RECOVERED)
 _PROMISING = (Kind.REGISTERED, Kind.CAPPED, Kind.RECOVERED)
 _UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, ArithmeticError, Refusal)
 
@@ -104,7 +106,7 @@ class Evidence:
 
     def recovered_receipts(self) -> dict[str, Cost]:
         """The costs of charges that the chain lost and that recoveries counted, by the hashes of their receipts."""
-        return {name: Cost(*cost) for detail in self.recoveries for name, cost in detail["receipts"].items()}
+        return {name: Cost.of_units(*cost) for detail in self.recoveries for name, cost in detail["receipts"].items()}
 
     def recovered_anchors(self) -> set[str]:
         """The heads of anchors of lost histories that recoveries counted."""
@@ -155,6 +157,12 @@ def recorded_budget(evidence: Evidence) -> Mapping[str, Any] | None:
     """The budget that the chain records last; None where it records none as it was written."""
     promises = evidence.intact(*_PROMISING)
     return _latest(promises)["budget"] if promises else None
+
+
+def recorded_order(evidence: Evidence) -> str | None:
+    """The order of the Renyi filter that the chain records last."""
+    promises = evidence.intact(*_PROMISING)
+    return _latest(promises).get("order") if promises else None
 
 
 def _run_checks(
@@ -249,6 +257,18 @@ def _check_promise(evidence: Evidence) -> Iterator[IntegrityFinding]:
         yield IntegrityFinding("what was spent when the cap was set is not what the chain records", evidence.name)
     if [row["cap_epsilon"], row["cap_rho"], row["cap_delta"]] != promise["caps"]:
         yield IntegrityFinding("its caps are not those that the chain records", evidence.name)
+    if row["renyi_order"] != promise.get("order"):
+        yield IntegrityFinding("the order of its Renyi filter is not the one that the chain records", evidence.name)
+    if row["renyi_order"] is not None and not _holds_at_its_order(row):
+        yield IntegrityFinding("its cap on rho does not convert to its budget at its order", evidence.name)
+
+
+def _holds_at_its_order(row: Row) -> bool:
+    """Whether the cap of the Renyi filter gives the budget at the stored order, however it was chosen."""
+    order, budget = order_of(row["renyi_order"]), budget_of(row)
+    if order is None or not budget.conversion_delta:
+        return order is None
+    return bool(row["cap_rho"] <= RHO_UNITS * rho_at_order(budget.epsilon, budget.conversion_delta, order))
 
 
 def _check_identity(evidence: Evidence) -> Iterator[IntegrityFinding]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
+from discreet.accounting.costs import NOTHING, Cost, FilterCaps, restate
+from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import LedgerError, Refusal
 from discreet.ledger.records import faults
-from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, now
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, cost_columns, cost_in, now
 from discreet.ledger.records.registration import (
     Dataset,
     RegisteredSlice,
@@ -22,7 +24,11 @@ from discreet.version import __version__
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """A dataset's privacy budget and how much of it is spent; `floor` is what was spent when the cap was last set."""
+    """A dataset's privacy budget and how much of it is spent; `floor` is what was spent when the cap was last set.
+
+    `order` is that of the Renyi filter, fixed with the budget; None for a budget that converts nothing, and for one
+    that an earlier version registered, until its next charge.
+    """
 
     name: str
     unit: str
@@ -30,6 +36,7 @@ class Account:
     hash_key: str
     budget: Budget
     caps: FilterCaps
+    order: Fraction | None = None
     spent: Cost = NOTHING
     floor: Cost = NOTHING
     sequence: int = 0
@@ -51,8 +58,18 @@ class Account:
         )
 
     def with_budget(self, budget: Budget) -> "Account":
-        """The account under a new privacy budget; what was spent stays."""
-        return replace(self, budget=budget, caps=budget.caps(), floor=self.spent)
+        """The account under a new privacy budget; what was spent stays, in the terms of the new order."""
+        spent = restate(self.spent, self.order, budget.order)
+        return replace(self, budget=budget, caps=budget.caps(), order=budget.order, spent=spent, floor=spent)
+
+    @property
+    def lacks_order(self) -> bool:
+        """Whether an earlier version registered it, by which all charges were counted by their rho."""
+        return self.order is None and self.budget.order is not None
+
+    def with_order(self) -> "Account":
+        """The account with the order of its budget, which depends on the budget alone; caps never rise by it."""
+        return replace(self.with_budget(self.budget), caps=self.caps.least(self.budget.caps()))
 
     @property
     def is_charged(self) -> bool:
@@ -71,8 +88,9 @@ class Account:
             | slice_columns(self.slice)
             | budget_columns(self.budget)
             | {"cap_epsilon": self.caps.epsilon, "cap_rho": self.caps.rho, "cap_delta": self.caps.delta}
-            | _cost_columns("spent", self.spent)
-            | _cost_columns("floor", self.floor)
+            | {"renyi_order": order_text(self.order)}
+            | cost_columns("spent", self.spent)
+            | cost_columns("floor", self.floor)
             | {"sequence": self.sequence, "head": self.head}
         )
 
@@ -86,6 +104,7 @@ def new_account(dataset: Dataset, hash_key: str) -> Account:
         hash_key=hash_key,
         budget=dataset.budget,
         caps=dataset.budget.caps(),
+        order=dataset.budget.order,
         slice=dataset.slice,
     )
 
@@ -100,8 +119,9 @@ def account_of(row: Mapping[str, Any]) -> Account:
             hash_key=row["hash_key"],
             budget=budget_of(row),
             caps=FilterCaps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
-            spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
-            floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
+            order=order_of(row["renyi_order"]),
+            spent=cost_in(row, "spent"),
+            floor=cost_in(row, "floor"),
             sequence=row["sequence"],
             head=row["head"],
             slice=slice_of(row),
@@ -111,5 +131,16 @@ def account_of(row: Mapping[str, Any]) -> Account:
         raise LedgerError(faults.DAMAGED) from None
 
 
-def _cost_columns(prefix: str, cost: Cost) -> dict[str, object]:
-    return {f"{prefix}_epsilon": cost.epsilon, f"{prefix}_rho": cost.rho, f"{prefix}_delta": cost.delta}
+def order_text(order: Fraction | None) -> str | None:
+    """An order as text: numerator/denominator."""
+    return None if order is None else f"{order.numerator}/{order.denominator}"
+
+
+def order_of(text: str | None) -> Fraction | None:
+    """The order that `order_text` wrote; a ValueError where it is none."""
+    if text is None:
+        return None
+    order = Fraction(text)
+    if order <= 1:
+        raise ValueError(text)
+    return order

@@ -7,15 +7,8 @@ nothing is not an event.
 from fractions import Fraction
 
 from discreet import events
-from discreet.accounting.filters import (
-    DELTA_UNITS,
-    EPSILON_UNITS,
-    LARGEST_UNITS,
-    RHO_UNITS,
-    Budget,
-    Cost,
-    cost,
-)
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS, RHO_UNITS, Cost, cost
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import shown
 from discreet.zcdp import epsilon_of
@@ -24,10 +17,10 @@ LEAST_USEFUL_SHARE = Fraction(1, 1000)
 NOTHING_LEFT = "practically nothing is left"
 
 
-def price(event: events.Event) -> Cost:
-    """The cost of an event; one that costs nothing, or more than can be counted, is refused."""
+def price(event: events.Event, order: Fraction | None = None) -> Cost:
+    """The cost of an event at an order; one that costs nothing, or more than can be counted, is refused."""
     try:
-        total = cost(event)
+        total = cost(event, order)
     except RecursionError:
         raise beyond_counting() from None
     if (total.epsilon or 0) + total.rho + total.delta <= 0:
@@ -118,7 +111,7 @@ def _left_text(budget: Budget, spent: Cost, cost: Cost) -> str:
         return f"epsilon {_decimal(max(0, caps.epsilon - (spent.epsilon or 0)), EPSILON_UNITS)}"
     if cost.epsilon is not None:
         return f"epsilon {shown(budget.laplace_left(spent))}"
-    rho = _decimal(max(0, caps.rho - spent.rho), RHO_UNITS)
+    rho = _decimal(max(0, caps.rho - spent.renyi), RHO_UNITS)
     return f"epsilon {shown(budget.gaussian_left(spent))} (rho {rho})"
 
 

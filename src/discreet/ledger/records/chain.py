@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Cost
+from discreet.accounting.costs import NOTHING, Cost
 from discreet.ledger.records.canonical_text import canonical, digest
 
 FORMAT = 1
@@ -20,7 +20,11 @@ GENESIS = "0" * 64
 
 
 class Kind(StrEnum):
-    """What a link records; only RESERVED and RECOVERED cost anything, and nothing gives anything back."""
+    """What a link records; nothing gives anything back.
+
+    RESERVED and RECOVERED cost something. A new cap costs what the divergences of earlier charges are larger by at its
+    order of the Renyi filter.
+    """
 
     REGISTERED = "REGISTERED"
     VERSIONED = "VERSIONED"
@@ -73,8 +77,7 @@ class ChainLink:
     @property
     def text(self) -> str:
         """What is hashed."""
-        cost = [self.cost.epsilon, self.cost.rho, self.cost.delta]
-        return canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": cost})
+        return canonical(_columns(self) | {"format": f"discreet.ledger/{self.format}", "cost": self.cost.units()})
 
     def around(self) -> tuple[str, str, str]:
         """The text before the previous hash, between it and the sequence, and after, for who learns those two later.
@@ -91,14 +94,22 @@ _COLUMNS = tuple(f.name for f in fields(ChainLink) if f.name != "cost")
 
 def columns_of(link: ChainLink) -> dict[str, Any]:
     """The columns of the table `events`."""
-    cost = {"cost_epsilon": link.cost.epsilon, "cost_rho": link.cost.rho, "cost_delta": link.cost.delta}
-    return _columns(link) | cost | {"hash": link.hash}
+    return _columns(link) | cost_columns("cost", link.cost) | {"hash": link.hash}
 
 
 def link_of(columns: Mapping[str, Any]) -> ChainLink:
     """The link that `columns_of` wrote."""
-    cost = Cost(columns["cost_epsilon"], columns["cost_rho"], columns["cost_delta"])
-    return ChainLink(cost=cost, **{name: columns[name] for name in _COLUMNS})
+    return ChainLink(cost=cost_in(columns, "cost"), **{name: columns[name] for name in _COLUMNS})
+
+
+def cost_columns(prefix: str, cost: Cost) -> dict[str, object]:
+    """A cost as columns of a table."""
+    return {f"{prefix}_{name}": value for name, value in vars(cost).items()}
+
+
+def cost_in(row: Mapping[str, Any], prefix: str) -> Cost:
+    """The cost that `cost_columns` wrote."""
+    return Cost(**{each.name: row[f"{prefix}_{each.name}"] for each in fields(Cost)})
 
 
 def _columns(link: ChainLink) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.exact import shown
 from discreet.ledger.records.chain import Kind, State
 

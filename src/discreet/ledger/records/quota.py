@@ -1,7 +1,8 @@
 """An analyst's quota of a privacy budget, and what they have spent of it.
 
 Quotas are about fairness. The privacy budget is the dataset's cap over all analysts, because analysts can pool their
-answers. A quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta. Failures
+answers. A quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta and the
+budget's order. Failures
 after data was read are counted too: each is a bit that no epsilon covers, so their number is limited.
 """
 
@@ -11,11 +12,13 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Budget, Cost, FilterCaps
+from discreet.accounting.costs import NOTHING, Cost, FilterCaps, restate
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, LedgerError, ParameterError, Refusal
 from discreet.exact import shown, whole
 from discreet.ledger.records import admission, faults
 from discreet.ledger.records.canonical_text import canonical, parse_object
+from discreet.ledger.records.chain import cost_columns, cost_in
 from discreet.ledger.records.registration import budget_columns, budget_of
 
 MOST_FAILURES = 100
@@ -74,6 +77,11 @@ class Share:
         """The share under another quota; what was spent stays."""
         return replace(self, quota=quota, most_failures=failures, is_own=is_own, floor=self.spent)
 
+    def restated(self, before: Fraction | None, after: Fraction | None) -> "Share":
+        """The share in the terms of another order of the Renyi filter."""
+        spent = restate(self.spent, before, after)
+        return replace(self, spent=spent, floor=spent)
+
     def row(self) -> dict[str, object]:
         """The columns of the table `analysts`."""
         caps = self.caps
@@ -85,8 +93,8 @@ class Share:
             "cap_epsilon": None if caps is None else caps.epsilon,
             "cap_rho": None if caps is None else caps.rho,
             "cap_delta": None if caps is None else caps.delta,
-            **{f"spent_{name}": value for name, value in vars(self.spent).items()},
-            **{f"floor_{name}": value for name, value in vars(self.floor).items()},
+            **cost_columns("spent", self.spent),
+            **cost_columns("floor", self.floor),
             "failures": self.failures,
             "most_failures": self.most_failures,
         }
@@ -133,8 +141,8 @@ def share_of(row: Mapping[str, Any]) -> Share:
             analyst=row["analyst"],
             quota=None if row["quota"] is None else budget_of(parse_object(row["quota"])),
             is_own=bool(row["is_own"]),
-            spent=Cost(row["spent_epsilon"], row["spent_rho"], row["spent_delta"]),
-            floor=Cost(row["floor_epsilon"], row["floor_rho"], row["floor_delta"]),
+            spent=cost_in(row, "spent"),
+            floor=cost_in(row, "floor"),
             failures=row["failures"],
             most_failures=row["most_failures"],
         )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from discreet.accounting.filters import Cost
+from discreet.accounting.costs import Cost
 from discreet.errors import LedgerError, public_class
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import ChainLink, Kind
@@ -208,13 +208,14 @@ def _statement(receipt: Receipt) -> str:
 
 def cost_texts(cost: Cost) -> dict[str, str | None]:
     """A cost as JSON keeps it: whole units as text, because they exceed what some JSON readers keep exactly."""
-    return {name: None if value is None else str(value) for name, value in vars(cost).items()}
+    units = zip(("epsilon", "rho", "delta", "renyi"), cost.units(), strict=False)
+    return {name: None if value is None else str(value) for name, value in units}
 
 
 def cost_of(texts: Mapping[str, object]) -> Cost:
     """The cost that `cost_texts` wrote; `TypeError` or `ValueError` for anything else."""
-    cost = Cost(**{name: _units(value) for name, value in texts.items()})  # type: ignore[arg-type]
-    if None in (cost.rho, cost.delta):
+    cost = Cost.of_units(**{name: _units(value) for name, value in texts.items()})  # type: ignore[arg-type]
+    if None in (cost.rho, cost.delta) or cost_texts(cost) != texts:
         raise TypeError
     return cost
 

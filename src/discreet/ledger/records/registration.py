@@ -13,7 +13,8 @@ from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.accounting.filters import LARGEST_UNITS, NOTHING, Budget, Cost
+from discreet.accounting.costs import LARGEST_UNITS, NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, CatalogError, ParameterError, Refusal, SourceError, UnitError
 from discreet.exact import shown, whole

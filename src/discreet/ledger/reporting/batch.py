@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet import accounting, events
-from discreet.accounting.filters import DELTA_UNITS, NOTHING, RHO_UNITS, Cost
+from discreet.accounting.costs import DELTA_UNITS, NOTHING, RHO_UNITS, Cost
 from discreet.accounting.prices import price
 from discreet.errors import Refusal
 from discreet.ledger.records.history import Entry

@@ -6,9 +6,10 @@ times that were recorded; the order of the chain decides nothing else here, sinc
 """
 
 import itertools
+import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from discreet import plots
-from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Budget
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError, short_traceback
 from discreet.exact import Number, probability
 from discreet.ledger.records import faults
@@ -50,12 +52,14 @@ MOST_SHOWN = 10
 FEW_DIGITS = 4
 MOST_BARS = 62
 _ASKED = (Kind.RESERVED, Kind.REJECTED)
+_PROMISING = (Kind.CAPPED, Kind.RECOVERED)
 _NOBODY = "(recovered)"
 _PERIODS = (("day", 10), ("month", 7), ("year", 4))
 
 _ROUNDING = "What is spent is rounded up, what is left is rounded down."
 _CAPS = (
-    "A query is admitted by the cap on epsilons or by that on rho, whichever holds, and by that on own deltas. "
+    "A query is admitted by the cap on epsilons or by that on Renyi divergences, whichever holds, and by that on own "
+    "deltas. Divergences are at the order of the budget, divided by it: those of Gaussian noise are its rho. "
     "'Of budget' is an epsilon in the budget's own terms."
 )
 _AS_ONE_GOES = (
@@ -105,8 +109,8 @@ class SpendingReport:
 
     @property
     def epsilons(self) -> tuple[AtDelta, ...]:
-        """What was spent at each delta, by the sum of epsilons or by converting rho, whichever is smaller."""
-        return tuple(self.spent.at(delta) for delta in self.deltas)
+        """What was spent at each delta, by the sum of epsilons, by rho or by Renyi, whichever is smallest."""
+        return tuple(self.spent.at(delta, self.budget.order) for delta in self.deltas)
 
     @property
     def of_promise(self) -> AtDelta:
@@ -197,9 +201,12 @@ class SpendingReport:
         pure = "pure" if spent.pure is not None else "outside own deltas" if spent.epsilon is not None else ""
         rows = [
             ("epsilons, summed", text_up(spent.epsilon), text_up(epsilon), text_down(left.epsilon), pure),
-            ("rhos, summed", text_up(spent.rho), text_up(rho), text_down(left.rho), "zCDP"),
-            ("own deltas", text_up(spent.delta), text_up(delta), text_down(left.delta), ""),
+            ("rhos, summed", text_up(spent.rho), "", "", "zCDP"),
         ]
+        if self.budget.order is not None:
+            order = f"order {text_up(self.budget.order, FEW_DIGITS)}"
+            rows.append(("Renyi, summed", text_up(spent.renyi), text_up(rho), text_down(left.rho), order))
+        rows.append(("own deltas", text_up(spent.delta), text_up(delta), text_down(left.delta), ""))
         rows += [_row(found, promised_at(self.budget, found.delta)) for found in self.epsilons]
         rows += [_row(found, None) for found in self.batch.figures]
         return TextTable(("terms", "spent", "cap", "left", "by"), tuple(rows), "<>>><")
@@ -302,10 +309,11 @@ def report(
     asked = tuple(probability(delta, "a delta of deltas") for delta in deltas)
     history = list(entries)
     charges = [entry for entry in history if entry.kind in _ASKED or entry.cost != NOTHING]
-    chosen = charges if analyst is None else [entry for entry in charges if entry.analyst == analyst]
+    parts = [entry for entry in _at_present_order(history) if entry.kind in _ASKED or entry.cost != NOTHING]
+    chosen = parts if analyst is None else [entry for entry in parts if entry.analyst == analyst]
     total = _sum(charges)
     spent = total if analyst is None else _sum(chosen)
-    known = tuple(spent.at(delta) for delta in asked)
+    known = tuple(spent.at(delta, budget.order) for delta in asked)
     return SpendingReport(
         dataset=name,
         budget=budget,
@@ -321,6 +329,14 @@ def report(
         changes=_changes(history),
         recoveries=sum(entry.kind == Kind.RECOVERED for entry in history),
     )
+
+
+def _at_present_order(history: list[Entry]) -> Iterator[Entry]:
+    """A history as its parts count: by rho what was charged under another order of the Renyi filter."""
+    last = max((place for place, entry in enumerate(history) if entry.kind in _PROMISING), default=-1)
+    for place, entry in enumerate(history):
+        if entry.kind != Kind.CAPPED:
+            yield entry if place > last else replace(entry, cost=entry.cost.at_any_order)
 
 
 def _sum(entries: list[Entry]) -> SpendingTotal:
@@ -363,9 +379,10 @@ def _day(entry: Entry) -> date:
 
 
 def _changes(history: list[Entry]) -> int:
-    """How many caps were set after the first charge."""
+    """How many other budgets were set after the first charge."""
     since = itertools.dropwhile(lambda entry: entry.cost == NOTHING, history)
-    return sum(entry.kind == Kind.CAPPED for entry in since)
+    details = [json.loads(entry.detail or "{}") for entry in since if entry.kind == Kind.CAPPED]
+    return sum(detail["old"]["budget"] != detail["new"]["budget"] for detail in details)
 
 
 def _periods(days: tuple[Day, ...]) -> tuple[str, dict[str, SpendingTotal]]:
@@ -414,6 +431,7 @@ def _plain_promise(budget: Budget, deltas: tuple[Fraction, ...]) -> dict[str, An
         "delta": plain(budget.delta),
         "reserved_delta": plain(budget.reserve),
         "rho": plain_up(Fraction(budget.caps().rho, RHO_UNITS)),
+        "order": plain_up(budget.order),
         "epsilons": [{"delta": plain(delta), "epsilon": plain_up(promised_at(budget, delta))} for delta in deltas],
     }
 
@@ -426,10 +444,11 @@ def _plain_spending(spent: SpendingTotal, budget: Budget, deltas: tuple[Fraction
         "pure_epsilon": plain_up(spent.pure),
         "sum_of_epsilons": plain_up(spent.epsilon),
         "rho": plain_up(spent.rho),
+        "renyi": plain_up(spent.renyi),
         "own_delta": plain_up(spent.delta),
         "share": plain_up(spent.share(budget)),
         "of_promise": _plain_at(spent.of_promise(budget)),
-        "epsilons": [_plain_at(spent.at(delta)) for delta in deltas],
+        "epsilons": [_plain_at(spent.at(delta, budget.order)) for delta in deltas],
     }
 
 

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.filters import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Budget, Cost
+from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
+from discreet.accounting.filters import Budget
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
 from discreet.rounding import brief_up, digits_down, digits_up, double_down, double_up
-from discreet.zcdp import epsilon_of
+from discreet.zcdp import epsilon_at_order, epsilon_of
 
 BY_EPSILONS = "sum of epsilons"
 BY_RHO = "zCDP"
+BY_RENYI = "Renyi"
 BY_LOSSES = "PLD"
 DIGITS = 6
 
@@ -55,21 +57,29 @@ class SpendingTotal:
         return Fraction(self.cost.rho, RHO_UNITS)
 
     @property
+    def renyi(self) -> Fraction:
+        """The sum of Renyi divergences at the order of the budget, divided by the order."""
+        return Fraction(self.cost.renyi, RHO_UNITS)
+
+    @property
     def delta(self) -> Fraction:
         """The sum of the deltas that charges have of their own."""
         return Fraction(self.cost.delta, DELTA_UNITS)
 
-    def at(self, delta: Fraction) -> AtDelta:
-        """The smaller epsilon at a delta, by the sum of epsilons or by converting rho; own deltas are taken off."""
+    def at(self, delta: Fraction, order: Fraction | None = None) -> AtDelta:
+        """The smallest epsilon at a delta, by the sum of epsilons, by rho or by the divergences at the budget's order.
+
+        Own deltas are taken off.
+        """
         if self.delta > delta:
             return AtDelta(delta, None, "the charges have more delta of their own")
-        return _smaller(self, delta, left=delta - self.delta)
+        return _smaller(self, delta, left=delta - self.delta, order=order)
 
     def of_promise(self, budget: Budget) -> AtDelta:
         """What is spent in the terms of a budget: it reaches the budget's epsilon where the budget is used up."""
         if self.delta > Fraction(budget.caps().delta, DELTA_UNITS):
             return AtDelta(budget.delta, None, "the charges have more delta of their own than is reserved")
-        found = _smaller(self, budget.delta, left=budget.conversion_delta)
+        found = _smaller(self, budget.delta, left=budget.conversion_delta, order=budget.order)
         if found.epsilon is not None and found.epsilon > budget.epsilon and budget.admits(self.cost):
             return AtDelta(found.delta, budget.epsilon, found.by)  # what the filter admits converts within its budget
         return found
@@ -77,7 +87,7 @@ class SpendingTotal:
     def share(self, budget: Budget) -> Fraction | None:
         """The used part of a budget, by the cap that holds longer; above 1 or None where it is exceeded."""
         caps = budget.caps()
-        either = [_part(self.cost.epsilon, caps.epsilon), _part(self.cost.rho, caps.rho)]
+        either = [_part(self.cost.epsilon, caps.epsilon), _part(self.cost.renyi, caps.rho)]
         by_sums, own = (
             min((part for part in either if part is not None), default=None),
             _part(self.cost.delta, caps.delta),
@@ -101,7 +111,7 @@ class SpendingCounter:
 
     def __init__(self) -> None:
         self._epsilon: int | None = 0
-        self._rho = self._delta = 0
+        self._rho = self._delta = self._renyi = 0
         self._questions = self._failures = self._rejections = 0
 
     def add(self, entry: Entry) -> None:
@@ -110,6 +120,7 @@ class SpendingCounter:
         self._epsilon = _sum(self._epsilon, cost)
         self._rho += cost.rho
         self._delta += cost.delta
+        self._renyi += cost.renyi
         if entry.kind == Kind.RESERVED:
             self._questions += 1
             self._failures += entry.state == State.FORFEITED
@@ -119,7 +130,7 @@ class SpendingCounter:
     def spending(self) -> SpendingTotal:
         """What was counted so far."""
         return SpendingTotal(
-            cost=Cost(self._epsilon, self._rho, self._delta),
+            cost=Cost(self._epsilon, self._rho, self._delta, self._renyi),
             questions=self._questions,
             failures=self._failures,
             rejections=self._rejections,
@@ -136,7 +147,7 @@ def left_of(budget: Budget, spent: Cost) -> Left:
         laplace=budget.laplace_left(spent),
         gaussian=budget.gaussian_left(spent),
         epsilon=Fraction(by_epsilons, EPSILON_UNITS),
-        rho=Fraction(max(0, caps.rho - spent.rho), RHO_UNITS),
+        rho=Fraction(max(0, caps.rho - spent.renyi), RHO_UNITS),
         delta=Fraction(caps.delta - spent.delta, DELTA_UNITS),
     )
 
@@ -145,15 +156,17 @@ def promised_at(budget: Budget, delta: Fraction) -> Fraction | None:
     """The epsilon of the budget at another delta, for adaptive analysts; None where it has none.
 
     In the proof of the two filters (docs/proofs/accounting/filters.md) every transcript is held by the sum of epsilons,
-    which needs no delta, or by the cap on rho, which converts at any delta beyond the reserve.
+    which needs no delta, or by the cap of the Renyi filter, which converts at any delta beyond the reserve at the
+    order of the budget.
     """
     caps = budget.caps()
     spare = delta - Fraction(caps.delta, DELTA_UNITS)
     if spare < 0 or (spare == 0 and caps.rho):
         return None
-    if delta == budget.delta or not caps.rho:
+    if delta == budget.delta or budget.order is None or not caps.rho:
         return budget.epsilon
-    return max(budget.epsilon, brief_up(epsilon_of(Fraction(caps.rho, RHO_UNITS), spare)))
+    divergence = budget.order * Fraction(caps.rho, RHO_UNITS)
+    return max(budget.epsilon, brief_up(epsilon_at_order(divergence, budget.order, spare)))
 
 
 def text_up(value: Fraction | None, digits: int = DIGITS) -> str:
@@ -194,10 +207,12 @@ def _part(spent: int | None, cap: int) -> Fraction | None:
     return Fraction(spent, cap) if spent else Fraction(0)
 
 
-def _smaller(spent: SpendingTotal, delta: Fraction, *, left: Fraction) -> AtDelta:
+def _smaller(spent: SpendingTotal, delta: Fraction, *, left: Fraction, order: Fraction | None) -> AtDelta:
     ways = [] if spent.epsilon is None else [(spent.epsilon, BY_EPSILONS)]
     if left or not spent.rho:
         ways.append((brief_up(epsilon_of(spent.rho, left)), BY_RHO))
+    if left and order is not None:
+        ways.append((brief_up(epsilon_at_order(order * spent.renyi, order, left)), BY_RENYI))
     if not ways:
         return AtDelta(delta, None, "Gaussian noise needs a delta beyond the charges' own")
     return AtDelta(delta, *min(ways))

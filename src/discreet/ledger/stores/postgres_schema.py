@@ -19,7 +19,7 @@ from discreet.version import __version__
 if TYPE_CHECKING:
     import psycopg
 
-VERSION = 3
+VERSION = 4
 LOCK = 0x64697363
 
 _WRITTEN = ("datasets", "versions", "aliases", "analysts", "events", "reservations", "answers", "halts")
@@ -34,7 +34,7 @@ _THERE = "SELECT 1 FROM pg_tables WHERE schemaname = 'discreet' AND tablename = 
 _TRIGGER = re.compile(
     r"CREATE TRIGGER (\w+) BEFORE ([A-Z ]+) ON discreet\.(\w+)\s+FOR EACH (\w+) EXECUTE FUNCTION discreet\.(\w+)\("
 )
-_FUNCTION = re.compile(r"CREATE FUNCTION discreet\.(\w+)\(.*?LANGUAGE (\w+).*?\$\$(.*?)\$\$", re.DOTALL)
+_FUNCTION = re.compile(r"CREATE (?:OR REPLACE )?FUNCTION discreet\.(\w+)\(.*?LANGUAGE (\w+).*?\$\$(.*?)\$\$", re.DOTALL)
 _INDEX = re.compile(r"CREATE UNIQUE INDEX (\w+)")
 _TABLE = re.compile(r"CREATE TABLE discreet\.(\w+)")
 _BITS = {"ROW": 1, "BEFORE": 2, "INSERT": 4, "DELETE": 8, "UPDATE": 16, "TRUNCATE": 32}
@@ -53,8 +53,8 @@ _UNLOGGED = "SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('discre
 
 
 def steps() -> Mapping[int, str]:
-    """The SQL of every version, by its number."""
-    files = resources.files("discreet.ledger.stores.migrations").iterdir()
+    """The SQL of every version, by its number and in order."""
+    files = sorted(resources.files("discreet.ledger.stores.migrations").iterdir(), key=lambda file: file.name)
     return {int(file.name[:3]): file.read_text() for file in files if re.fullmatch(r"\d{3}\.sql", file.name)}
 
 
@@ -96,16 +96,16 @@ def schema_version(connection: "psycopg.Connection[Any]") -> int:
 def findings(connection: "psycopg.Connection[Any]") -> Iterator[str]:
     """What is wrong with the rules: what was dropped, switched off or rewritten since this version wrote them."""
     text = "\n".join(steps().values())
-    for what, missing in {
+    rules: dict[str, set[tuple[object, ...]]] = {
         "trigger": _triggers(text) - {tuple(row.values()) for row in connection.execute(_TRIGGERS_THERE)},
-        "function": set(_FUNCTION.findall(text))
-        - {tuple(row.values()) for row in connection.execute(_FUNCTIONS_THERE)},
+        "function": _functions(text) - {tuple(row.values()) for row in connection.execute(_FUNCTIONS_THERE)},
         "index": _indexes(text) - {tuple(row.values()) for row in connection.execute(_INDEXES_THERE)},
-    }.items():
-        for name in sorted({rule[0] for rule in missing}):
+    }
+    for what, missing in rules.items():
+        for name in sorted({str(rule[0]) for rule in missing}):
             yield f"the {what} {name!r} is not as discreet wrote it"
     there = Counter(_plain(row["text"]) for row in connection.execute(_CHECKS_THERE))
-    if Counter(map(_plain, _checks(text))) - there:
+    if Counter(map(_plain, _present_checks(text))) - there:
         yield "a check of the tables is not as discreet wrote it"
     if connection.execute(_UNLOGGED).fetchone():
         yield "a table is not logged, and would be emptied by a crash"
@@ -122,18 +122,30 @@ def _triggers(text: str) -> set[tuple[object, ...]]:
     }
 
 
+def _functions(text: str) -> set[tuple[object, ...]]:
+    """Each function's name, language and text; a later version replaces an earlier one."""
+    return set({found[0]: found for found in _FUNCTION.findall(text)}.values())
+
+
 def _indexes(text: str) -> set[tuple[object, ...]]:
     return {(name,) for name in _INDEX.findall(text)} | {(f"{table}_pkey",) for table in _TABLE.findall(text)}
 
 
-def _checks(text: str) -> Iterator[str]:
-    """Each CHECK (...) of some SQL, with its parentheses."""
-    for match in re.finditer(r"CHECK \(", text):
+def _present_checks(text: str) -> list[str]:
+    """The checks that stand after all versions: one with a name replaces an earlier one of that name."""
+    every = list(_checks(text))
+    named = {name: check for name, check in every if name}
+    return [*named.values(), *(check for name, check in every if not name)]
+
+
+def _checks(text: str) -> Iterator[tuple[str, str]]:
+    """Each CHECK (...) of some SQL, with its parentheses, and the name of its constraint or nothing."""
+    for match in re.finditer(r"(?:CONSTRAINT (\w+) )?(CHECK \()", text):
         depth = 0
         for end in range(match.end() - 1, len(text)):
             depth += {"(": 1, ")": -1}.get(text[end], 0)
             if depth == 0:
-                yield text[match.start() : end + 1]
+                yield match[1] or "", text[match.start(2) : end + 1]
                 break
 
 

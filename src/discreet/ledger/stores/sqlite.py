@@ -25,6 +25,7 @@ from typing import TypeVar
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records import faults
 from discreet.ledger.stores import sqlite_schema as schema
+from discreet.ledger.stores.sqlite_migrations import migrate
 from discreet.ledger.transactions.store import Row, Statement, Transaction, UnknownOutcomeError, Values
 
 T = TypeVar("T")
@@ -275,7 +276,7 @@ def _check_and_migrate(connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
         _refuse_foreign(connection)
         _make_durable(connection)
-        schema.migrate(connection)
+        migrate(connection)
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
     except BaseException:

@@ -1,4 +1,4 @@
-"""The tables of a ledger on SQLite, the rules that its constraints enforce, and the migrations.
+"""The tables of a ledger on SQLite, and the rules that its constraints enforce.
 
 The CHECK on `datasets` is the privacy budget: a filter holds, or nothing was charged since the cap was set (an owner
 may lower a cap below what is spent); the one on `analysts` is the quota. Triggers make the store append-only; a
@@ -11,18 +11,15 @@ The leases of reservations are the one thing that the chain does not seal: they 
 import re
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from discreet.errors import LedgerError
-from discreet.ledger.records import faults
 from discreet.ledger.records.chain import now
-from discreet.ledger.records.quota import MOST_FAILURES
 from discreet.version import __version__
 
-VERSION = 2
+VERSION = 3
 APPLICATION = 0x64697363
 
-_TABLES = (
+TABLES = (
     """CREATE TABLE schema_versions (
   version INTEGER PRIMARY KEY NOT NULL,
   applied TEXT NOT NULL,
@@ -47,18 +44,22 @@ _TABLES = (
   cap_epsilon INTEGER NOT NULL CHECK (cap_epsilon >= 0),
   cap_rho INTEGER NOT NULL CHECK (cap_rho >= 0),
   cap_delta INTEGER NOT NULL CHECK (cap_delta >= 0),
+  renyi_order TEXT,
   spent_epsilon INTEGER CHECK (spent_epsilon >= 0),
   spent_rho INTEGER NOT NULL CHECK (spent_rho >= 0),
   spent_delta INTEGER NOT NULL CHECK (spent_delta >= 0),
+  spent_renyi INTEGER NOT NULL CHECK (spent_renyi >= 0),
   floor_epsilon INTEGER,
   floor_rho INTEGER NOT NULL,
   floor_delta INTEGER NOT NULL,
+  floor_renyi INTEGER NOT NULL,
   sequence INTEGER NOT NULL CHECK (sequence >= 1),
   head TEXT NOT NULL,
   CONSTRAINT promise CHECK (
     (spent_delta <= cap_delta
-      AND ((spent_epsilon IS NOT NULL AND spent_epsilon <= cap_epsilon) OR spent_rho <= cap_rho))
-    OR (spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta)
+      AND ((spent_epsilon IS NOT NULL AND spent_epsilon <= cap_epsilon) OR spent_renyi <= cap_rho))
+    OR (spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta
+      AND spent_renyi = floor_renyi)
   )
 ) STRICT""",
     """CREATE TABLE versions (
@@ -85,17 +86,20 @@ _TABLES = (
   spent_epsilon INTEGER CHECK (spent_epsilon >= 0),
   spent_rho INTEGER NOT NULL CHECK (spent_rho >= 0),
   spent_delta INTEGER NOT NULL CHECK (spent_delta >= 0),
+  spent_renyi INTEGER NOT NULL CHECK (spent_renyi >= 0),
   floor_epsilon INTEGER,
   floor_rho INTEGER NOT NULL,
   floor_delta INTEGER NOT NULL,
+  floor_renyi INTEGER NOT NULL,
   failures INTEGER NOT NULL CHECK (failures >= 0),
   most_failures INTEGER NOT NULL CHECK (most_failures >= 0),
   PRIMARY KEY (dataset, analyst),
   CONSTRAINT quota CHECK (
     cap_rho IS NULL
     OR (spent_delta <= cap_delta
-      AND ((spent_epsilon IS NOT NULL AND spent_epsilon <= cap_epsilon) OR spent_rho <= cap_rho))
-    OR (spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta)
+      AND ((spent_epsilon IS NOT NULL AND spent_epsilon <= cap_epsilon) OR spent_renyi <= cap_rho))
+    OR (spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta
+      AND spent_renyi = floor_renyi)
   ),
   CONSTRAINT whole_quota CHECK (
     (quota IS NULL) = (cap_epsilon IS NULL) AND (quota IS NULL) = (cap_rho IS NULL)
@@ -119,6 +123,7 @@ _TABLES = (
   cost_epsilon INTEGER CHECK (cost_epsilon >= 0),
   cost_rho INTEGER NOT NULL CHECK (cost_rho >= 0),
   cost_delta INTEGER NOT NULL CHECK (cost_delta >= 0),
+  cost_renyi INTEGER NOT NULL CHECK (cost_renyi >= 0),
   question TEXT,
   request TEXT,
   reservation INTEGER,
@@ -162,7 +167,7 @@ _TABLES = (
 ) STRICT""",
 )
 
-_INDEXES = (
+INDEXES = (
     "CREATE UNIQUE INDEX one_outcome ON events (dataset, reservation) WHERE kind IN ('ANSWERED', 'FORFEITED')",
     "CREATE UNIQUE INDEX one_charge ON reservations (dataset, analyst, request) WHERE request IS NOT NULL",
     "CREATE INDEX asked_before ON reservations (dataset, question, state, sequence)",
@@ -180,7 +185,7 @@ def _has_charges(dataset: str) -> str:
     return f"EXISTS (SELECT 1 FROM events WHERE dataset = {dataset} AND kind = 'RESERVED')"
 
 
-_TABLE_NAMES = tuple(re.findall(r"CREATE TABLE (\w+)", "\n".join(_TABLES)))
+TABLE_NAMES = tuple(re.findall(r"CREATE TABLE (\w+)", "\n".join(TABLES)))
 
 _FROZEN = (
     *(
@@ -189,7 +194,7 @@ _FROZEN = (
     ),
     *(
         _refusing(f"{table}_never_vanish", f"DELETE ON {table}", "", f"{table} are never deleted")
-        for table in _TABLE_NAMES
+        for table in TABLE_NAMES
     ),
 )
 
@@ -208,12 +213,15 @@ _ONCE = tuple(  # the DELETE of an INSERT OR REPLACE fires no trigger
 )
 
 _FALLING = (
-    "NEW.spent_rho < OLD.spent_rho OR NEW.spent_delta < OLD.spent_delta"
+    "NEW.spent_rho < OLD.spent_rho OR NEW.spent_delta < OLD.spent_delta OR NEW.spent_renyi < OLD.spent_renyi"
     " OR (OLD.spent_epsilon IS NULL AND NEW.spent_epsilon IS NOT NULL) OR NEW.spent_epsilon < OLD.spent_epsilon"
 )
-_AT_THE_FLOOR = "spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta"
+_AT_THE_FLOOR = (
+    "spent_epsilon IS floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta"
+    " AND spent_renyi = floor_renyi"
+)
 
-_TRIGGERS = (
+TRIGGERS = (
     *_FROZEN,
     *_ONCE,
     _refusing(
@@ -269,11 +277,20 @@ _TRIGGERS = (
         "a raised cap is a new promise",
     ),
     _refusing(
+        "orders_follow_a_budget",
+        "UPDATE ON datasets",
+        "NEW.renyi_order IS NOT OLD.renyi_order AND (NEW.floor_epsilon IS NOT NEW.spent_epsilon"
+        " OR NEW.floor_rho <> NEW.spent_rho OR NEW.floor_delta <> NEW.spent_delta"
+        " OR NEW.floor_renyi <> NEW.spent_renyi)",
+        "an order is fixed with a budget",
+    ),
+    _refusing(
         "floors_are_what_was_spent",
         "UPDATE ON datasets",
         "(NEW.floor_epsilon IS NOT OLD.floor_epsilon OR NEW.floor_rho <> OLD.floor_rho"
-        " OR NEW.floor_delta <> OLD.floor_delta) AND (NEW.floor_epsilon IS NOT NEW.spent_epsilon"
-        " OR NEW.floor_rho <> NEW.spent_rho OR NEW.floor_delta <> NEW.spent_delta)",
+        " OR NEW.floor_delta <> OLD.floor_delta OR NEW.floor_renyi <> OLD.floor_renyi)"
+        " AND (NEW.floor_epsilon IS NOT NEW.spent_epsilon OR NEW.floor_rho <> NEW.spent_rho"
+        " OR NEW.floor_delta <> NEW.spent_delta OR NEW.floor_renyi <> NEW.spent_renyi)",
         "a floor is what is spent when it is set",
     ),
     _refusing(
@@ -335,35 +352,7 @@ _TRIGGERS = (
     ),
 )
 
-STATEMENTS = (*_TABLES, *_INDEXES, *_TRIGGERS)
-
-_KEPT = ("schema_versions", "datasets", "versions", "events", "reservations", "answers")
-_ALL_OR_NONE = "CASE WHEN count(*) = count(cost_epsilon) THEN sum(cost_epsilon) END"
-_FROM_1_TO_2 = (
-    *(f"CREATE TEMP TABLE old_{table} AS SELECT * FROM main.{table}" for table in _KEPT),
-    *(f"DROP TABLE {table}" for table in reversed(_KEPT)),
-    *_TABLES,
-    "INSERT INTO schema_versions SELECT * FROM old_schema_versions",
-    "INSERT INTO ledger SELECT lower(hex(randomblob(16)))",
-    """INSERT INTO datasets SELECT name, unit, neighbours, hash_key, NULL, NULL, NULL, epsilon, delta, reserved_delta,
-  ceiling, reason, cap_epsilon, cap_rho, cap_delta, spent_epsilon, spent_rho, spent_delta, floor_epsilon, floor_rho,
-  floor_delta, sequence, head FROM old_datasets""",
-    """INSERT INTO versions SELECT dataset, version, source, facts, population, (
-  SELECT max(sequence) FROM old_events AS e WHERE e.dataset = v.dataset AND kind IN ('REGISTERED', 'VERSIONED')
-  AND (kind = 'REGISTERED' OR e.version = v.version)) FROM old_versions AS v""",
-    "INSERT INTO events SELECT * FROM old_events",
-    f"""INSERT INTO analysts SELECT dataset, analyst, NULL, 0, NULL, NULL, NULL, {_ALL_OR_NONE}, sum(cost_rho),
-  sum(cost_delta), 0, 0, 0, sum(kind = 'FORFEITED'), {MOST_FAILURES} FROM old_events
-WHERE kind IN ('RESERVED', 'FORFEITED') GROUP BY dataset, analyst""",
-    """INSERT INTO reservations SELECT dataset, sequence, analyst, request, question, description, state, 1, 0
-FROM old_reservations""",
-    "INSERT INTO answers SELECT * FROM old_answers",
-    *_INDEXES,
-    *_TRIGGERS,
-    *(f"DROP TABLE old_{table}" for table in _KEPT),
-)
-
-MIGRATIONS: Mapping[int, tuple[str, ...]] = {1: _FROM_1_TO_2}
+STATEMENTS = (*TABLES, *INDEXES, *TRIGGERS)
 
 
 def create(connection: sqlite3.Connection) -> None:
@@ -373,31 +362,13 @@ def create(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
     connection.execute("INSERT INTO ledger VALUES (?)", (secrets.token_hex(16),))
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    _record(connection, VERSION)
+    record(connection, VERSION)
     connection.execute("COMMIT")
 
 
 def is_ledger(connection: sqlite3.Connection) -> bool:
     """Whether the file says that it is a ledger; reads its header only."""
-    return _pragma(connection, "application_id") == APPLICATION
-
-
-def migrate(
-    connection: sqlite3.Connection, *, target: int = VERSION, steps: Mapping[int, tuple[str, ...]] = MIGRATIONS
-) -> None:
-    """Bring an older ledger to the target version, all steps or none; a newer one is refused untouched."""
-    if _pragma(connection, "user_version") == target:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for version in range(_migratable(connection, target, steps), target):
-            for statement in steps[version]:
-                connection.execute(statement)
-            _record(connection, version + 1)
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
+    return pragma(connection, "application_id") == APPLICATION
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
@@ -421,7 +392,7 @@ def changed_rules(connection: sqlite3.Connection) -> list[str]:
 def is_recorded(connection: sqlite3.Connection) -> bool:
     """Whether the version in the file's header is the last one that the table records."""
     recorded = connection.execute("SELECT max(version) FROM schema_versions").fetchone()[0]
-    return bool(recorded == _pragma(connection, "user_version"))
+    return bool(recorded == pragma(connection, "user_version"))
 
 
 def _name_of(statement: str) -> str:
@@ -429,19 +400,12 @@ def _name_of(statement: str) -> str:
     return match[1] if match else statement
 
 
-def _migratable(connection: sqlite3.Connection, target: int, steps: Mapping[int, tuple[str, ...]]) -> int:
-    stored = _pragma(connection, "user_version")
-    if stored > target:
-        raise LedgerError(faults.NEWER)
-    if any(version not in steps for version in range(stored, target)):
-        raise LedgerError(faults.OLDER)
-    return stored
-
-
-def _record(connection: sqlite3.Connection, version: int) -> None:
+def record(connection: sqlite3.Connection, version: int) -> None:
+    """Write down that the schema is of a version now."""
     connection.execute("INSERT INTO schema_versions VALUES (?, ?, ?)", (version, now(), __version__))
     connection.execute(f"PRAGMA user_version = {version:d}")
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def pragma(connection: sqlite3.Connection, name: str) -> int:
+    """A number in the header of the file."""
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

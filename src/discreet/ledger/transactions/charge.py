@@ -5,10 +5,11 @@ A query over several datasets is charged to all of them, or to none.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from discreet import events
-from discreet.accounting.filters import Cost
+from discreet.accounting.costs import NOTHING, Cost
 from discreet.errors import BudgetError, Failure, LedgerError, ParameterError
 from discreet.ledger.records import admission, faults, registration
 from discreet.ledger.records.account import Account
@@ -39,14 +40,17 @@ class DatasetCharge:
     version: int
     event: events.Event
     registration: int | None = None
-    cost: Cost = field(init=False)
     text: str = field(init=False)
 
     def __post_init__(self) -> None:
         label(self.name, "name")
         object.__setattr__(self, "version", checked_version(self.version))
-        object.__setattr__(self, "cost", admission.price(self.event))
+        self.cost(None)
         object.__setattr__(self, "text", events.canonical(self.event))
+
+    def cost(self, order: Fraction | None) -> Cost:
+        """The cost under a budget with this order of the Renyi filter."""
+        return admission.price(self.event, order)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +120,11 @@ class _DatasetState:
     by_request: StoredCharge | None
     by_question: tuple[StoredCharge | None, ...]
 
+    @property
+    def cost(self) -> Cost:
+        """What the query costs under the dataset's budget."""
+        return self.part.cost(self.account.order)
+
 
 def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reservation | Waiting | BudgetError:
     """One of three: a reservation (new, or with a stored answer), a wait, or an error that was recorded.
@@ -133,10 +142,10 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
         return _repeat(writer, request, earlier, found)
     if earlier is not None:
         found = [_without(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
-    found = [_restate_quotas(writer, each) for each in found]
+    found = [_restate(writer, each) for each in found]
     for each in found:
         _check_registration(writer, each)
-        if not admission.is_countable(each.account.spent + each.part.cost):
+        if not admission.is_countable(each.account.spent + each.cost):
             raise admission.beyond_counting()
     for each in found:
         refusal = _refusal(each)
@@ -329,19 +338,20 @@ def _without(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> 
     return replace(own, account=after, by_question=())
 
 
-def _restate_quotas(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
-    """What was found, once a quota that older code recorded is stated in the terms of the budget."""
-    if not lacks_delta(own.share.quota, own.account.budget):
+def _restate(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
+    """What was found, once what an earlier version recorded is stated in the terms of the budget."""
+    if not own.account.lacks_order and not lacks_delta(own.share.quota, own.account.budget):
         return own
-    after = limits.restate_quotas(writer, own.account, own.account.budget)
-    return replace(own, account=after, share=own.share.in_terms_of(after.budget))
+    after = limits.restate(writer, own.account)
+    share = own.share.restated(own.account.order, after.order) if own.account.lacks_order else own.share
+    return replace(own, account=after, share=share.in_terms_of(after.budget))
 
 
 def _resume(writer: LedgerWriter, request: ChargeRequest, charge: StoredCharge, own: _DatasetState) -> None:
     """Take over a charge whose holder let the lease expire: the charge stands, and its holder's failure is counted."""
     whose = charge.link.analyst or ""
     share, _ = statements.share(writer, own.account.name, whose)
-    refusal = share.refusal(Cost(0, 0, 0)) if share.failures >= share.most_failures else None
+    refusal = share.refusal(NOTHING) if share.failures >= share.most_failures else None
     if refusal is not None:
         raise refusal
     writer.append(own.account, statements.outcome_of(own.account, charge, Kind.RESUMED))
@@ -357,24 +367,23 @@ def _check_registration(writer: LedgerWriter, each: _DatasetState) -> None:
 
 
 def _refusal(each: _DatasetState) -> BudgetError | None:
-    known, cost = each.account, each.part.cost
+    known, cost = each.account, each.cost
     if not known.caps.admit(known.spent + cost):
         return admission.refusal(known.name, known.budget, known.spent, cost)
     return each.share.refusal(cost)
 
 
 def _reject(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> None:
-    cost = each.part.cost
-    detail = canonical({"asked": [cost.epsilon, cost.rho, cost.delta]})
+    detail = canonical({"asked": each.cost.units()})
     writer.append(each.account, each.account.link(Kind.REJECTED, detail=detail, **request.claim(each.part)))
 
 
 def _reserve(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> ChainLink:
     """The guarded update, the analyst's share, the chained event, the reservation."""
-    link = each.account.link(Kind.RESERVED, cost=each.part.cost, **request.claim(each.part), **request.detail())
+    link = each.account.link(Kind.RESERVED, cost=each.cost, **request.claim(each.part), **request.detail())
     request.times.append(link.time)
     writer.charge(each.account, link)
-    statements.spend(writer, each.share, each.part.cost, is_there=each.has_share)
+    statements.spend(writer, each.share, each.cost, is_there=each.has_share)
     writer.record(link)
     statements.reserve(writer, link, request.description, request.term)
     return link

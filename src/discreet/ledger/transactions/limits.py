@@ -1,10 +1,13 @@
 """What an owner may change later: the privacy budget and the quotas inside it; never what was spent."""
 
+from dataclasses import replace
+
+from discreet.accounting.costs import NOTHING
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError
 from discreet.ledger.records import quota as quotas
 from discreet.ledger.records import registration
-from discreet.ledger.records.account import Account
+from discreet.ledger.records.account import Account, order_text
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.quota import EVERYONE, NoChange, Share
@@ -13,6 +16,7 @@ from discreet.ledger.transactions import statements
 from discreet.ledger.transactions.statements import LedgerWriter
 
 RESTATED = "stated in the terms of the budget"
+ORDER_FIXED = "the order of the Renyi filter, by which charges are counted from now on"
 
 
 def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> None:
@@ -27,17 +31,42 @@ def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> Non
         )
     divided = registration.new_cap(name, budget, known.budget, known.spent)
     divided.check_population(None if newest is None else newest.population)
-    after = known.with_budget(divided)
-    caps = {name: [a.caps.epsilon, a.caps.rho, a.caps.delta] for name, a in (("old", known), ("new", after))}
+    shares = statements.shares(writer, known.name)
+    account, shares = _cap(writer, known, known.with_budget(divided), reason, shares)
+    _restate_quotas(writer, account, known.budget, shares)
+
+
+def restate(writer: LedgerWriter, known: Account) -> Account:
+    """State what an earlier version recorded in the terms of the budget: the order of its Renyi filter, and quotas."""
+    account, shares = known, statements.shares(writer, known.name)
+    if known.lacks_order:
+        account, shares = _cap(writer, known, known.with_order(), ORDER_FIXED, shares)
+    return _restate_quotas(writer, account, account.budget, shares)
+
+
+def _cap(
+    writer: LedgerWriter, known: Account, after: Account, reason: str, before: list[Share]
+) -> tuple[Account, list[Share]]:
+    """The event of a budget or an order; with what was spent in its terms, by all and by each analyst."""
+    shares = [share.restated(known.order, after.order) for share in before]
     detail = {
         "reason": reason,
-        "old": {"budget": budget_columns(known.budget), "caps": caps["old"]},
-        "new": {"budget": budget_columns(after.budget), "caps": caps["new"]},
-        "spent": [known.spent.epsilon, known.spent.rho, known.spent.delta],
+        "old": _declared(known),
+        "new": _declared(after),
+        "spent": known.spent.units(),
+        "restated": {share.analyst: share.spent.renyi for share in shares},
     }
+    cost = replace(NOTHING, renyi=after.spent.renyi - known.spent.renyi)
     version = statements.newest_number(writer, known.name)
-    link = known.link(Kind.CAPPED, version=version, detail=canonical(detail))
-    restate_quotas(writer, writer.promise(known, link, after), known.budget)
+    link = known.link(Kind.CAPPED, version=version, cost=cost, detail=canonical(detail))
+    account = writer.promise(known, link, after)
+    for share in shares:
+        statements.restate_share(writer, share)
+    return account, shares
+
+
+def _declared(known: Account) -> dict[str, object]:
+    return {"budget": budget_columns(known.budget), "caps": known.caps.units(), "order": order_text(known.order)}
 
 
 def set_quota(
@@ -50,34 +79,37 @@ def set_quota(
     given = share.quota
     if not isinstance(quota, NoChange):
         given = None if quota is None else quotas.complete_quota(known.name, quota, known.budget)
-    _limit(writer, known, share.with_quota(given, most, is_own=analyst != EVERYONE), reason, is_there=is_there)
+    after = share.with_quota(given, most, is_own=analyst != EVERYONE)
+    _limit(writer, known, after, reason, statements.shares(writer, known.name), is_there=is_there)
 
 
-def restate_quotas(writer: LedgerWriter, known: Account, before: Budget) -> Account:
+def _restate_quotas(writer: LedgerWriter, known: Account, before: Budget, shares: list[Share]) -> Account:
     """Every quota of a dataset in the terms of its budget, which were those of another budget before."""
-    for share in statements.shares(writer, known.name):
+    for share in shares:
         if share.quota is None or not (share.is_own or share.analyst == EVERYONE):
             continue
         given = quotas.restate_quota(share.quota, known.budget, before)
         if given != share.quota:
             after = share.with_quota(given, share.most_failures, is_own=share.is_own)
-            known = _limit(writer, known, after, RESTATED, is_there=True)
+            known = _limit(writer, known, after, RESTATED, shares, is_there=True)
     return known
 
 
-def _limit(writer: LedgerWriter, known: Account, after: Share, reason: str, *, is_there: bool) -> Account:
-    """The event of a quota and the shares that it holds for."""
+def _limit(
+    writer: LedgerWriter, known: Account, after: Share, reason: str, shares: list[Share], *, is_there: bool
+) -> Account:
+    """The event of a quota, and of all shares those that it holds for."""
     detail = canonical({"analyst": after.analyst, "reason": reason, **after.limits()})
     version = statements.newest_number(writer, known.name)
     account = writer.append(known, known.link(Kind.LIMITED, version=version, detail=detail))
     statements.limit(writer, after, is_there=is_there)
     if after.analyst == EVERYONE:
-        for other in _followers(writer, known.name):
+        for other in _followers(shares):
             limited = other.with_quota(after.quota, after.most_failures, is_own=False)
             statements.limit(writer, limited, is_there=True)
     return account
 
 
-def _followers(writer: LedgerWriter, dataset: str) -> list[Share]:
+def _followers(shares: list[Share]) -> list[Share]:
     """Those who have a row and no quota of their own."""
-    return [share for share in statements.shares(writer, dataset) if share.analyst != EVERYONE and not share.is_own]
+    return [share for share in shares if share.analyst != EVERYONE and not share.is_own]

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.errors import LedgerError, NameNotFoundError, ParameterError
 from discreet.ledger.records import faults, registration
-from discreet.ledger.records.account import Account, new_account
+from discreet.ledger.records.account import Account, new_account, order_text
 from discreet.ledger.records.canonical_text import canonical, digest, label
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.registration import (
@@ -95,7 +95,8 @@ def promise(known: Account) -> dict[str, Any]:
         "hash_key": digest(known.hash_key),
         "slice": slice_columns(known.slice),
         "budget": budget_columns(known.budget),
-        "caps": [known.caps.epsilon, known.caps.rho, known.caps.delta],
+        "caps": known.caps.units(),
+        "order": order_text(known.order),
     }
 
 

@@ -6,12 +6,15 @@ anchors. Otherwise the store writes and returns nothing, and the longer way find
 """
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from discreet.accounting.filters import Budget, Cost
+from discreet.accounting.costs import Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
+from discreet.ledger.records.account import order_of, order_text
 from discreet.ledger.records.canonical_text import canonical, digest
-from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, now
+from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, cost_in, now
 from discreet.ledger.records.registration import budget_of
 from discreet.ledger.records.reservation import Reservation
 from discreet.ledger.transactions.charge import ChargeRequest
@@ -30,6 +33,8 @@ CHARGE = {
     "epsilon": "bigint",
     "rho": "bigint",
     "delta": "bigint",
+    "renyi": "bigint",
+    "order": "text",
     "digest": "text",
     "description": "text",
     "time": "text",
@@ -84,11 +89,16 @@ class ChainHead:
     head: str
     spent: Cost
     budget: Budget
+    order: Fraction | None
 
 
-def charge_claim(request: ChargeRequest, least: int) -> tuple[ChainLink, dict[str, object]]:
-    """The link of a charge to one dataset without its place in the chain, and the parameters for the store."""
+def charge_claim(request: ChargeRequest, least: int, order: Fraction | None) -> tuple[ChainLink, dict[str, object]]:
+    """The link of a charge to one dataset without its place in the chain, and the parameters for the store.
+
+    The store refuses it where the dataset's order of the Renyi filter is another.
+    """
     (part,) = request.parts
+    cost = part.cost(order)
     columns = request.claim(part)
     link = ChainLink(
         dataset=part.name,
@@ -97,13 +107,14 @@ def charge_claim(request: ChargeRequest, least: int) -> tuple[ChainLink, dict[st
         time=now(),
         previous=GENESIS,
         library=__version__,
-        cost=part.cost,
+        cost=cost,
         **columns,
     )
     request.times.append(link.time)
     details = {"description": request.description, "registration": part.registration, "is_fresh": request.fresh}
+    details |= {"order": order_text(order)}
     details |= {FORMER: "" if request.fresh else ",".join(request.former)}
-    return link, columns | vars(part.cost) | details | {"term": request.term, "least": least} | _link_columns(link)
+    return link, columns | vars(cost) | details | {"term": request.term, "least": least} | _link_columns(link)
 
 
 def answer_claim(reservation: Reservation, payload: bytes, least: int) -> tuple[ChainLink, dict[str, object]]:
@@ -138,8 +149,15 @@ def place_link(link: ChainLink, row: Row) -> tuple[ChainLink, ChainHead]:
     if placed.hash != row["new_head"]:
         raise LedgerError(faults.DAMAGED)
     budget = budget_of({name: row[column] for name, column in _PROMISED.items()})
-    spent = Cost(row["total_epsilon"], row["total_rho"], row["total_delta"])
-    return placed, ChainHead(name=link.dataset, sequence=placed.sequence, head=placed.hash, spent=spent, budget=budget)
+    head = ChainHead(
+        name=link.dataset,
+        sequence=placed.sequence,
+        head=placed.hash,
+        spent=cost_in(row, "total"),
+        budget=budget,
+        order=order_of(row["promised_order"]),
+    )
+    return placed, head
 
 
 def _link_columns(link: ChainLink) -> dict[str, object]:

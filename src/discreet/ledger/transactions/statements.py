@@ -9,16 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from discreet.accounting.filters import NOTHING, Cost
+from discreet.accounting.costs import NOTHING, Cost
+from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, NameNotFoundError, suggestion
 from discreet.ledger.records import faults, places
 from discreet.ledger.records.account import Account, account_of
-from discreet.ledger.records.canonical_text import digest, label
-from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, link_of
+from discreet.ledger.records.canonical_text import digest, label, parse_object
+from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_columns, link_of
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.quota import EVERYONE, Share, share_of
 from discreet.ledger.records.receipt import ChargeReference, Receipt
-from discreet.ledger.records.registration import Registration
+from discreet.ledger.records.registration import Registration, budget_of
 from discreet.ledger.transactions.store import Row, Statement, Transaction, Values, insert_statement, one
 
 _NAMED = "COALESCE((SELECT dataset FROM aliases WHERE alias = :name), :name)"
@@ -50,6 +51,7 @@ _BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
 _HISTORY = """SELECT events.*, reservations.state FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
 WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
+_CAPPED = "SELECT detail FROM events WHERE dataset = :name AND kind = 'CAPPED' ORDER BY sequence"
 _NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
 UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers UNION SELECT dataset FROM analysts
 UNION SELECT dataset FROM aliases"""
@@ -57,23 +59,27 @@ UNION SELECT dataset FROM aliases"""
 _ADVANCE = "UPDATE datasets SET sequence = :sequence, head = :hash WHERE name = :dataset AND head = :previous"
 _CHARGE = """UPDATE datasets SET
   spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta,
-  sequence = :sequence, head = :head
+  spent_renyi = spent_renyi + :renyi, sequence = :sequence, head = :head
 WHERE name = :name AND head = :previous AND spent_delta + :delta <= cap_delta AND (
-  (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_rho + :rho <= cap_rho
+  (spent_epsilon IS NOT NULL AND spent_epsilon + :epsilon <= cap_epsilon) OR spent_renyi + :renyi <= cap_rho
 )"""
 _PROMISE = """UPDATE datasets SET unit = :unit, neighbours = :neighbours,
   epsilon = :epsilon, delta = :delta, reserved_delta = :reserved_delta, ceiling = :ceiling, reason = :reason,
-  cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta,
-  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta,
-  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
+  cap_epsilon = :cap_epsilon, cap_rho = :cap_rho, cap_delta = :cap_delta, renyi_order = :renyi_order,
+  spent_epsilon = :spent_epsilon, spent_rho = :spent_rho, spent_delta = :spent_delta, spent_renyi = :spent_renyi,
+  floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta, floor_renyi = :floor_renyi,
   sequence = :sequence, head = :head
 WHERE name = :name AND head = :previous"""
 _SPEND = """UPDATE analysts SET
-  spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta
+  spent_epsilon = spent_epsilon + :epsilon, spent_rho = spent_rho + :rho, spent_delta = spent_delta + :delta,
+  spent_renyi = spent_renyi + :renyi
 WHERE dataset = :dataset AND analyst = :analyst"""
 _LIMIT = """UPDATE analysts SET quota = :quota, is_own = :is_own, cap_epsilon = :cap_epsilon, cap_rho = :cap_rho,
   cap_delta = :cap_delta, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho, floor_delta = :floor_delta,
-  most_failures = :most_failures
+  floor_renyi = :floor_renyi, most_failures = :most_failures
+WHERE dataset = :dataset AND analyst = :analyst"""
+_RESTATE = """UPDATE analysts SET spent_renyi = :spent_renyi, floor_epsilon = :floor_epsilon, floor_rho = :floor_rho,
+  floor_delta = :floor_delta, floor_renyi = :floor_renyi
 WHERE dataset = :dataset AND analyst = :analyst"""
 _FAIL = "UPDATE analysts SET failures = failures + 1 WHERE dataset = :dataset AND analyst = :analyst"
 _RESERVE = """INSERT INTO reservations
@@ -207,6 +213,13 @@ def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
     return [str(rows[0]["dataset"]) if rows else name for name, rows in zip(names, found, strict=True)]
 
 
+def earlier_budgets(writer: LedgerWriter, name: str) -> list[Budget]:
+    """The budgets that were replaced after something was charged under them; an order that was fixed replaces none."""
+    details = [parse_object(row["detail"]) for row in writer.rows(_CAPPED, name=name)]
+    replaced = [each for each in details if each["old"]["budget"] != each["new"]["budget"]]
+    return [budget_of(each["old"]["budget"]) for each in replaced if each["spent"] != NOTHING.units()]
+
+
 def shares_question(name: str, analyst: str) -> Statement:
     """What to read for an analyst's share."""
     return _SHARES, {"name": name, "analyst": analyst}
@@ -247,8 +260,14 @@ def limit(writer: LedgerWriter, known: Share, *, is_there: bool) -> None:
     if not is_there:
         writer.insert("analysts", known.row())
         return
-    spent = ("spent_epsilon", "spent_rho", "spent_delta", "failures")
+    spent = {"failures", *cost_columns("spent", NOTHING)}
     writer.write(_LIMIT, {name: value for name, value in known.row().items() if name not in spent})
+
+
+def restate_share(writer: LedgerWriter, known: Share) -> None:
+    """Write what an analyst has spent in the terms of another order."""
+    columns = cost_columns("floor", known.floor) | {"spent_renyi": known.spent.renyi}
+    writer.write(_RESTATE, columns | {"dataset": known.dataset, "analyst": known.analyst})
 
 
 def fail(writer: LedgerWriter, dataset: str, analyst: str) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet import events
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
+from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
+from discreet.accounting.filters import Budget
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact import Number, positive, shown
 from discreet.mechanisms import NOISES, AdditiveNoise, Gaussian, Laplace, additive_noise

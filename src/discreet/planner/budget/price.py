@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.accounting.filters import EPSILON_UNITS, RHO_UNITS, Budget
+from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
+from discreet.accounting.filters import Budget
 from discreet.exact import Number, positive, rational
 from discreet.mechanisms import additive_noise
 from discreet.mechanisms.additive import Tag

@@ -1,4 +1,4 @@
-"""The base of private plans: the event, its privacy cost, the published delta and the guarantee, in one place.
+"""The base of private plans: the event, the published delta and the guarantee, in one place.
 
 A plan whose answer is a table is a `TablePlan`. The session knows nothing else about it: it charges the event, hands
 over the exact integers, and stores and reads back what the plan makes of them.
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.accounting.filters import Cost, cost
 from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.catalog.time_slice import Slice
@@ -63,11 +62,6 @@ class PrivatePlan(ABC):
     @abstractmethod
     def event(self) -> Event:
         """What an answer does, for the accountants."""
-
-    @property
-    def cost(self) -> Cost:
-        """The privacy cost under both filters."""
-        return cost(self.event)
 
     @property
     def delta(self) -> Fraction:
