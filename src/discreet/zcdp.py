@@ -35,18 +35,18 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 @lru_cache(maxsize=4096)
 def rho_of(epsilon: Fraction, delta: Fraction) -> Fraction:
     """A rho, greatest up to rounding, such that rho-zCDP implies (epsilon, delta)-DP; zero where delta is zero."""
-    return Fraction(0) if delta == 0 else rho_at_order(epsilon, delta, order_of(epsilon, delta))
+    return Fraction(0) if delta == 0 else cap_at_order(epsilon, delta, conversion_order(epsilon, delta))
 
 
 @lru_cache(maxsize=4096)
-def order_of(epsilon: Fraction, delta: Fraction) -> Fraction:
+def conversion_order(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The order alpha at which `rho_of` evaluates the conversion; delta is above zero."""
     log_inverse_delta = float(log_up(1 / _delta_needed_error(delta)))
     size = float(epsilon)
     return _best_order(lambda a: (_penalty(a, log_inverse_delta) - size) / a)
 
 
-def rho_at_order(epsilon: Fraction, delta: Fraction, alpha: Fraction) -> Fraction:
+def cap_at_order(epsilon: Fraction, delta: Fraction, alpha: Fraction) -> Fraction:
     """A rho such that a Renyi divergence of order alpha of at most alpha rho implies (epsilon, delta)-DP."""
     return max(Fraction(0), (epsilon - _penalty_up(alpha, delta)) / alpha)
 

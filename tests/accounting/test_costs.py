@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from discreet import accounting, events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS, Cost, cost, restate
 from discreet.accounting.filters import Budget
-from discreet.accounting.renyi import rho_at_order
+from discreet.accounting.renyi import divergence_over_order
 
 PROMISE = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 
@@ -48,7 +48,7 @@ def test_the_cost_at_an_order_is_the_divergence_and_at_most_rho(event, order):
 def test_what_is_restated_is_at_least_what_it_costs_at_the_new_order_and_never_falls(asked, before, after):
     spent = sum((cost(event, before) for event in asked), NOTHING)
     restated = restate(spent, before, after)
-    assert restated.renyi >= RHO_UNITS * sum(rho_at_order(event, after) for event in asked)
+    assert restated.renyi >= RHO_UNITS * sum(divergence_over_order(event, after) for event in asked)
     assert spent.renyi <= restated.renyi <= spent.rho
     assert replace(restated, renyi=spent.renyi) == spent
     for unknown in ((None, after), (before, None), (None, None)):

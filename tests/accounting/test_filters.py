@@ -16,8 +16,7 @@ from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, LARGEST_UNITS, NOTHING, RHO_UNITS, Cost, cost, restate
 from discreet.accounting.filters import Budget
 from discreet.errors import AccountingError, BudgetError, ParameterError
-from discreet.zcdp import rho_at_order as rho_at
-from discreet.zcdp import rho_of
+from discreet.zcdp import cap_at_order, rho_of
 
 PROMISE = Budget(epsilon=2, delta=1e-9, reserved_delta=0)
 
@@ -207,7 +206,7 @@ def test_the_largest_pure_epsilon_beside_gaussian_noise(epsilon, delta, largest)
 def test_the_cap_is_that_of_the_order_at_which_charges_are_counted(epsilon, delta, share):
     exact = Fraction(delta)
     budget = Budget(epsilon=epsilon, delta=exact, reserved_delta=exact * Fraction(str(share)))
-    cap = rho_at(budget.epsilon, budget.conversion_delta, budget.order)
+    cap = cap_at_order(budget.epsilon, budget.conversion_delta, budget.order)
     assert 0 <= cap - Fraction(budget.caps().rho, RHO_UNITS) < Fraction(1, RHO_UNITS)
 
 
@@ -216,6 +215,15 @@ def test_what_is_left_is_nothing_where_it_converts_to_nothing(units):
     budget = Budget(epsilon=10, delta=1e-3)
     spent = Cost(None, budget.caps().rho - units, 0, budget.caps().rho - units)
     assert budget.gaussian_left(spent) == 0
+
+
+def test_a_budget_at_a_stored_order_is_equal_and_counts_at_that_order():
+    stored = PROMISE.at_order(Fraction(7))
+    assert stored == PROMISE == Budget(**stored.arguments)
+    assert (stored.order, stored.at_order(None).order) == (7, PROMISE.order)
+    event = events.PureEvent(Fraction(1, 2))
+    assert stored.cost(event) == cost(event, Fraction(7)) != PROMISE.cost(event)
+    assert stored.cost(events.PureEvent(stored.laplace_left(Cost(None, 0, 0, 0)))).renyi <= stored.caps().rho
 
 
 def test_a_budget_that_converts_nothing_has_no_order():
@@ -330,7 +338,7 @@ def test_a_reserve_is_a_part_of_delta():
 @pytest.mark.pitfall("B2")
 def test_there_is_no_way_to_charge_by_a_loss_distribution():
     code = (
-        "import inspect, sys, discreet.accounting.filters as f; "
+        "import inspect, sys, discreet.accounting.costs as f; "
         "assert 'discreet.accounting.pld' not in sys.modules and 'dp_accounting' not in sys.modules; "
         "assert list(inspect.signature(f.cost).parameters) == ['event', 'order']"
     )

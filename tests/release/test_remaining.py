@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+import discreet as dp
 from discreet.accounting.costs import NOTHING, Cost
 from discreet.accounting.filters import Budget
 from discreet.catalog.privacy_unit import unit_of
@@ -64,3 +65,22 @@ def test_a_pure_epsilon_that_is_smaller_and_the_guarantee_over_earlier_budgets_a
         "every query ever asked of 'visits'; over the earlier budget and this one, all answers have epsilon 3, "
         "delta 1e-09"
     )
+
+
+def test_what_is_left_of_a_quota_is_counted_at_the_order_of_the_dataset(protect_visits):
+    """A smaller epsilon has a higher order, at which pure results cost less: advice at it would be refused."""
+    session = protect_visits(Budget(epsilon=2, delta=1e-9))
+    session.ledger.set_quota("visits", session.analyst, Budget(epsilon=Fraction(1, 2)), reason="a test")
+    query = dp.table("visits").agg(n=dp.count())
+    session.release(query, epsilon=0.1)
+    share = session.ledger.share("visits", session.analyst)
+    largest = share.quota.laplace_left(share.spent)
+    assert 0 < largest < Fraction(1, 2)
+    session.release(query, epsilon=largest, mechanism="laplace")
+    assert session.ledger.verify()
+
+
+@pytest.fixture
+def protect_visits():
+    facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 3}
+    return lambda budget: dp.testing.protect(dp.datasets.visits(100), **facts, budget=budget)

@@ -1,7 +1,7 @@
 """Privacy costs of events and caps on their sums, in whole units of the ledger, under both filters of a budget.
 
 Costs are rounded up and caps down. The Renyi divergence of an event is counted at one order, that of its budget, and
-divided by it: then Gaussian noise costs its rho at every order, and one cap holds for both.
+divided by it: then Gaussian noise costs its rho at every order, and one cap serves Gaussian and pure events.
 """
 
 import math
@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from discreet import events
 from discreet.accounting.prices import total
-from discreet.accounting.renyi import rho_at_order
+from discreet.accounting.renyi import divergence_over_order
 from discreet.errors import public_class, short_traceback
 from discreet.rounding import units_up
 
@@ -50,8 +50,9 @@ class Cost:
 
     @property
     def at_any_order(self) -> "Cost":
-        """The cost by its rho alone, which bounds the divergence of every order."""
-        return replace(self, renyi=self.rho)
+        """The cost by its rho, which bounds the divergence of every order; neither is lowered."""
+        most = max(self.rho, self.renyi)
+        return replace(self, rho=most, renyi=most)
 
     def units(self) -> list[int | None]:
         """The cost as the ledger writes it: epsilon, rho, delta, and then renyi where it is not rho.
@@ -158,7 +159,7 @@ def cost(event: events.Event, order: Fraction | None = None) -> Cost:
         None if exact.epsilon is None else units_up(exact.epsilon, EPSILON_UNITS),
         units_up(exact.rho, RHO_UNITS),
         units_up(exact.delta, DELTA_UNITS),
-        units_up(exact.rho if order is None else rho_at_order(event, order), RHO_UNITS),
+        units_up(exact.rho if order is None else divergence_over_order(event, order), RHO_UNITS),
     )
 
 

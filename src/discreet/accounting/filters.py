@@ -10,6 +10,7 @@ Definition
 Guarantee
     All answers together are (epsilon, delta)-differentially private for analysts who choose each query after seeing
     the answers to earlier ones. The two filters share one delta: answers that the first admits need no conversion.
+    Where a budget replaces another, the largest epsilon holds with the sum of the deltas.
 Exactness
     The ledger stores whole units; costs are rounded up, caps down. The conversion is the tight one, rounded down. The
     order is an exact rational, chosen by floats; any order is valid.
@@ -26,8 +27,9 @@ References
 
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any, ClassVar
 
 from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, FilterCaps, cost
@@ -35,7 +37,7 @@ from discreet.accounting.renyi import pure_epsilon_near
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, shown, whole
 from discreet.rounding import digits_down, last_digit, units_down, units_up
-from discreet.zcdp import epsilon_of, order_of, rho_of
+from discreet.zcdp import conversion_order, epsilon_of, rho_of
 
 CEILING = Fraction(10)
 DEFAULT_RESERVE = Fraction(1, 10)
@@ -78,6 +80,7 @@ class Budget:
     reserved_delta: Fraction | None = None
     ceiling: Fraction = CEILING
     reason: str | None = None
+    _stored_order: ClassVar[Fraction | None] = None
 
     def __init__(
         self,
@@ -115,8 +118,10 @@ class Budget:
 
     @property
     def order(self) -> Fraction | None:
-        """The order of the Renyi filter: that at which rho is converted; None where nothing is converted."""
-        return order_of(self.epsilon, self.conversion_delta) if self.conversion_delta else None
+        """The order of the Renyi filter: as a ledger stored it, or that at which rho is converted; None without one."""
+        if self._stored_order is not None:
+            return self._stored_order
+        return conversion_order(self.epsilon, self.conversion_delta) if self.conversion_delta else None
 
     def cost(self, event: events.Event) -> Cost:
         """Privacy cost of an event under this budget, rounded up to whole units of the ledger.
@@ -132,6 +137,24 @@ class Budget:
         """
         return cost(event, self.order)
 
+    def at_order(self, order: Fraction | None) -> "Budget":
+        """The same budget with the order that a ledger stored for it.
+
+        Args:
+            order: The order. None: the order that the budget gives by itself.
+
+        Returns:
+            A budget, equal to this one.
+        """
+        same = Budget(**self.arguments)
+        object.__setattr__(same, "_stored_order", order)
+        return same
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What `dp.Budget` takes to make an equal budget."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     def reserving(self, reserve: Number) -> "Budget":
         """The same budget with a part of delta reserved, unless it states its own.
 
@@ -146,7 +169,7 @@ class Budget:
         """
         if self.reserved_delta is not None:
             return self
-        return Budget(**vars(self) | {"reserved_delta": reserve})
+        return Budget(**self.arguments | {"reserved_delta": reserve})
 
     def rho(self, epsilon: Number) -> Fraction:
         """The rho of Gaussian noise for an epsilon under this budget, in whole units of the ledger.

@@ -140,7 +140,7 @@ def conversion(event: events.Event, delta: Number) -> Conversion:
 
 
 @short_traceback
-def rho_at_order(event: events.Event, alpha: Fraction) -> Fraction:
+def divergence_over_order(event: events.Event, alpha: Fraction) -> Fraction:
     """The divergence of order alpha of an event outside its own deltas, divided by alpha; at most its rho.
 
     Gaussian noise has the same value at every order, which is its rho.
@@ -155,7 +155,7 @@ def rho_at_order(event: events.Event, alpha: Fraction) -> Fraction:
     Example:
         >>> from fractions import Fraction
         >>> import discreet as dp
-        >>> float(dp.accounting.renyi.rho_at_order(dp.events.PureEvent(1), Fraction(20))) < 0.05
+        >>> float(dp.accounting.renyi.divergence_over_order(dp.events.PureEvent(1), Fraction(20))) < 0.05
         True
     """
     return sum((count * _leaf_rho(leaf, alpha) for leaf, count in events.leaves(event)), Fraction(0))
@@ -163,7 +163,7 @@ def rho_at_order(event: events.Event, alpha: Fraction) -> Fraction:
 
 @short_traceback
 def pure_epsilon_near(rho: Fraction, alpha: Fraction) -> Fraction:
-    """About the largest epsilon of a pure event whose `rho_at_order` is at most rho, by floats: to be checked.
+    """About the largest epsilon of a pure event whose `divergence_over_order` is at most rho, by floats: to be checked.
 
     Args:
         rho: The bound.

@@ -92,7 +92,7 @@ class LedgerAccess:
         if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
             return None
         seen = self._detector.seen(request.parts[0].name)
-        if seen is None:  # the order of its budget is not known yet
+        if seen is None or (seen.order is None and seen.budget.order is not None):  # its order is not known or recorded
             return None
         least = self._detector.least(request.parts[0].name)
         link, claim = round_trip.charge_claim(request, least, seen.order)

@@ -72,7 +72,7 @@ class Ledger(LedgerQueries):
         self._run(lambda writer: registers.rename(writer, name, to, reason))
 
     def set_cap(self, name: str, budget: Budget, *, reason: str) -> None:
-        """Set a new budget of a dataset; its spending stays.
+        """Set a new budget of a dataset; its spending is restated at the new order, and never lower.
 
         Args:
             name: Name of the dataset.

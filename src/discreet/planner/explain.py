@@ -55,7 +55,7 @@ def batch_explanation(batch: BatchPlan, budget: Budget, spent: Cost, confidence:
     cost = budget.cost(batch.event)
     return BatchExplanation(
         parts=tuple(explanation(part, budget, spent, confidence) for part in batch.parts),
-        cost=_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch),
+        cost=(_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch)) + _renyi(budget, cost),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
         fits=budget.admits(spent + cost),
         units=vars(cost),

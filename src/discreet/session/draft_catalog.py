@@ -152,7 +152,7 @@ def one_table_catalog(name: str, source: Source, words: Declaration, ledger: Led
         "columns": columns,
         "privacy_unit": ROW_IN_TEXT if unit.is_row else unit.columns,
         "version": words.version,
-        "budget": vars(words.budget),
+        "budget": words.budget.arguments,
         "slice": words.slice and vars(words.slice),
     }
     return Catalog(tables={name: validate(Table, data, f"table {name!r}")})

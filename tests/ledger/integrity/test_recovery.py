@@ -126,7 +126,7 @@ def test_a_lost_charge_with_a_delta_of_its_own_is_recovered_with_its_delta(
     again = another()
     assert again.recover(reason=REASON, receipts=[] if is_anchored else [lost])
     assert again.spent("visits") == before.at_any_order
-    assert again.history("visits")[-1].cost.at_any_order == lost.cost.at_any_order
+    assert again.history("visits")[-1].cost.units()[:3] == lost.cost.units()[:3]
     assert clean(again)
 
 
@@ -402,7 +402,7 @@ def test_damage_to_what_the_renyi_filter_counts_is_found_and_recovered_from_by_r
 
 @pytest.mark.guarantee("ledger")
 def test_a_cap_that_its_order_does_not_convert_is_found(capped, tamper):
-    """An order for which charges cost less than they do at the one that the cap was converted at."""
+    """The guarantee rests on the cap at the stored order, not on how that order was chosen."""
     ledger, _ = capped
     tamper("UPDATE datasets SET cap_rho = cap_rho + 1")
     found = [finding.what for finding in ledger.verify().findings]

@@ -151,8 +151,9 @@ def test_a_recorded_quota_follows_the_budget_that_replaces_the_old_one():
 def test_only_a_quota_that_older_code_recorded_is_read_in_other_terms():
     old = replace(SHARE, quota=Budget(epsilon=1))
     assert old.in_terms_of(MIXED).quota == complete_quota("visits", Budget(epsilon=1), MIXED)
-    assert old.in_terms_of(Budget(epsilon=2)) is old
+    assert old.in_terms_of(Budget(epsilon=2)) == old
     assert SHARE.in_terms_of(MIXED) is SHARE
+    assert old.in_terms_of(MIXED.at_order(Fraction(7))).quota.order == 7
 
 
 def test_the_refusal_of_a_quota_says_what_is_left_of_it():

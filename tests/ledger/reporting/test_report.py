@@ -397,3 +397,17 @@ def test_a_hundred_thousand_charges_are_reported_within_seconds():
 def test_charges_too_small_for_a_float_still_add_up():
     tiny = entry(events.PureEvent(Fraction(1, 10**17)))
     assert report("visits", PURE, [tiny] * 1000).spent.pure == Fraction(1000, EPSILON_UNITS)
+
+
+def test_what_is_counted_at_the_order_stands_beside_rho_and_parts_before_a_new_cap_count_by_rho():
+    budget = Budget(epsilon=1, delta=1e-7)
+    charged = replace(entry(TENTH), cost=budget.cost(TENTH))
+    detail = '{"old": {"budget": {"epsilon": "1/1"}}, "new": {"budget": {"epsilon": "2/1"}}}'
+    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=detail, cost=Cost(0, 0, 0, 7))
+    made = report("visits", budget, [REGISTERED, charged, capped, charged])
+    assert made.spent.cost == budget.cost(TENTH) + budget.cost(TENTH) + Cost(0, 0, 0, 7)
+    assert made.analysts["ann"].cost == budget.cost(TENTH).at_any_order + budget.cost(TENTH)
+    assert list(made.analysts) == ["ann"]
+    (row,) = [line for line in str(made).splitlines() if "Renyi, summed" in line]
+    assert f"order {float(budget.order):.4g}"[:-1] in row
+    assert made.to_dict()["spent"]["renyi"]["exact"] == f"{made.spent.renyi.numerator}/{made.spent.renyi.denominator}"

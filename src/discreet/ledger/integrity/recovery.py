@@ -283,9 +283,9 @@ def _at_a_known_order(after: Account, known: Account, held: Evidence) -> Account
     The order stays where the row and the chain agree on it.
     """
     is_kept = after.budget == known.budget and order_text(known.order) == recorded_order(held)
-    most = max(after.spent.rho, after.spent.renyi)
-    spent = replace(after.spent, rho=most, renyi=most)
-    return replace(after, order=known.order if is_kept else after.budget.order, spent=spent, floor=spent)
+    budget, spent = after.budget.at_order(known.order if is_kept else None), after.spent.at_any_order
+    order = known.order if is_kept else budget.order
+    return replace(after, budget=budget, order=order, spent=spent, floor=spent)
 
 
 def _caps(known: Account, budget: Budget) -> FilterCaps:
@@ -311,7 +311,7 @@ def _repaired_shares(held: Evidence, missing: list[Receipt], *, is_lossy: bool) 
         if own == expected and analyst in recorded and lost == NOTHING and not is_restated:
             continue
         spent = highest(expected.spent + lost, [] if own is None else [own.spent])
-        spent = replace(spent, renyi=max(spent.rho, spent.renyi)) if is_lossy else spent
+        spent = spent.at_any_order if is_lossy else spent
         failures = max(expected.failures, 0 if own is None else own.failures)
         repaired[analyst] = replace(expected, spent=spent, floor=spent, failures=failures)
     return repaired

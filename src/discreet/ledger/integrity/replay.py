@@ -63,7 +63,7 @@ def replay_totals(events: Iterable[Row], intact: Collection[int]) -> dict[str, A
         elif kind == Kind.LIMITED and row["sequence"] in intact:
             totals |= _apply_quota(totals, json.loads(row["detail"]))
         elif kind == Kind.CAPPED and row["sequence"] in intact:
-            totals |= _restated(totals, json.loads(row["detail"]).get("restated", {}))
+            totals |= _apply_new_order(totals, json.loads(row["detail"]).get("restated", {}))
         elif kind == Kind.RECOVERED and row["sequence"] in intact:
             totals |= _totals_from_recovery(json.loads(row["detail"])["shares"])
     return totals
@@ -83,7 +83,7 @@ def _apply_quota(totals: Mapping[str, AnalystTotals], detail: Mapping[str, Any])
     return changed
 
 
-def _restated(totals: Mapping[str, AnalystTotals], renyi: Mapping[str, int]) -> dict[str, AnalystTotals]:
+def _apply_new_order(totals: Mapping[str, AnalystTotals], renyi: Mapping[str, int]) -> dict[str, AnalystTotals]:
     """What analysts spent, in the terms of another order of the Renyi filter."""
     found = {}
     for analyst, units in renyi.items():

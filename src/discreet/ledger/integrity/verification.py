@@ -19,12 +19,12 @@ from typing import Any
 from discreet.accounting.costs import NOTHING, RHO_UNITS, Cost
 from discreet.errors import Refusal
 from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, totals_in_row
-from discreet.ledger.records.account import order_of
+from discreet.ledger.records.account import parse_order
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import GENESIS, Kind, State, cost_in, link_of
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
-from discreet.zcdp import rho_at_order
+from discreet.zcdp import cap_at_order
 
 Row = Mapping[str, Any]
 
@@ -259,16 +259,18 @@ def _check_promise(evidence: Evidence) -> Iterator[IntegrityFinding]:
         yield IntegrityFinding("its caps are not those that the chain records", evidence.name)
     if row["renyi_order"] != promise.get("order"):
         yield IntegrityFinding("the order of its Renyi filter is not the one that the chain records", evidence.name)
-    if row["renyi_order"] is not None and not _holds_at_its_order(row):
+    if not _cap_converts(row):
         yield IntegrityFinding("its cap on rho does not convert to its budget at its order", evidence.name)
 
 
-def _holds_at_its_order(row: Row) -> bool:
+def _cap_converts(row: Row) -> bool:
     """Whether the cap of the Renyi filter gives the budget at the stored order, however it was chosen."""
-    order, budget = order_of(row["renyi_order"]), budget_of(row)
-    if order is None or not budget.conversion_delta:
-        return order is None
-    return bool(row["cap_rho"] <= RHO_UNITS * rho_at_order(budget.epsilon, budget.conversion_delta, order))
+    order, budget = parse_order(row["renyi_order"]), budget_of(row)
+    if order is None:
+        return True
+    if not budget.conversion_delta:
+        return False
+    return bool(row["cap_rho"] <= RHO_UNITS * cap_at_order(budget.epsilon, budget.conversion_delta, order))
 
 
 def _check_identity(evidence: Evidence) -> Iterator[IntegrityFinding]:

@@ -112,14 +112,15 @@ def new_account(dataset: Dataset, hash_key: str) -> Account:
 def account_of(row: Mapping[str, Any]) -> Account:
     """The account that `Account.row` wrote; a row that cannot be read means a damaged ledger."""
     try:
+        order = parse_order(row["renyi_order"])
         return Account(
             name=row["name"],
             unit=row["unit"],
             neighbours=Neighbours(row["neighbours"]),
             hash_key=row["hash_key"],
-            budget=budget_of(row),
+            budget=budget_of(row).at_order(order),
             caps=FilterCaps(row["cap_epsilon"], row["cap_rho"], row["cap_delta"]),
-            order=order_of(row["renyi_order"]),
+            order=order,
             spent=cost_in(row, "spent"),
             floor=cost_in(row, "floor"),
             sequence=row["sequence"],
@@ -136,7 +137,7 @@ def order_text(order: Fraction | None) -> str | None:
     return None if order is None else f"{order.numerator}/{order.denominator}"
 
 
-def order_of(text: str | None) -> Fraction | None:
+def parse_order(text: str | None) -> Fraction | None:
     """The order that `order_text` wrote; a ValueError where it is none."""
     if text is None:
         return None

@@ -1,9 +1,8 @@
 """An analyst's quota of a privacy budget, and what they have spent of it.
 
 Quotas are about fairness. The privacy budget is the dataset's cap over all analysts, because analysts can pool their
-answers. A quota is in the terms of the budget: an epsilon, counted by the same two filters at the same delta and the
-budget's order. Failures
-after data was read are counted too: each is a bit that no epsilon covers, so their number is limited.
+answers. A quota is in the terms of the budget: an epsilon, counted by the same two filters at its delta and order.
+Failures after data was read are counted too: each is a bit that no epsilon covers, so their number is limited.
 """
 
 from collections.abc import Mapping
@@ -68,10 +67,11 @@ class Share:
         return admission.refusal_of_a_quota(self.dataset, self.analyst, self.quota, self.spent, cost, owner)
 
     def in_terms_of(self, budget: Budget) -> "Share":
-        """The share with its quota restated at the budget's delta, as the next charge will record it."""
-        if self.quota is None or not lacks_delta(self.quota, budget):
+        """The share with its quota at the delta and the order of the budget, as the next charge will count it."""
+        if self.quota is None:
             return self
-        return replace(self, quota=restate_quota(self.quota, budget, budget))
+        quota = restate_quota(self.quota, budget, budget) if lacks_delta(self.quota, budget) else self.quota
+        return replace(self, quota=quota.at_order(budget.order))
 
     def with_quota(self, quota: Budget | None, failures: int, *, is_own: bool) -> "Share":
         """The share under another quota; what was spent stays."""
@@ -130,7 +130,10 @@ def lacks_delta(quota: Budget | None, budget: Budget) -> bool:
 
 
 def _in_terms(quota: Budget, budget: Budget, reserve: Fraction) -> Budget:
-    return Budget(**vars(quota) | {"delta": budget.conversion_delta + reserve, "reserved_delta": reserve})
+    delta = budget.conversion_delta + reserve
+    return Budget(
+        epsilon=quota.epsilon, delta=delta, reserved_delta=reserve, ceiling=quota.ceiling, reason=quota.reason
+    )
 
 
 def share_of(row: Mapping[str, Any]) -> Share:

@@ -136,7 +136,8 @@ TABLES = (
   CONSTRAINT price CHECK (
     (kind = 'RESERVED') = (cost_epsilon IS NULL OR cost_epsilon > 0 OR cost_rho > 0 OR cost_delta > 0)
     OR kind = 'RECOVERED'
-  )
+  ),
+  CONSTRAINT divergence CHECK (cost_renyi = 0 OR kind IN ('RESERVED', 'CAPPED', 'RECOVERED'))
 ) STRICT""",
     """CREATE TABLE reservations (
   dataset TEXT NOT NULL,

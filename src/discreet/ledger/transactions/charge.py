@@ -142,7 +142,7 @@ def charge(writer: LedgerWriter, request: ChargeRequest, check: Check) -> Reserv
         return _repeat(writer, request, earlier, found)
     if earlier is not None:
         found = [_without(writer, charge, own) for charge, own in zip(earlier, found, strict=True)]
-    found = [_restate(writer, each) for each in found]
+    found = [_upgrade(writer, each) for each in found]
     for each in found:
         _check_registration(writer, each)
         if not admission.is_countable(each.account.spent + each.cost):
@@ -338,11 +338,11 @@ def _without(writer: LedgerWriter, charge: StoredCharge, own: _DatasetState) -> 
     return replace(own, account=after, by_question=())
 
 
-def _restate(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
+def _upgrade(writer: LedgerWriter, own: _DatasetState) -> _DatasetState:
     """What was found, once what an earlier version recorded is stated in the terms of the budget."""
     if not own.account.lacks_order and not lacks_delta(own.share.quota, own.account.budget):
         return own
-    after = limits.restate(writer, own.account)
+    after = limits.upgrade_records(writer, own.account)
     share = own.share.restated(own.account.order, after.order) if own.account.lacks_order else own.share
     return replace(own, account=after, share=share.in_terms_of(after.budget))
 
@@ -370,7 +370,7 @@ def _refusal(each: _DatasetState) -> BudgetError | None:
     known, cost = each.account, each.cost
     if not known.caps.admit(known.spent + cost):
         return admission.refusal(known.name, known.budget, known.spent, cost)
-    return each.share.refusal(cost)
+    return each.share.in_terms_of(known.budget).refusal(cost)
 
 
 def _reject(writer: LedgerWriter, request: ChargeRequest, each: _DatasetState) -> None:

@@ -1,4 +1,4 @@
-"""What an owner may change later: the privacy budget and the quotas inside it; never what was spent."""
+"""What an owner may change later: the privacy budget and the quotas inside it; what was spent never falls."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def set_cap(writer: LedgerWriter, name: str, budget: Budget, reason: str) -> Non
     _restate_quotas(writer, account, known.budget, shares)
 
 
-def restate(writer: LedgerWriter, known: Account) -> Account:
+def upgrade_records(writer: LedgerWriter, known: Account) -> Account:
     """State what an earlier version recorded in the terms of the budget: the order of its Renyi filter, and quotas."""
     account, shares = known, statements.shares(writer, known.name)
     if known.lacks_order:
@@ -51,8 +51,8 @@ def _cap(
     shares = [share.restated(known.order, after.order) for share in before]
     detail = {
         "reason": reason,
-        "old": _declared(known),
-        "new": _declared(after),
+        "old": _budget_terms(known),
+        "new": _budget_terms(after),
         "spent": known.spent.units(),
         "restated": {share.analyst: share.spent.renyi for share in shares},
     }
@@ -65,7 +65,7 @@ def _cap(
     return account, shares
 
 
-def _declared(known: Account) -> dict[str, object]:
+def _budget_terms(known: Account) -> dict[str, object]:
     return {"budget": budget_columns(known.budget), "caps": known.caps.units(), "order": order_text(known.order)}
 
 

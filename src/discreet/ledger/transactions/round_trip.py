@@ -12,7 +12,7 @@ from discreet.accounting.costs import Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError
 from discreet.ledger.records import faults
-from discreet.ledger.records.account import order_of, order_text
+from discreet.ledger.records.account import order_text, parse_order
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import GENESIS, ChainLink, Kind, columns_of, cost_in, now
 from discreet.ledger.records.registration import budget_of
@@ -155,7 +155,7 @@ def place_link(link: ChainLink, row: Row) -> tuple[ChainLink, ChainHead]:
         head=placed.hash,
         spent=cost_in(row, "total"),
         budget=budget,
-        order=order_of(row["promised_order"]),
+        order=parse_order(row["promised_order"]),
     )
     return placed, head
 

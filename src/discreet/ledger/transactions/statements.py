@@ -51,7 +51,7 @@ _BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
 _HISTORY = """SELECT events.*, reservations.state FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
 WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
-_CAPPED = "SELECT detail FROM events WHERE dataset = :name AND kind = 'CAPPED' ORDER BY sequence"
+_REPLACED = "SELECT detail FROM events WHERE dataset = :name AND kind IN ('CAPPED', 'RECOVERED') ORDER BY sequence"
 _NAMES = """SELECT name FROM datasets UNION SELECT dataset FROM versions UNION SELECT dataset FROM events
 UNION SELECT dataset FROM reservations UNION SELECT dataset FROM answers UNION SELECT dataset FROM analysts
 UNION SELECT dataset FROM aliases"""
@@ -215,8 +215,8 @@ def true_names(writer: LedgerWriter, names: list[str]) -> list[str]:
 
 def earlier_budgets(writer: LedgerWriter, name: str) -> list[Budget]:
     """The budgets that were replaced after something was charged under them; an order that was fixed replaces none."""
-    details = [parse_object(row["detail"]) for row in writer.rows(_CAPPED, name=name)]
-    replaced = [each for each in details if each["old"]["budget"] != each["new"]["budget"]]
+    details = [parse_object(row["detail"]) for row in writer.rows(_REPLACED, name=name)]
+    replaced = [each["old"] | each for each in details if each["old"]["budget"] != each["new"]["budget"]]
     return [budget_of(each["old"]["budget"]) for each in replaced if each["spent"] != NOTHING.units()]
 
 

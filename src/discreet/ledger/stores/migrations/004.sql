@@ -42,7 +42,9 @@ ALTER TABLE discreet.analysts
     OR (spent_epsilon IS NOT DISTINCT FROM floor_epsilon AND spent_rho = floor_rho AND spent_delta = floor_delta
       AND spent_renyi = floor_renyi)
   );
-ALTER TABLE discreet.events ALTER COLUMN cost_renyi SET NOT NULL;
+ALTER TABLE discreet.events
+  ALTER COLUMN cost_renyi SET NOT NULL,
+  ADD CONSTRAINT divergence CHECK (cost_renyi = 0 OR kind IN ('RESERVED', 'CAPPED', 'RECOVERED'));
 
 CREATE OR REPLACE FUNCTION discreet.guard_dataset() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
