@@ -89,3 +89,10 @@ def test_costs_round_up_and_sums_stay_above_the_exact_sum(first, second, own_fir
     together = cost(events.ComposedEvent(tuple(pair)))
     assert spent.rho >= together.rho
     assert spent.delta >= together.delta
+
+
+def test_the_parts_of_an_event_add_up_at_an_order():
+    one, order = events.PureEvent(Fraction(1, 10)), Fraction(20)
+    single = cost(one, order).renyi
+    for seven in (events.RepeatedEvent(one, 7), events.ComposedEvent((one,) * 7)):
+        assert 7 * (single - 1) <= cost(seven, order).renyi <= 7 * single
