@@ -10,6 +10,7 @@ from discreet.ledger.integrity import recovery
 from discreet.ledger.integrity.rollback import RollbackDetector
 from discreet.ledger.integrity.verification import IntegrityFinding, Verification, verification
 from discreet.ledger.records import faults
+from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.lease import term
 from discreet.ledger.records.receipt import Receipt, receipt_of
 from discreet.ledger.records.reservation import Reservation
@@ -91,17 +92,22 @@ class LedgerAccess:
         trip, behind = self._store.one_round_trip, self._detector.behind()  # looked at again: others may have recovered
         if trip is None or len(request.parts) > 1 or request.parts[0].name in behind:
             return None
-        seen = self._detector.seen(request.parts[0].name)
-        if seen is None or (seen.order is None and seen.budget.order is not None):  # its order is not known or recorded
+        known = self._detector.seen(request.parts[0].name) or self._ask_account(request.parts[0].name)
+        if known is None or (known.order is None and known.budget.order is not None):  # its order is not recorded yet
             return None
         least = self._detector.least(request.parts[0].name)
-        link, claim = round_trip.charge_claim(request, least, seen.order)
+        link, claim = round_trip.charge_claim(request, least, known.order)
         row = trip.charge_at_once(claim)
         if row is None:
             return None
         placed, head = round_trip.place_link(link, row)
         self._detector.see([head])
         return Reservation(receipts=(receipt_of(placed),))
+
+    def _ask_account(self, name: str) -> Account | None:
+        """The account of a dataset that this process has not written to, for the order that a charge is priced at."""
+        rows = self._store.ask(statements.account_question(name, lock=False))
+        return account_of(rows[0]) if rows else None
 
     def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
         """Answer in one round trip, if the store can: one dataset, the charge still held, not behind its anchors."""
