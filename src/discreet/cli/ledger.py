@@ -308,7 +308,7 @@ def _budget(current: Budget | None, epsilon: Decimal | None, delta: Decimal | No
         raise ParameterError(
             f"a quota with delta {delta} and no epsilon", because="there is none to keep", instead="--epsilon 0.5"
         )
-    old = {} if current is None else vars(current)
+    old = {} if current is None else current.arguments
     new = {name: value for name, value in {"epsilon": epsilon, "delta": delta}.items() if value is not None}
     return Budget(**old | new | {"reason": reason})
 
