@@ -384,6 +384,7 @@ def capped(ledger, dataset, charge):
         "UPDATE datasets SET spent_renyi = spent_rho + 5, floor_renyi = spent_rho + 5",
         "UPDATE events SET cost_renyi = cost_rho * 9 WHERE analyst = 'ann'",
         "UPDATE datasets SET renyi_order = '3/2'",
+        "UPDATE datasets SET renyi_order = NULL",
         "UPDATE datasets SET spent_renyi = 0",
     ],
 )
