@@ -2,7 +2,7 @@
 
 The contract: an accountant reads events and nothing else; it is a function named for what it computes, such as
 `epsilon(event)`; what it returns is at least the true value; and it refuses, with a reason, an event that it does not
-know or a range where its theorem does not hold. The ledger charges by `filters` alone.
+know or a range where its theorem does not hold. The ledger charges by `costs`, under `filters`.
 
     costs          what an event costs under both filters of a budget, in units of the ledger
     filters        the privacy budget over all queries, for analysts who choose as they go

@@ -43,6 +43,7 @@ class LedgerAccess:
         self._store = store
         self._signer = signer
         self._detector = detector
+        self._accounts: dict[str, Account] = {}
         try:
             self._term = term(lease)
             detector.open(self._look)
@@ -105,9 +106,13 @@ class LedgerAccess:
         return Reservation(receipts=(receipt_of(placed),))
 
     def _ask_account(self, name: str) -> Account | None:
-        """The account of a dataset that this process has not written to, for the order that a charge is priced at."""
-        rows = self._store.ask(statements.account_question(name, lock=False))
-        return account_of(rows[0]) if rows else None
+        """The account of a dataset that this process has not written to, for the order that a charge is priced at.
+
+        It is asked for once: a charge at an order that is no longer in force is refused, and takes the longer way.
+        """
+        if name not in self._accounts and (rows := self._store.ask(statements.account_question(name, lock=False))):
+            self._accounts[name] = account_of(rows[0])
+        return self._accounts.get(name)
 
     def _answer_in_one_trip(self, reservation: Reservation, payload: bytes) -> bytes | None:
         """Answer in one round trip, if the store can: one dataset, the charge still held, not behind its anchors."""

@@ -6,6 +6,7 @@ A query over several datasets is charged to all of them, or to none.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from discreet import events
@@ -120,7 +121,7 @@ class _DatasetState:
     by_request: StoredCharge | None
     by_question: tuple[StoredCharge | None, ...]
 
-    @property
+    @cached_property
     def cost(self) -> Cost:
         """What the query costs under the dataset's budget."""
         return self.part.cost(self.account.order)
