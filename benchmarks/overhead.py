@@ -2,7 +2,7 @@
 
     scripts/bench overhead [--rows 20000000] [--units 2000000] [--keys 1000] [--rounds 5] [--max-rows 10]
 
-Cold is the first release of a session: read Parquet, cap, materialise, answer, add noise, charge. It is held against
+Cold is the first release of a session: read Parquet, cap, answer, add noise, charge. It is held against
 the bare Parquet query with count(DISTINCT unit). Prepared is any later release on the same columns; it is held against
 the bare query on the same storage form, a compressed in-memory DuckDB table of all rows.
 """

@@ -126,7 +126,7 @@ def one(point: Point, path: Path) -> Point:
         )
         found = dict(point)
         with opened(point, path, home, spark) as session:
-            for name in ("cold", "prepared"):
+            for name in ("cold", "keeping", "prepared"):
                 before, start = cpu(pids), time.perf_counter()
                 session.release(query, epsilon=0.1, fresh=True)
                 found[f"{name} cpu"] = round(cpu(pids) - before, 3)

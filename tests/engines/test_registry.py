@@ -171,6 +171,6 @@ def test_an_engine_takes_no_sources_of_others_and_its_failure_closes_none(module
 
 
 def test_the_page_on_adding_an_engine_names_what_the_registry_asks_for():
-    page = (Path(dp.__file__).parents[2] / "docs" / "how-to-add-an-engine.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to-add-an-engine.md").read_text(encoding="utf-8")
     assert all(f"| `{name}" in page for name in registry._NAMES)
     assert f'[project.entry-points."{registry.GROUP}"]' in page

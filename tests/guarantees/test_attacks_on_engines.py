@@ -1,6 +1,7 @@
 """What an adversary found on PostgreSQL and SQLite, kept as tests: failures that told of one person's cells."""
 
 import sqlite3
+from contextlib import closing
 
 import pyarrow as pa
 import pytest
@@ -72,7 +73,7 @@ def test_no_part_of_a_password_is_shown_or_kept(address, secret):
 
 
 def test_a_column_called_true_is_only_a_column(tmp_path):
-    with sqlite3.connect(tmp_path / "v.sqlite") as connection:
+    with closing(sqlite3.connect(tmp_path / "v.sqlite")) as connection, connection:
         connection.execute('CREATE TABLE v (id TEXT, b TEXT, "true" TEXT, "false" TEXT)')
         connection.executemany("INSERT INTO v VALUES (?, 'true', '0', '1')", [(str(i),) for i in range(10)])
     words = {"privacy_unit": "id", "max_rows": 1, "budget": BUDGET, "types": {"id": "text", "b": "boolean"}}

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 
 import pyarrow as pa
@@ -32,7 +33,7 @@ def _worlds():
 
 
 def _in_sqlite(path, tables):
-    with sqlite3.connect(path) as file:
+    with closing(sqlite3.connect(path)) as file, file:
         for name, table in tables.items():
             file.execute(f"CREATE TABLE {name}({', '.join(table.column_names)})")
             places = ", ".join("?" * table.num_columns)

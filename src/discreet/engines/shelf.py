@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from discreet.plan.physical import SumSteps
 
 MOST_PREPARED = 16
+MOST_WANTED = 1_024
 
 
 class Shelf:
@@ -18,6 +19,22 @@ class Shelf:
         self._making: dict[str, threading.Lock] = {}
         self._users: dict[str, int] = {}
         self._made: dict[str, Mapping[SumSteps, str]] = {}
+        self._wanted: dict[str, int] = {}
+
+    def want(self, name: str) -> None:
+        """Count a query that reads the table."""
+        with self._guard:
+            self._wanted[name] = self._wanted.pop(name, 0) + 1
+            if len(self._wanted) > MOST_WANTED:
+                del self._wanted[next(iter(self._wanted))]
+
+    def is_wanted_again(self, name: str) -> bool:
+        """Whether the table is there, or another query has read it; a query that runs again counts again."""
+        with self._guard:
+            if name in self._made or self._wanted.get(name, 0) > 1:
+                return True
+            self._wanted[name] = 2
+            return False
 
     def holds(self, name: str) -> bool:
         """Whether the table is there."""

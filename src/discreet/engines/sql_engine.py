@@ -43,7 +43,8 @@ class RegisteredSource:
 class PreparedQuery:
     """A query bound to this engine: SQL for the bounded rows and the steps they store, and where the keys stand.
 
-    `states` are those of the public tables that it reads; the name of the rows and the name of the query hold them.
+    `rows_name` is where the rows may be kept; without one they are read anew for each answer. `states` are those of the
+    public tables that it reads; the name of the rows and the name of the query hold them.
     """
 
     question: Pushdown
@@ -66,6 +67,7 @@ class SQLEngine(ABC):
     """An engine that is asked in SQL; a subclass supplies the dialect and the hooks below."""
 
     dialect: ClassVar[Dialect]
+    keeps_rows_at_once: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -121,22 +123,25 @@ class SQLEngine(ABC):
             or self._is_slow_to_read(self._sources[scan.table].source)
         )
         stored = self._storable(question) if materialised else {}
+        rows_name = self._relation_name("rows", (scan, states) if states else scan) if materialised else None
         prepared = PreparedQuery(
             question,
-            rows_name=self._relation_name("rows", (scan, states) if states else scan) if materialised else None,
+            rows_name=rows_name,
             rows_sql=contribution_bounding.bounded_rows_sql(scan, self._place_of(scan), self.dialect, stored),
             stored=stored,
             keys_name=self._relation_name("keys", question.keys),
             states=states,
         )
-        self.answer_sql(prepared, {})
+        self.answer_sql(self._narrowed(replace(prepared, rows_name=None)))
         if not self._can_compile(prepared):
             raise _compile_error(self.dialect.name)
+        if rows_name is not None:
+            self._shelf.want(rows_name)
         return prepared
 
-    def answer_sql(self, prepared: PreparedQuery, stored: Mapping[SumSteps, str]) -> str:
-        """The SQL of an answer, over bounded rows that hold the given steps."""
-        question = prepared.question
+    def answer_sql(self, prepared: PreparedQuery) -> str:
+        """The SQL of an answer, over bounded rows that hold the steps that are named there."""
+        question, stored = prepared.question, prepared.stored
         rows = prepared.rows_name or f"({prepared.rows_sql}) AS rows"
         hash_key = self._sources[question.scan.table].hash_key
         if question.keys.at_least is not None:
@@ -147,12 +152,12 @@ class SQLEngine(ABC):
         """Answer a bound query in whole numbers, and in keys where those are open."""
         with (
             self._use_connection(*_tables_of(prepared)) as connected,
-            self._tables(prepared, connected) as stored,
+            self._tables(prepared, connected) as answerable,
         ):
+            sql = self.answer_sql(self._narrowed(answerable))
             if prepared.question.keys.at_least is not None:
-                sql = self.answer_sql(prepared, stored)
                 return unknown_keys.parse_keys(prepared.question, self._rows_by_key(connected, sql, prepared.question))
-            columns = self._fetch_columns(connected, self.answer_sql(prepared, stored))
+            columns = self._fetch_columns(connected, sql)
         keys, measures = len(prepared.question.keys.rows), len(prepared.question.measures)
         if keys and [len(column) for column in columns] != [keys] * measures:
             raise RuntimeError("the engine answered another number of keys or measures")
@@ -179,9 +184,11 @@ class SQLEngine(ABC):
             yield from spool.blocks()
 
     def _fill(self, spool: Spool, prepared: PreparedBlocks) -> None:
-        rows = prepared.rows
-        source = rows.rows_name or f"({rows.rows_sql}) AS rows"
-        with self._use_connection(*_tables_of(rows)) as connected, self._tables(rows, connected):
+        with (
+            self._use_connection(*_tables_of(prepared.rows)) as connected,
+            self._tables(prepared.rows, connected) as rows,
+        ):
+            source = rows.rows_name or f"({rows.rows_sql}) AS rows"
             for batch in self._stream(connected, self._split_sql(prepared, source), prepared.split.stream_schema):
                 spool.add(batch)
 
@@ -207,8 +214,12 @@ class SQLEngine(ABC):
         return prepared.rows_name is None or self._shelf.holds(prepared.rows_name)
 
     @contextmanager
-    def _tables(self, prepared: PreparedQuery, connected: Any) -> Iterator[Mapping[SumSteps, str]]:
-        """The tables that an answer needs, made where they are not there yet and kept while it runs."""
+    def _tables(self, prepared: PreparedQuery, connected: Any) -> Iterator[PreparedQuery]:
+        """The tables that an answer needs, made where they are not there yet and kept while it runs.
+
+        Yields the query as it is answered over them. Rows that nobody has asked for before are not kept: making a
+        table of them takes longer than one answer, and many sessions ask one query.
+        """
 
         def drop(name: str) -> None:
             self._drop(connected, name)
@@ -225,10 +236,26 @@ class SQLEngine(ABC):
         with ExitStack() as needed:
             if prepared.question.keys.columns and prepared.question.keys.at_least is None:
                 needed.enter_context(self._shelf.table(prepared.keys_name, create_keys, drop))
-            if prepared.rows_name is None:
-                yield {}
+            if prepared.rows_name is None or not self._is_worth_keeping(prepared, prepared.rows_name):
+                yield replace(prepared, rows_name=None)
             else:
-                yield needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
+                stored = needed.enter_context(self._shelf.table(prepared.rows_name, create_rows, drop))
+                yield replace(prepared, stored=stored)
+
+    def _narrowed(self, answerable: PreparedQuery) -> PreparedQuery:
+        """Rows that are read for one answer alone, reduced to what it reads before they are ranked."""
+        if answerable.rows_name is not None:
+            return answerable
+        question, stored = answerable.question, answerable.stored
+        place = self._place_of(question.scan)
+        rows_sql = contribution_bounding.rows_of_one_answer_sql(question, place, self.dialect, stored)
+        return replace(answerable, rows_sql=rows_sql)
+
+    def _is_worth_keeping(self, prepared: PreparedQuery, rows_name: str) -> bool:
+        """Whether rows are kept for this answer: from the second query on, and those of joins from the first."""
+        if self.keeps_rows_at_once or prepared.question.scan.base is not None:
+            return True
+        return self._shelf.is_wanted_again(rows_name)
 
     def _place(self, table: str) -> contribution_bounding.TableRelation:
         if table not in self._places:
@@ -362,7 +389,12 @@ class SQLEngine(ABC):
 
 
 class OneConnection(SQLEngine):
-    """An engine over one connection that has `execute`; its queries take turns."""
+    """An engine over one connection that has `execute`; its queries take turns.
+
+    Rows are kept at once: whether rows and answer compile is found out for each, and both in one nest deeper.
+    """
+
+    keeps_rows_at_once: ClassVar[bool] = True
 
     def _open(self, memory_limit: str | None, threads: int | None, undo: ExitStack) -> None:  # noqa: ARG002
         self._turn = threading.Lock()
@@ -386,9 +418,9 @@ class OneConnection(SQLEngine):
         columns = [self.dialect.identifier(read.column) for read in question.scan.columns]
         keys = [*aggregates.ordinal_columns(question.keys), *(f"k{i}" for i in range(len(question.keys.columns)))]
         over_nothing = replace(
-            prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys)
+            prepared, rows_name=rows_name and f"{_nothing(columns)} AS rows", keys_name=_nothing(keys), stored={}
         )
-        statements = (prepared.rows_sql, self.answer_sql(over_nothing, {}))
+        statements = (prepared.rows_sql, self.answer_sql(over_nothing))
         return all(self._takes(question.scan.table, sql) for sql in statements)
 
     def _takes(self, table: str, sql: str) -> bool:

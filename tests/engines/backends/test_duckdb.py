@@ -163,40 +163,52 @@ def test_no_name_of_a_table_is_mistaken_for_one_of_ours(name, tmp_path):
 # prepared tables
 
 
-def test_capped_rows_are_made_once_and_serve_other_questions_of_the_same_columns(open_engine, tmp_path):
+def test_capped_rows_are_kept_from_the_second_question_of_the_same_columns_on(open_engine, tmp_path):
     path = tmp_path / "t.parquet"
     pq.write_table(ROWS, path)
     engine = open_engine(path)
     first = engine.prepare(
         _question(T.group_by("g", keys={"g": ["a", "b"]}).agg(s=frame.sum("x", bounds=(0, 9), grid=1)))
     )
-    assert not engine.is_prepared(first)
     assert engine.run(first) == [[4, 2]]
-    path.unlink()
-    assert engine.is_prepared(first)
+    assert not engine.is_prepared(first)
     second = engine.prepare(_question(T.where(T.g == "a").agg(m=frame.mean("x", bounds=(0, 8), grid=1), n=N)))
-    assert engine.is_prepared(second)
+    assert not engine.is_prepared(second)
     assert engine.run(second) == [[4 - 2 * 4], [2], [2]]
+    assert engine.is_prepared(first)
+    path.unlink()
     third = engine.prepare(_question(T.where(T.g == "a").agg(s=frame.sum("x", bounds=(0, 2), grid=0.5))))
+    assert engine.is_prepared(third)
     assert engine.run(third) == [[2 + 4]]
+    assert engine.run(first) == [[4, 2]]
+
+
+def test_rows_that_two_queries_were_prepared_for_are_kept_at_the_first_answer(open_engine):
+    """The queries of a batch, which are prepared before any of them runs."""
+    engine = open_engine(ROWS)
+    batch = [engine.prepare(_question(T.agg(n=N))) for _ in range(2)]
+    assert engine.run(batch[0]) == [[3]]
+    assert engine.is_prepared(batch[1])
 
 
 def test_other_columns_and_other_caps_are_other_rows(open_engine):
     engine = open_engine(ROWS)
-    engine.run(engine.prepare(_question(T.agg(n=N))))
+    for _ in range(2):
+        engine.run(engine.prepare(_question(T.agg(n=N))))
     assert engine.is_prepared(engine.prepare(_question(T.agg(u=frame.count_units()))))
     assert not engine.is_prepared(engine.prepare(_question(T.agg(n=N), max_rows=4)))
     assert not engine.is_prepared(engine.prepare(_question(T.where(T.g == "a").agg(n=N))))
     assert not engine.is_prepared(engine.prepare(_question(T.agg(n=N), version=2)))
 
 
-def test_a_csv_file_is_read_once_even_without_a_cap(open_engine, tmp_path):
+def test_a_csv_file_is_kept_from_the_second_question_on_even_without_a_cap(open_engine, tmp_path):
     (tmp_path / "t.csv").write_text("id,g,x\n1,a,1\n2,b,2\n", encoding="utf-8")
     engine = open_engine(tmp_path / "t.csv")
-    asked = [_question(T.agg(**{name: measure}), max_rows=None) for name, measure in {"u": frame.count_units()}.items()]
-    assert engine.run(engine.prepare(asked[0])) == [[2]]
+    asked = _question(T.agg(u=frame.count_units()), max_rows=None)
+    for _ in range(2):
+        assert engine.run(engine.prepare(asked)) == [[2]]
     (tmp_path / "t.csv").unlink()
-    assert engine.run(engine.prepare(asked[0])) == [[2]]
+    assert engine.run(engine.prepare(asked)) == [[2]]
 
 
 def test_a_table_that_could_not_be_made_is_made_at_the_next_question(open_engine, tmp_path):
@@ -249,6 +261,7 @@ def test_tables_beyond_the_limit_go_and_the_longest_unused_go_first(open_engine)
     prepared = [engine.prepare(_question(T.agg(n=N), max_rows=i)) for i in range(1, 6)]
     for each in prepared:
         engine.run(prepared[0])
+        engine.run(each)
         engine.run(each)
     assert [engine.is_prepared(each) for each in prepared] == [True, False, False, True, True]
     assert len(_tables(engine)) == 3

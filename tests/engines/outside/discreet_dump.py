@@ -1,6 +1,7 @@
 """An engine outside the package, by the page on how to add an engine: text dumps of SQLite databases."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -49,7 +50,7 @@ def _database(dump: Path) -> Path:
     made = dump.with_suffix(".loaded.sqlite")
     if not made.exists():
         try:
-            with sqlite3.connect(made) as connection:
+            with closing(sqlite3.connect(made)) as connection, connection:
                 connection.executescript(dump.read_text(encoding="utf-8"))
         except (OSError, sqlite3.Error):
             raise unopened_database() from None

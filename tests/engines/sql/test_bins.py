@@ -3,6 +3,7 @@
 import bisect
 import datetime as dt
 import sqlite3
+from contextlib import closing
 
 import duckdb as driver
 import pytest
@@ -58,7 +59,8 @@ def test_the_largest_tree_is_not_deep():
         depth += (word == "CASE") - (word == "END")
         deepest = max(deepest, depth)
     assert deepest <= 8
-    found = sqlite3.connect(":memory:").execute(f"SELECT sum(({tree})) FROM (SELECT 5000 AS v)").fetchall()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        found = connection.execute(f"SELECT sum(({tree})) FROM (SELECT 5000 AS v)").fetchall()
     assert found == [(5_001,)]
 
 

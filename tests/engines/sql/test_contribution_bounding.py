@@ -4,20 +4,26 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb as driver
+import pyarrow as pa
 import pytest
 
-from discreet.catalog.catalog import ColumnType
+from discreet.accounting.filters import Budget
+from discreet.catalog.catalog import Catalog, ColumnType
 from discreet.catalog.privacy_unit import Caps
+from discreet.engines import RegisteredSource, Workspace, source_of
 from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine
 from discreet.engines.backends.spark import engine as spark
-from discreet.engines.sql import contribution_bounding
+from discreet.engines.sql import contribution_bounding, expressions
 from discreet.engines.sql.dialect import StorageType
-from discreet.plan.physical import Apply, Constant, MissingUnits, Read, Scan
+from discreet.plan.physical import Apply, Constant, MissingUnits, Pushdown, Read, Scan
+from discreet.planner.queries.tables import analyze
+from discreet.query import frame
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "sql"
 DIALECTS = {"duckdb": duckdb.DIALECT, "postgres": engine.DIALECT, "spark": spark.DIALECT, "sqlite": sqlite.DIALECT}
 DIALECT = duckdb.DIALECT
+T = frame.table("t")
 
 
 def _scan(unit: tuple[str, ...], missing: MissingUnits, columns: str = "abx") -> Scan:
@@ -77,6 +83,52 @@ def test_without_caps_the_rows_are_left_as_they_are():
     scan = _scan(("a",), MissingUnits.DROP)
     assert contribution_bounding.within_groups(scan, Caps(), "SELECT 1", 7, DIALECT) == "SELECT 1"
     assert contribution_bounding.within_groups(scan, Caps(max_groups=2), "SELECT 1", 7, DIALECT) == "SELECT 1"
+
+
+ODD_KEYS = ("it's", "", "é\u0301", 'say "a"', "x" * 40, "a")
+
+
+def _pushdown(query: frame.Query) -> Pushdown:
+    columns = {"id": {"type": "integer"}, "g": {"type": "text"}, "x": {"type": "real"}}
+    catalog = Catalog.model_validate({"tables": {"t": {"columns": columns, "privacy_unit": "id", "max_rows": 2}}})
+    return analyze(query.plan, catalog, Budget(epsilon=1), epsilon=1).pushdown
+
+
+def _narrow(query: frame.Query) -> str:
+    pushdown = _pushdown(query)
+    stored = {"id": StorageType.INTEGER, "g": StorageType.TEXT, "x": StorageType.REAL}
+    place = contribution_bounding.TableRelation("source", stored, 7, DIALECT.reads)
+    return contribution_bounding.rows_of_one_answer_sql(pushdown, place, DIALECT, expressions.storable(pushdown))
+
+
+def test_one_answer_ranks_rows_by_what_it_reads_of_them():
+    total = frame.sum("x", bounds=(0, 9), grid=1)
+    by_key = T.group_by("g", keys={"g": ["a", "b"]})
+    order = "ORDER BY discreet_row_hash, {}discreet_steps0 NULLS LAST"
+    assert order.format("") in _narrow(T.agg(s=total, n=frame.count()))
+    assert order.format('"g" NULLS LAST, ') in _narrow(by_key.agg(m=frame.mean("x", bounds=(0, 9), grid=1)))
+    assert order.format('"x" NULLS LAST, "g" NULLS LAST, ') in _narrow(T.where((T.x > 1) | (T.g == "a")).agg(s=total))
+    assert "ORDER BY" not in _narrow(T.agg(n=frame.count(), u=frame.count_units()))
+
+
+def test_text_that_is_only_compared_with_public_keys_is_one_of_them_or_missing():
+    count = {"n": frame.count()}
+    one_of = """TRY_CAST("g" AS ENUM ('a', 'b'))"""
+    assert one_of in _narrow(T.group_by("g", keys={"g": ["a", "b"]}).agg(**count))
+    for keys in (["a", "b", None], ["a" * contribution_bounding.LONGEST_LIST]):
+        assert "ENUM" not in _narrow(T.group_by("g", keys={"g": keys}).agg(**count))
+    assert "ENUM" not in _narrow(T.where(T.g != "c").group_by("g", keys={"g": ["a"]}).agg(**count))
+    assert "ENUM" not in _narrow(T.group_by("g", keys={"g": ["a", "b"]}, max_groups=1).agg(**count))
+    assert "ENUM" not in _narrow(T.group_by("id", keys={"id": [1]}).agg(**count))
+
+
+def test_odd_public_keys_are_found_and_nothing_else_is(tmp_path):
+    cells = [*ODD_KEYS, None, "A", "a ", "e\u0301", "it''s"]
+    table = pa.table({"id": range(len(cells)), "g": cells})
+    engine = duckdb.DuckDB({"t": RegisteredSource(source_of(table), 7)}, Workspace(tmp_path))
+    prepared = engine.prepare(_pushdown(T.group_by("g", keys={"g": [*reversed(ODD_KEYS), "z"]}).agg(n=frame.count())))
+    assert engine.run(prepared) == engine.run(prepared) == [[1] * len(ODD_KEYS) + [0]]
+    engine.close()
 
 
 @pytest.mark.parametrize("hashed", ["hash(0)", "{1} % 3", "hash({0})"])

@@ -1,8 +1,8 @@
 """DuckDB: the engine an analyst already has; in process, larger than memory, over files and frames.
 
 The connection is locked down before the first query: no file but the registered sources can be opened, no setting
-changed, no extension loaded. Rows within contribution bounds are materialised once; it lives in memory and spills into
-the private workspace.
+changed, no extension loaded. Rows within contribution bounds are materialised for the second query over the same
+columns, in memory, and spill into the private workspace.
 """
 
 import re
@@ -84,6 +84,7 @@ DIALECT = Dialect(
     limited=_LIMITED,
     quotient="({0} / {1})",
     ranks_by_hash=True,
+    one_of="TRY_CAST({0} AS ENUM ({1}))",
     search=_search,
     few_edges=100,
     part="CAST({0} % {1} AS INTEGER)",

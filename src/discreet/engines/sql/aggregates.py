@@ -139,10 +139,7 @@ def _sum_of_steps(node: SumSteps, whole: str, dialect: Dialect, tally: CountByRo
 
 def _present(operand: Term, dialect: Dialect, stored: Mapping[SumSteps, str]) -> str:
     """Something that is missing exactly where the operand is: its stored steps, which are quicker to count."""
-    for node, name in stored.items():
-        if node.operand == operand and node.missing is None:
-            return name
-    return expressions.term(operand, dialect)
+    return expressions.stored_presence(operand, stored) or expressions.term(operand, dialect)
 
 
 def _unit(scan: Scan, dialect: Dialect) -> str:

@@ -28,7 +28,7 @@ from discreet.engines.sql import contribution_bounding, expressions
 from discreet.engines.sql.dialect import Dialect
 from discreet.errors import ParameterError, TypeMismatchError
 from discreet.exact import whole
-from discreet.plan.physical import Apply, Read, Scan, Term
+from discreet.plan.physical import Scan, Term, reads_of
 
 BLOCK = "discreet_block"
 TWIN = "discreet_twin"
@@ -75,7 +75,7 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
             because=f"more than {MOST_BLOCKS:,} processes would be started, one after another",
             instead="blocks=1000",
         )
-    if not any(name for term in columns.values() for name in _read_by(term)):
+    if not [read for term in columns.values() for read in reads_of(term)]:
         raise ParameterError(
             "blocks without columns", because="a function sees the columns it names", instead='columns=["age"]'
         )
@@ -91,7 +91,7 @@ def split_of(columns: Mapping[str, Term], number: int) -> Split:
 
 def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: int, dialect: Dialect) -> str:
     """All rows with their block, those of a block together."""
-    if {name for _, term in split.columns for name in _read_by(term)} - {read.column for read in scan.columns}:
+    if {read.column for _, term in split.columns for read in reads_of(term)} - {read.column for read in scan.columns}:
         raise RuntimeError("a column of a block is made from one that the scan does not read")
     where = "" if predicate is None else f" WHERE {expressions.term(predicate, dialect)}"
     source = f"{rows}{where}"
@@ -102,14 +102,6 @@ def split_sql(split: Split, scan: Scan, predicate: Term | None, rows: str, key: 
     columns = ", ".join(f"{expressions.term(term, dialect)} AS c{i}" for i, (_, term) in enumerate(split.columns))
     chosen = f"SELECT {_block(split.number, scan, key, dialect)} AS {BLOCK}, {columns} FROM {source}"
     return f"{chosen} {dialect.together.format(BLOCK)}"
-
-
-def _read_by(term: Term) -> Iterator[str]:
-    """The columns that a term reads."""
-    if isinstance(term, Read):
-        yield term.column
-    for each in term.arguments if isinstance(term, Apply) else ():
-        yield from _read_by(each)
 
 
 def _block(number: int, scan: Scan, key: int, dialect: Dialect) -> str:

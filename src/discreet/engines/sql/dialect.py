@@ -62,9 +62,10 @@ class Dialect:
     engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner; one that
     `groups_by_unit` counts distinct units sooner from one row for each unit and group; one that
     `ranks_by_hash` sorts by one fixed-width number so much sooner that ranking the few units with ties again pays.
-    `part` is one of {1} equal parts by a hash, `part_of_text` by an md5 in hexadecimal digits; `together` brings the
-    rows of one part together. `search` says how many of the constants of a type, spelled and in order, are at most a
-    value, which stands in it once; where a value is a column, a tree of comparisons with `few_edges` is quicker.
+    `one_of` is a text {0} as one of the texts {1} or missing, in few bytes. `part` is one of {1} equal parts by a hash,
+    `part_of_text` by an md5 in hexadecimal digits; `together` brings the rows of one part together. `search` says how
+    many of the constants of a type, spelled and in order, are at most a value, which stands in it once; where a value
+    is a column, a tree of comparisons with `few_edges` is quicker.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Dialect:
     quotient: str = "({0} / NULLIF({1}, 0))"
     record: str = "row({0})"
     unordered: str = ""
+    one_of: str = ""
     part: str = "({0} % {1})"
     part_of_text: str = ""
     together: str = "ORDER BY {0}"

@@ -146,6 +146,11 @@ def storable(question: Pushdown) -> dict[SumSteps, str]:
     return {node: f"{STEPS}{i}" for i, node in enumerate(nodes)}
 
 
+def stored_presence(operand: Term, stored: Mapping[SumSteps, str]) -> str | None:
+    """The column of stored steps that is missing exactly where an operand is, if there is one."""
+    return next((name for node, name in stored.items() if node.operand == operand and node.missing is None), None)
+
+
 def without_centre(node: SumSteps) -> SumSteps:
     """The same steps with the default centre and power."""
     return replace(node, centre=0, power=1)

@@ -4,14 +4,13 @@ Every column has one name in the whole relation, so nothing has to say from whic
 engine's own, over values that were read already: a missing value equals nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sql import expressions
 from discreet.engines.sql.dialect import Dialect, Reads, StorageType
 from discreet.plan.physical import (
-    Apply,
     Average,
     Base,
     CountKinds,
@@ -24,8 +23,8 @@ from discreet.plan.physical import (
     Read,
     Rows,
     SumSteps,
-    Term,
     leaves,
+    reads_of,
 )
 
 EXACT = 2**53
@@ -56,14 +55,7 @@ def columns_of(base: Base) -> dict[str, dict[str, ColumnType]]:
 def _read(leaf: Rows) -> dict[str, Read]:
     """What is read of a table, by the name under which it is read first: a slice looks at the table's own columns."""
     own = {each.name: each.read for each in leaf.columns}
-    return own if leaf.within is None else {read.column: read for read in [*own.values(), *_reads(leaf.within)]}
-
-
-def _reads(term: Term) -> Iterator[Read]:
-    if isinstance(term, Read):
-        yield term
-    for each in term.arguments if isinstance(term, Apply) else ():
-        yield from _reads(each)
+    return own if leaf.within is None else {read.column: read for read in [*own.values(), *reads_of(leaf.within)]}
 
 
 def _rows(leaf: Rows, places: Places, dialect: Dialect) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -220,10 +221,11 @@ def test_keys_where_one_is_missing_are_joined_by_a_hash(open_postgres):
     )
     query = T.group_by("g", keys={"g": [*map(str, range(5_000)), None]}, max_groups=1).agg(n=N)
     prepared = engine.prepare(question(query))
-    assert sum(engine.run(prepared)[0]) == 20_000
-    with engine._use_connection("t") as connection:
-        plan = connection.execute(f"EXPLAIN {engine.answer_sql(prepared, prepared.stored)}").fetchall()
-    assert "Nested Loop" not in str(plan)
+    for asked in (replace(prepared, rows_name=None), prepared):
+        assert sum(engine.run(prepared)[0]) == 20_000
+        with engine._use_connection("t") as connection:
+            plan = connection.execute(f"EXPLAIN {engine.answer_sql(asked)}").fetchall()
+        assert "Nested Loop" not in str(plan)
 
 
 @pytest.mark.pitfall("A15")
@@ -267,7 +269,8 @@ def _end_connections(server) -> None:
 def test_a_lost_connection_fails_onequestion_and_is_made_anew(visits, open_postgres):
     engine = open_postgres("visits")
     prepared = engine.prepare(question(T.group_by("g", keys={"g": ["a"]}).agg(n=N)))
-    assert engine.run(prepared) == [[2]]
+    for _ in range(2):
+        assert engine.run(prepared) == [[2]]
     assert engine.is_prepared(prepared)
     _end_connections(visits)
     with pytest.raises(psycopg.OperationalError):
@@ -298,7 +301,8 @@ def test_threads_take_turns_on_the_one_connection(visits, open_postgres):
 
 def test_close_drops_what_was_prepared_and_ends_the_connection(visits, open_postgres, tmp_path):
     engine = open_postgres("visits")
-    answer(engine, T.group_by("g", keys={"g": ["a"]}).agg(n=N))
+    for _ in range(2):
+        answer(engine, T.group_by("g", keys={"g": ["a"]}).agg(n=N))
     with psycopg.connect(visits.superuser_url) as connection:
         count = "SELECT count(*) FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'"
         assert connection.execute(count).fetchone()[0] >= 2

@@ -318,7 +318,7 @@ def test_every_cap_is_applied_before_rows_are_moved(spark, opened):
     assert plan_of(engine, rows.rows_sql).count("row_number(), 1500, Partial") == 1
     groups = engine.prepare(question(BY_GROUP, COLUMNS, max_groups=3, max_rows_per_group=2))
     engine.run(groups)
-    plan = plan_of(engine, engine.answer_sql(groups, {}))
+    plan = plan_of(engine, engine.answer_sql(groups))
     assert plan.count("row_number(), 2, Partial") == plan.count("), 3, Partial") == 1
 
 
@@ -349,7 +349,9 @@ def test_closing_leaves_neither_views_nor_rows(spark, opened):
     before = spark.sparkContext._jsc.getPersistentRDDs().size()
     engine = opened(spark.createDataFrame(many_rows()))
     prepared = engine.prepare(question(BY_GROUP, COLUMNS, max_rows=5))
+    engine.run(prepared)
     assert not engine.is_prepared(prepared)
+    assert spark.sparkContext._jsc.getPersistentRDDs().size() == before
     engine.run(prepared)
     assert engine.is_prepared(prepared)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() > before

@@ -35,10 +35,11 @@ def engine(spark, tmp_path):
 
 def test_kept_rows_of_a_small_table_lie_in_few_parts_and_units_are_counted_without_moving_them(engine):
     prepared = engine.prepare(analyze(QUERY.plan, CATALOG, Budget(epsilon=1), epsilon=1).pushdown)
+    assert engine.run(prepared) == engine.run(prepared)
     first, units, total = engine.run(prepared)[:3]
     assert sum(first) == 3_000
     assert engine._kept[prepared.rows_name].rdd.getNumPartitions() <= 2
-    frame_of_answer = engine._session.sql(engine.answer_sql(prepared, prepared.stored))
+    frame_of_answer = engine._session.sql(engine.answer_sql(prepared))
     again = [tuple(map(int, row[:3])) for row in frame_of_answer.collect()]
     assert again == list(zip(first, units, total, strict=True))
     plan = frame_of_answer._jdf.queryExecution().executedPlan().toString()

@@ -50,6 +50,12 @@ def _long(key: int) -> str:
     return f"({key if key < 2**63 else key - 2**64}L)"
 
 
+def _keyed_hash(columns: Mapping[str, ColumnType], key: int) -> str:
+    """xxhash64 skips missing values, so which of them are missing is hashed too: (NULL, 5) and (5, NULL) would tie."""
+    marked = (f"{column} IS NULL, {column}" for column in columns)
+    return f"xxhash64({', '.join((*marked, _long(key)))})"
+
+
 # Spark inlines the operand of NULLIF where it stands more than once, and products within each other double each time.
 _LIMITED = "get(filter(array({0}), discreet_real -> discreet_real > -{1} AND discreet_real < {1}), 0)"
 
@@ -92,7 +98,7 @@ DIALECT = Dialect(
             limited=_LIMITED,
         )
     ),
-    keyed_hash=lambda columns, key: f"xxhash64({', '.join((*columns, _long(key)))})",
+    keyed_hash=_keyed_hash,
     micros=f"timestampdiff(MICROSECOND, {_EPOCH}, {{0}})",
     whole="CAST({0} AS DECIMAL(38, 0))",
     large_sum="sum(CAST({0} AS DECIMAL(20, 0)))",
