@@ -30,7 +30,7 @@ def opened(kind: Any = dp.protect, *, epsilon: int = 1_000) -> dp.Session:
 
 def release_of_the_readme() -> dp.Release:
     """The release that the README prints and shows."""
-    kept = {"keys": {"ward": WARDS}, "budget": dp.Budget(epsilon=2, delta=1e-9), "ledger": ":memory:"}
+    kept = {"keys": {"ward": WARDS}, "budget": dp.Budget(epsilon=2), "ledger": ":memory:"}
     with dp.protect(
         dp.datasets.visits(50_000), name="visits", privacy_unit="patient_id", max_rows=10, **kept
     ) as session:

@@ -21,6 +21,7 @@ import opendp.prelude as peer
 
 from discreet.attacks.pictures import Axis, Curve, curves
 from discreet.catalog.privacy_unit import Caps, Neighbours
+from discreet.mechanisms import Laplace
 from discreet.mechanisms.quantile import RankSelection
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.quantile_methods import Layout, Method, by_choice, by_tree
@@ -77,7 +78,7 @@ def theirs(share: Fraction, steps: int, price: dict[str, Fraction]) -> Found:
 
 def way_of(steps: int, epsilon: Fraction, *, tree: bool) -> Method:
     layout = Layout(Caps(1, 1, 1), 1, Neighbours.ADD_REMOVE, steps)
-    spent = Spending("laplace", epsilon, epsilon, "")
+    spent = Spending((Laplace,), epsilon, epsilon, Fraction(0), "")
     return by_tree(layout, spent, NINETEEN) if tree else by_choice(layout, spent, [(q, Fraction(1)) for q in NINETEEN])
 
 
@@ -140,7 +141,7 @@ def nineteen(name: str, values: Values, steps: int, runs: int) -> None:
 def picture(place: Path) -> None:
     """The expected error of both ways, by how many quantiles are asked for."""
     layout = Layout(Caps(1, 1, 1), 1, Neighbours.ADD_REMOVE, 1_000)
-    spent = Spending("laplace", Fraction(1), Fraction(1), "")
+    spent = Spending((Laplace,), Fraction(1), Fraction(1), Fraction(0), "")
     lines: dict[str, list[tuple[float, float]]] = {"a step chosen for each": [], "read off one noisy tree": []}
     for number in (1, 2, 3, 5, 9, 19, 49, 99):
         shares = tuple(Fraction(part, number + 1) for part in range(1, number + 1))

@@ -55,7 +55,7 @@ def script(discreet_home: Path, tmp_path: Path) -> Script:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 

@@ -14,6 +14,7 @@ simple = st.one_of(
     st.builds(events.PureEvent, rates),
     st.builds(events.BoundedRangeEvent, rates),
     st.builds(events.ApproximateEvent, rates, small),
+    st.builds(events.ApproximateConcentratedEvent, rates, small, rates),
     st.builds(events.ConcentratedEvent, rates, small),
     st.builds(events.DiscreteLaplaceEvent, scales, rates),
     st.builds(events.LaplaceEvent, scales, rates),

@@ -244,6 +244,21 @@ OPENINGS: dict[str, Ask] = {"above a threshold": watched, "a stream of ranges": 
 """What is charged whenever it is opened: never repeated, and named all the same."""
 
 
+OTHER_NOISE = dict.fromkeys(
+    (
+        "a selection near a number",
+        "the top two",
+        "a selection of unknown keys",
+        "a smooth median, gaussian",
+        "a smooth median with a delta",
+        "a proposed bound",
+        "sample and aggregate, own bounds",
+    ),
+    "it is under a delta, where its noise is another now; format 0 took in the noise",
+)
+"""What format 0 of fingerprints does not find any more."""
+
+
 def opened(ledger: Any, *, dated: bool = True, kind: type[dp.Session] = dp.Session, **changes: Any) -> dp.Session:
     text = CATALOG + (DATED if dated else "")
     catalog = dp.Catalog.parse(text.replace("COLUMNS", COLUMNS))

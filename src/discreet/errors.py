@@ -235,6 +235,29 @@ class UnsupportedError(Refusal):
     """
 
 
+def missing_extra(what: str, package: str, extra: str) -> UnsupportedError:
+    """Error for a part of discreet whose optional package is not installed.
+
+    Args:
+        what: The part.
+        package: The package.
+        extra: The extra that installs it.
+
+    Returns:
+        The error, to raise.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.errors.missing_extra("an audit", "scipy", "audit").instead
+        'pip install "discreet[audit]"'
+    """
+    return UnsupportedError(
+        what,
+        because=f"{package} is an optional package and is not installed",
+        instead=f'pip install "discreet[{extra}]"',
+    )
+
+
 class UnknownCallError(Refusal, AttributeError):
     """A name that discreet does not have. It is also an `AttributeError`, so `hasattr` is false.
 

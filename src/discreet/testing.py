@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.errors import short_traceback
 from discreet.ledger import Ledger, SQLiteLedger
-from discreet.mechanisms.threshold import Above, AboveThreshold, Below
+from discreet.mechanisms.threshold import Above, AboveThreshold, Below, RepeatedAboveThreshold
 from discreet.session import session
 from discreet.session.pipeline import Pipeline
 
@@ -43,7 +43,7 @@ class ExactPipeline(Pipeline):
         """The exact answer."""
         return plan.combine(exact)
 
-    def open_stream(self, mechanism: AboveThreshold) -> "ExactStream":
+    def open_stream(self, mechanism: AboveThreshold | RepeatedAboveThreshold) -> "ExactStream":
         """The sparse vector technique without noise."""
         return ExactStream(mechanism)
 
@@ -65,7 +65,7 @@ class Session(session.Session):
 class ExactStream:
     """A sparse vector without noise: an answer is above where it is at the threshold or above it."""
 
-    def __init__(self, mechanism: AboveThreshold) -> None:
+    def __init__(self, mechanism: AboveThreshold | RepeatedAboveThreshold) -> None:
         self._mechanism = mechanism
         self.left = mechanism.answers
 

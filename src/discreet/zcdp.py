@@ -26,10 +26,16 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon, least up to rounding, such that rho-zCDP implies (epsilon, delta)-DP."""
     if rho == 0:
         return Fraction(0)
+    alpha = epsilon_order(rho, delta)
+    return max(Fraction(0), alpha * rho + _penalty_up(alpha, delta))
+
+
+@lru_cache(maxsize=4096)
+def epsilon_order(rho: Fraction, delta: Fraction) -> Fraction:
+    """The order alpha at which `epsilon_of` evaluates the conversion; rho and delta are above zero."""
     log_inverse_delta = float(log_up(1 / _delta_needed_error(delta)))
     size = float(rho)
-    alpha = _best_order(lambda a: a * size + _penalty(a, log_inverse_delta))
-    return max(Fraction(0), alpha * rho + _penalty_up(alpha, delta))
+    return _best_order(lambda a: a * size + _penalty(a, log_inverse_delta))
 
 
 @lru_cache(maxsize=4096)

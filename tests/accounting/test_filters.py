@@ -148,6 +148,81 @@ def test_after_a_raise_the_largest_epsilon_holds_with_the_sum_of_the_deltas(firs
     assert 0.01 <= reached <= float(made[0].delta + made[1].delta) + 1e-12
 
 
+class Batches:
+    """The best an adaptive analyst can do with batches and coins, by the exact laws of their answers.
+
+    A batch is eight coins of epsilon 1/5 that are answered at once. It is (epsilon, delta)-private by the sum over its
+    nine outcomes, and its rho is that of its coins. A coin may be lost, which gives it a delta of its own.
+    """
+
+    COINS, RATE = 8, 0.2
+
+    def __init__(self, budget: Budget, own: float, *, stated_delta: float | None = None) -> None:
+        heads = 1 / (1 + math.exp(-self.RATE))
+        ways = [math.comb(self.COINS, n) for n in range(self.COINS + 1)]
+        several = [
+            (way * heads**n * (1 - heads) ** (self.COINS - n), way * (1 - heads) ** n * heads ** (self.COINS - n))
+            for n, way in enumerate(ways)
+        ]
+        self.epsilon = _least_epsilon(several, own)
+        self.rho = Fraction(self.COINS) * Fraction(1, 50)
+        batch = events.ApproximateConcentratedEvent(
+            Fraction(self.epsilon), Fraction(str(own if stated_delta is None else stated_delta)), self.rho
+        )
+        coin = events.ApproximateEvent(Fraction(7, 20), Fraction(1, 100))
+        kept = 0.99 / (1 + math.exp(-0.35))
+        single = [(kept, 0.99 - kept), (0.99 - kept, kept), (0.01, 0.0)]
+        self.kinds = [(several, budget.cost(batch)), (single, budget.cost(coin))]
+        self.budget = budget
+        self.value = lru_cache(maxsize=None)(self._value)
+
+    def best(self) -> float:
+        return self.value(tuple(0 for law, _ in self.kinds for _ in law))
+
+    def _value(self, state: tuple[int, ...]) -> float:
+        ratio = math.exp(float(self.budget.epsilon))
+        found, start = max(0.0, self._mass(state, 0) - ratio * self._mass(state, 1)), 0
+        for law, price in self.kinds:
+            if self.budget.admits(self._spent(state) + price):
+                found = max(found, sum(self.value(_with(state, start + n)) for n in range(len(law))))
+            start += len(law)
+        return found
+
+    def _spent(self, state: tuple[int, ...]) -> Cost:
+        asked = [sum(state[: len(self.kinds[0][0])]), sum(state[len(self.kinds[0][0]) :])]
+        return sum((price for (_, price), count in zip(self.kinds, asked, strict=True) for _ in range(count)), NOTHING)
+
+    def _mass(self, state: tuple[int, ...], side: int) -> float:
+        outcomes = [outcome for law, _ in self.kinds for outcome in law]
+        return math.prod(outcome[side] ** count for outcome, count in zip(outcomes, state, strict=True) if count)
+
+
+def _least_epsilon(law: list[tuple[float, float]], delta: float) -> float:
+    low, high = 0.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = sum(max(0.0, p - math.exp(middle) * q) for p, q in law) <= delta
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+BATCHED = Budget(epsilon=2, delta=Fraction(1, 10), reserved_delta=Fraction(3, 100))
+
+
+@pytest.mark.guarantee("accounting.filters")
+@pytest.mark.parametrize("own", [0.01, 0.005])
+def test_no_adaptive_analyst_beats_the_promise_with_batches_that_are_charged_by_their_rho(own):
+    game = Batches(BATCHED, own)
+    assert float(game.rho) < game.epsilon**2 / 4  # what their epsilon alone would be charged is more
+    assert own <= game.best() <= float(BATCHED.delta) + 1e-12
+
+
+def test_a_batch_that_does_not_state_its_delta_is_caught_by_the_same_analyst():
+    """A positive control: at a high delta its epsilon is small, and by epsilons alone three of them are admitted."""
+    tight = Budget(epsilon=1, delta=Fraction(3, 100), reserved_delta=Fraction(1, 100))
+    assert Batches(tight, 0.1, stated_delta=0.0).best() > 0.03
+
+
 def gaussian_delta(shift: np.ndarray | float, epsilon: np.ndarray) -> np.ndarray:
     return norm.cdf(shift / 2 - epsilon / shift) - np.exp(epsilon + norm.logcdf(-shift / 2 - epsilon / shift))
 

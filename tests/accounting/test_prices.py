@@ -21,6 +21,7 @@ TENTH = Fraction(1, 10)
         (events.PureEvent(5), EventCost(Fraction(5), Fraction(5), Fraction(0))),
         (events.BoundedRangeEvent(TENTH), EventCost(TENTH, Fraction(1, 800), Fraction(0))),
         (events.BoundedRangeEvent(10), EventCost(Fraction(10), Fraction(10), Fraction(0))),
+        (events.ApproximateConcentratedEvent(TENTH, 1e-9, 0.25), EventCost(TENTH, Fraction(1, 4), Fraction(1, 10**9))),
         (events.ApproximateEvent(TENTH, 1e-9), EventCost(TENTH, Fraction(1, 200), Fraction(1, 10**9))),
         (events.ConcentratedEvent(TENTH, 1e-9), EventCost(None, TENTH, Fraction(1, 10**9))),
         (events.DiscreteLaplaceEvent(30, 3), EventCost(TENTH, Fraction(1, 200), Fraction(0))),

@@ -16,8 +16,8 @@ T = dp.table("t")
     [
         (dp.Budget(epsilon=1), dp.mechanisms.Laplace(sensitivity=1, epsilon=0.5).standard_deviation),
         (
-            dp.Budget(epsilon=1, delta=1e-9),
-            dp.mechanisms.Gaussian(sensitivity=1, rho=dp.Budget(epsilon=1, delta=1e-9).rho(0.5)).standard_deviation,
+            dp.Budget(epsilon=5, delta=1e-9),
+            dp.mechanisms.Gaussian(sensitivity=1, rho=dp.Budget(epsilon=5, delta=1e-9).rho(0.5)).standard_deviation,
         ),
     ],
     ids=["laplace", "gaussian"],

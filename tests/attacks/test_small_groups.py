@@ -152,9 +152,9 @@ def test_a_promise_with_a_delta_bounds_odds_but_for_it():
             table="t",
             by=["ward"],
             keys={"ward": ["A", "B"]},
-            epsilon=0.5,
+            epsilon=0.1,
         )
-    assert outcome.with_epsilon.endswith("1.6 times, except for the delta of the budget")
+    assert outcome.with_epsilon.endswith("1.1 times, except for the delta of the budget")
 
 
 def test_what_is_no_session_is_refused():

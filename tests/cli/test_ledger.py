@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -91,7 +92,7 @@ def real(*arguments: object, **environment: str) -> subprocess.CompletedProcess[
 
 
 def test_a_stopped_dataset_is_told_beside_what_is_left_of_it(run, path):
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("DROP TRIGGER halts_are_written_once")
         raw.execute("INSERT INTO halts VALUES ('1', 'visits', 'now', 'it was edited', NULL)")
     result = run("show", "visits")

@@ -23,7 +23,7 @@ def test_it_tells_the_versions_of_discreet_and_python():
 
 def test_it_tells_the_version_of_everything_that_results_depend_on():
     lines = _lines()
-    for name in ("duckdb", "dp-accounting", "numpy", "pyarrow"):
+    for name in ("duckdb", "numpy", "pyarrow"):
         assert lines[name] == metadata.version(name)
 
 

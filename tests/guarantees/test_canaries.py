@@ -6,7 +6,8 @@ charge, and those whose data goes away. Everything that it prints, warns, logs a
 chain of causes, and with the local variables of every frame of every traceback), and so is every file that it leaves
 outside the one private directory. None of it may hold a canary, an exact answer or a row count.
 
-Answers are asked for with so little epsilon that a noisy number is an exact one with probability below 1e-5 in all.
+Answers are asked for with so little epsilon, and means between bounds so wide, that a noisy number is an exact one
+with probability below 1e-5 in all. A longer number that begins with the digits of an exact one is not that number.
 """
 
 import contextlib
@@ -35,6 +36,9 @@ ROWS = 10_007
 NUMBER = 73_939_133
 DAY = "1911-11-11"
 CANARY = "CANARY"
+DIGEST = r"\b(?=\d*[a-f])[0-9a-f]{12,128}\b"
+SIGNATURE = r"\b(?=[0-9+/]*[A-Za-z])[A-Za-z0-9+/]{80,}={0,2}"
+TIME = r"\d{4}-\d\d-\d\dT[\d:.+]+"
 MARKS = (CANARY, str(NUMBER), f"{NUMBER:,}", DAY, "yrana", "quetzal")
 
 EVERY_CALL = """
@@ -70,7 +74,7 @@ def attempt(call):
         tell(error)
 
 def queries(t):
-    number = dict(bounds=(0, 10**5))
+    number = dict(bounds=(0, 10**9))
     yield t.agg(n=dp.count())
     yield t.agg(n=dp.count(), u=dp.count_units(), s=dp.sum("age", **number), m=dp.mean("age", **number))
     yield t.group_by("ward", keys={"ward": ["A", "B", None]}).agg(n=dp.count(), m=dp.mean("cost", **number))
@@ -184,8 +188,8 @@ def exact_numbers(path):
             t.agg(
                 n=dp.count(),
                 u=dp.count_units(),
-                s=dp.sum("age", bounds=(0, 10**5)),
-                c=dp.sum("cost", bounds=(0, 10**5), grid=0.25),
+                s=dp.sum("age", bounds=(0, 10**9)),
+                c=dp.sum("cost", bounds=(0, 10**9), grid=0.25),
             ),
             epsilon=0.5,
         )
@@ -196,10 +200,10 @@ def exact_numbers(path):
 
 
 def found_in(text, numbers):
-    """Canaries and exact numbers in a text; digests and times aside, whose digits are nobody's."""
-    plain = re.sub(r"\b[0-9a-f]{12,128}\b|\d{4}-\d\d-\d\dT[\d:.+]+", " ", text)
+    """Canaries and exact numbers in a text; digests, signatures and times aside, whose digits are nobody's."""
+    plain = re.sub(rf"{DIGEST}|{SIGNATURE}|{TIME}", " ", text)
     marks = {mark for mark in MARKS if mark in text}
-    return marks | {n for n in numbers if re.search(rf"(?<![\d.,]){re.escape(n)}(?!\d)", plain)}
+    return marks | {n for n in numbers if re.search(rf"(?<![\d.,]){re.escape(n)}(?!\d|,\d|\.\d*[1-9])", plain)}
 
 
 def texts_below(*directories):
@@ -273,6 +277,9 @@ def test_the_search_finds_what_a_careless_library_would_have_told(tmp_path):
     assert CANARY in found_in(str(careless.value), set())
     assert found_in("about 10,007 rows", {"10,007"}) == {"10,007"}
     assert found_in('{"n": 10007}', {"10007"}) == {"10007"}
+    assert found_in("10,007, 10007.0 or 10007.", {"10,007", "10007"}) == {"10,007", "10007"}
+    assert found_in("in 369917482399", {"369917482399"}) == {"369917482399"}
+    assert found_in("10,007,312 or 10007.25", {"10,007", "10007"}) == set()
 
 
 @pytest.mark.pitfall("A6")

@@ -435,14 +435,16 @@ def _broken(**patches: Any) -> AbstractContextManager[Any]:
 
 
 def _off_by(rows: int) -> Callable[..., str]:
-    capped = contribution_bounding.bounded_rows_sql
-    return lambda scan, *rest: capped(replace(scan, max_rows=scan.max_rows + rows), *rest)
+    capped = contribution_bounding.rows_of_one_answer_sql
+    return lambda asked, *rest: capped(
+        replace(asked, scan=replace(asked.scan, max_rows=asked.scan.max_rows + rows)), *rest
+    )
 
 
 @pytest.mark.pitfall("A14")
 @pytest.mark.parametrize("rows", [-1, 1])
 def test_a_cap_that_is_off_by_one_is_caught(rows, tmp_path, duckdb):
-    with _broken(bounded_rows_sql=_off_by(rows)), pytest.raises(AssertionError, match="max_rows by g"):
+    with _broken(rows_of_one_answer_sql=_off_by(rows)), pytest.raises(AssertionError, match="max_rows by g"):
         _hold(_case("max_rows by g"), "add_remove", FEW_PAIRS, 1, tmp_path, duckdb)
 
 

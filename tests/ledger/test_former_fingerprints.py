@@ -12,13 +12,16 @@ import golden_questions
 from discreet.errors import ParameterError
 from discreet.events import PureEvent
 from discreet.ledger import DatasetCharge, SQLiteLedger
+from golden_questions import OTHER_NOISE
 
 OLD, NEW = "0d" * 32, "1e" * 32
 UPGRADED = {"question": NEW, "former": (OLD,)}
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger"
 THEN = {
-    "questions-6cc4f2e": {},
+    "questions-5d1cc80": {},
+    "questions-6cc4f2e": OTHER_NOISE,
     "questions-bc082c3": {
+        **OTHER_NOISE,
         "bounds by growth": "its noise was changed in the meantime, so its former fingerprint is another",
         "a join": "what a public table holds was not part of its fingerprint, and must be now",
         "a join that keeps the unmatched": "the same",

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.accounting import prices
@@ -83,10 +84,28 @@ def test_draws_alone_are_as_many_as_asked_for():
         assert len(kind.calibrate(Moved(), Fraction(1)).draw(7)) == 7
 
 
-def test_noise_without_a_proved_bound_on_sums_refuses_to_state_one():
+def widths_of(kind):
+    return [kind.from_release(width, (), 1, 1) for width in (0.3, 0.9, 1.5, 2.9, 20.0)]
+
+
+@pytest.mark.parametrize("noise", [noise for kind in NOISES if kind.bounds_sums for noise in widths_of(kind)], ids=str)
+def test_characteristic_functions_are_those_of_the_probabilities_and_within_their_bounds(noise):
+    x = np.concatenate([np.linspace(0, 7, 200), [1e-4, 2 * math.pi, 40.0]])
+    reach = int(noise.margin(1 - 1e-14))
+    exact = sum((2 if y else 1) * noise.pmf(y) * np.cos(y * x) for y in range(reach + 1))
+    found = noise.characteristic(x)
+    assert found == pytest.approx(exact, abs=1e-11)
+    turned = noise.variance * (1 - np.cos(x))
+    assert (found <= (np.exp(-turned) if noise.is_subgaussian else 1 / (1 + turned)) + 1e-12).all()
+    floor = noise.variance_bound if noise.is_subgaussian else noise.variance
+    assert (found >= np.exp(-floor * x**2 / 2) - 1e-12).all()
+    half = noise.variance_bound / 2
+    for s in np.linspace(0.01, 0.99, 20) / math.sqrt(half):
+        assert noise.log_moment(s) <= (half * s**2 if noise.is_subgaussian else -math.log1p(-half * s**2)) + 1e-12
+
+
+def test_noise_whose_characteristic_function_is_not_known_refuses_to_state_one():
     for kind in NOISES:
-        if kind.bounds_sums:
-            assert kind.sum_margin(4.0, 1.0, 0.05) > 0
-        else:
-            with pytest.raises(UnsupportedError, match="no bound on such sums is proved"):
-                kind.sum_margin(4.0, 1.0, 0.05)
+        if not kind.bounds_sums:
+            with pytest.raises(UnsupportedError, match="its characteristic function is not known"):
+                kind.calibrate(Moved(), Fraction(1)).characteristic(np.zeros(1))

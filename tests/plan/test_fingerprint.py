@@ -19,7 +19,7 @@ from discreet.plan.fingerprint import FORMS, Context, Form, Question, canonical,
 from discreet.plan.physical import Keys
 from discreet.planner import format_0
 from discreet.session.pipeline import Pipeline
-from golden_questions import OPENINGS, QUESTIONS
+from golden_questions import OPENINGS, OTHER_NOISE, QUESTIONS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WRITTEN = golden_questions.written(GOLDEN / "ledger" / "questions-6cc4f2e.answers.json")
@@ -64,7 +64,7 @@ def test_every_kind_of_question_keeps_its_fingerprint_in_both_formats(session, n
     (QUESTIONS | OPENINGS)[name](session)
     current, former = session.ledger.known_by
     assert current == json.loads((GOLDEN / "fingerprints.json").read_text())[name]
-    assert former == (WRITTEN[name]["names"][0][1],)
+    assert (former == (WRITTEN[name]["names"][0][1],)) is (name not in OTHER_NOISE)
 
 
 def test_no_two_kinds_of_question_share_a_fingerprint():
@@ -225,10 +225,11 @@ QUICK = [name for name in QUESTIONS if not name.startswith("sample")]
 def test_a_version_with_other_names_of_classes_repeats_what_the_first_one_stored(later, tmp_path):
     """Format 0: the ledger was written by the commit before this format."""
     shutil.copy(GOLDEN / "ledger" / "questions-6cc4f2e.sqlite", tmp_path / "ledger.sqlite")
-    told = _repeated(later, tmp_path / "ledger.sqlite", QUICK)
+    same = [name for name in QUICK if name not in OTHER_NOISE]
+    told = _repeated(later, tmp_path / "ledger.sqlite", same)
     assert told["version"] == "0.2.0"
     assert told["charges"] == 0
-    assert told["answers"] == {name: WRITTEN[name]["answer"] for name in QUICK}
+    assert told["answers"] == {name: WRITTEN[name]["answer"] for name in same}
 
 
 @pytest.mark.pitfall("B19")

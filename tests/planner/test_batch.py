@@ -20,7 +20,7 @@ COUNT, TOTAL = T.agg(n=dp.count()).plan, T.agg(total=dp.sum("age")).plan
 
 
 def plan_of(query, budget, price):
-    return plan_query(query, CATALOG, budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
+    return plan_query(query, CATALOG, budget, **price.arguments)
 
 
 def batch_of(questions, budget, *, weights=None, **price):
@@ -36,7 +36,7 @@ def test_shares_follow_the_weights_and_together_cost_no_more_than_was_asked_for(
     ratio = Fraction(1) if weights is None else Fraction(weights[1]) / Fraction(weights[0])
     assert abs(second / first / ratio - 1) < Fraction(1, 10**6)
     assert first + second <= batch.spending.amount
-    assert budget.admits(cost(batch.event))
+    assert budget.admits(budget.cost(batch.event))
 
 
 @pytest.mark.guarantee("planner.batch")
@@ -45,7 +45,9 @@ def test_the_noise_of_a_batch_with_a_delta_is_checked_by_the_distribution_of_its
     budget = dp.Budget(epsilon=5, delta=1e-7, reserved_delta=1e-7)
     batch = batch_of([COUNT, TOTAL, COUNT], budget, epsilon=epsilon, delta=1e-7)
     assert pld.epsilon(dp.events.ComposedEvent(tuple(part.event for part in batch.parts)), 1e-7) <= epsilon
-    assert batch.event == dp.events.ApproximateEvent(Fraction(str(epsilon)), Fraction(1, 10**7))
+    rho = sum(cost(part.event).rho for part in batch.parts)
+    assert (batch.event.epsilon, batch.event.delta) == (Fraction(str(epsilon)), Fraction(1, 10**7))
+    assert rho - 3 <= batch.event.rho * 10**15 <= rho
     assert batch.delta == Fraction(1, 10**7)
 
 
@@ -70,3 +72,16 @@ def test_a_part_of_a_batch_says_why_it_has_its_noise(price):
     for part in batch_of([COUNT, TOTAL], budget, epsilon=1, **price).parts:
         assert "rho was asked for" not in part.spending.reason
         assert part.spending.reason.endswith("its share of the batch's privacy cost")
+
+
+@pytest.mark.parametrize("budget", [dp.Budget(epsilon=3), dp.Budget(epsilon=3, delta=1e-8)], ids=["pure", "delta"])
+def test_a_part_of_a_batch_states_its_own_epsilon_and_keeps_it(budget):
+    for part in batch_of([COUNT, TOTAL], budget, epsilon=1, weights=[1, 3]).parts:
+        spent = part.spending
+        assert spent.epsilon < 1
+        if spent.delta:  # the accountant tries a grid of orders, so it is a little above the best one
+            assert dp.accounting.renyi.conversion(part.event, spent.delta).epsilon <= spent.epsilon * Fraction(
+                1001, 1000
+            )
+        else:
+            assert cost(part.event).epsilon <= spent.epsilon * 10**12

@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 import draws as record
 from discreet import events
-from discreet.accounting.costs import cost
+from discreet.accounting.costs import RHO_UNITS, cost
 from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms.smooth.smoothing import smooth_sensitivity
@@ -392,6 +392,24 @@ def test_a_watch_and_a_stream_draw_what_their_opening_is_charged_for(draws, neig
 
 
 @pytest.mark.pitfall("B23")
+@NEIGHBOURS
+@pytest.mark.parametrize("answers", [1, 12])
+def test_a_watch_with_a_delta_draws_each_threshold_and_each_number_that_it_is_charged_for(draws, neighbours, answers):
+    options = Threshold(10, answers=answers, sensitivity=2, monotone=neighbours == "add_remove", with_answers=True)
+    watch = analyze_sparse_vector("t", catalog(neighbours), PAIR, options, epsilon=Fraction(1, 4))
+    replies = watch.mechanism.open().ask_many([10**6] * (answers + 1))
+    threshold, comparison, answer = draws.calls[:3]
+    sides = 1 if options.monotone else 2
+    assert draws.calls == [threshold, comparison, answer] + [threshold, answer] * (answers - 1)
+    stage = events.PureEvent(2 / threshold.scale + sides * 2 / comparison.scale)
+    shown = events.DiscreteGaussianEvent(answer.variance, Fraction(4))
+    charged = (events.RepeatedEvent(stage, answers), events.RepeatedEvent(shown, answers))
+    assert watch.event == events.ComposedEvent(charged)
+    assert PAIR.cost(watch.event).renyi <= watch.spending.amount * RHO_UNITS
+    assert len({reply.answer for reply in replies}) == answers
+
+
+@pytest.mark.pitfall("B23")
 @pytest.mark.draws("planner.queries.smooth_sensitivity.SmoothPlan")
 @NEIGHBOURS
 @pytest.mark.parametrize(
@@ -451,8 +469,7 @@ def test_a_batch_draws_for_each_of_its_questions_what_all_are_charged_for(draws,
     queries = [T.agg(n=dp.count()).plan, T.group_by("ward").agg(s=dp.sum("cost")).plan]
 
     def part_of(query, budget, price):
-        words = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
-        return plan_query(query, catalog(neighbours), budget, **words)
+        return plan_query(query, catalog(neighbours), budget, **price.arguments)
 
     batch = analyze_batch(queries, part_of, RESERVED if delta else PURE, Price(epsilon=1, delta=delta))
     exact = [[[7]], [[1, 2, 3]]]
@@ -465,5 +482,6 @@ def test_a_batch_draws_for_each_of_its_questions_what_all_are_charged_for(draws,
         assert batch.event == drawn
         require_price(batch.event, "laplace")
     else:
-        assert batch.event == events.ApproximateEvent(Fraction(1), delta)
+        rho = sum(leaf.squared_sensitivity / (2 * leaf.variance) for leaf in parts_of(drawn))
+        assert batch.event == events.ApproximateConcentratedEvent(Fraction(1), delta, rho)
         assert Fraction(98, 100) < dp.accounting.pld.epsilon(drawn, delta) <= 1

@@ -51,9 +51,10 @@ def test_an_explanation_reads_like_this():
         "  n         count: ± 66; sigma 33.739 for an L2 sensitivity of 3\n"
         "  groups    2\n"
         "  reads     id, ward\n"
-        "  noise     discrete Gaussian, because the privacy budget has delta 1e-09, so rhos add "
-        "and many answers cost less than their epsilons\n"
-        "  costs     epsilon 0.5 at delta 1e-09 (rho 0.00395319)\n"
+        "  noise     discrete Gaussian, because no noise has a smaller 95% margin at this cost; "
+        "the privacy budget has delta 1e-09, so costs at its order add\n"
+        "  or        discrete Laplace at the same cost: n ± 81\n"
+        "  costs     epsilon 0.5 at delta 1e-09 (rho 0.0039532)\n"
         "  left      epsilon 2 of epsilon 2, delta 1e-09 before this query\n"
         "  ± at 95%, for the noise"
     )

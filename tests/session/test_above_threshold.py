@@ -231,12 +231,12 @@ def test_a_watch_is_not_pickled_and_belongs_to_its_process(session):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
-def test_under_a_delta_a_watch_costs_half_the_square_of_its_epsilon_in_rho():
+def test_under_a_delta_a_watch_costs_what_was_asked_for_at_the_order_of_the_budget():
     with dp.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as session:
         watch = session.above_threshold(threshold=1, epsilon=0.5)
         promise = session.ledger.budget("t")
-        pure = watch._plan.mechanism.epsilon
-        assert pure**2 / 2 <= promise.rho(0.5) < pure**2 / 2 * Fraction(1_000_001, 1_000_000)
+        cost = Fraction(promise.cost(watch._plan.event).renyi, 10**15)
+        assert cost <= promise.rho(0.5) < cost * Fraction(1_000_010, 1_000_000)
         whole = session.above_threshold(threshold=1, epsilon=2)
         assert float(whole._plan.mechanism.epsilon) == pytest.approx(2)
         with watch, dp.protect(ROWS, budget=dp.Budget(epsilon=2, delta=1e-9), **WORDS) as other:
@@ -280,3 +280,44 @@ def test_a_watch_that_fails_as_it_opens_gives_back_its_turn_and_its_charge_stand
     assert threading.active_count() == before
     assert float(session.remaining()) == 1.5
     assert str(charges(session)[0].state) == "FORFEITED"
+
+
+PAIR = dp.Budget(epsilon=1, delta=1e-9)
+STAGES = {"threshold": 5, "epsilon": 0.2, "answers": 4, "with_answers": True, "gap": True}
+
+
+def test_a_watch_in_stages_is_charged_as_a_whole_when_it_opens_and_nothing_comes_back():
+    with dp.protect(ROWS, budget=PAIR, **WORDS) as session:
+        before = session.ledger.spent("t")
+        with session.above_threshold(**STAGES) as watch:
+            opened = session.ledger.spent("t")
+            watch.ask(T.where(T.x < 0).agg(n=dp.count()))
+            assert session.ledger.spent("t") == opened
+        (charge,) = charges(session)
+        event = dp.events.from_canonical(charge.event)
+        assert before.renyi == 0
+        assert opened.renyi == PAIR.cost(event).renyi > 0
+        assert session.ledger.spent("t") == opened
+        assert [part.count for part in event.events] == [4, 4]
+        assert watch.guarantee.startswith("epsilon 0.2, delta 9e-10, for one id")
+        assert watch.margin() < watch.accuracy(100)
+
+
+def test_a_watch_in_stages_without_noise_tells_what_is_there():
+    with dp.testing.protect(ROWS, budget=PAIR, **WORDS) as exact, exact.above_threshold(**STAGES) as watch:
+        replies = watch.ask(T.group_by("x").agg(n=dp.count()))
+        assert [(reply.answer, reply.gap) for reply in replies.values()] == [(10, 5)] * 4
+        assert watch.left == 0
+
+
+def test_other_releases_go_on_between_the_stages():
+    """Thresholds far below every answer: each reply is above, but for noise of 10^6 steps."""
+    with dp.protect(ROWS, budget=PAIR, **WORDS) as session:
+        with session.above_threshold(**(STAGES | {"threshold": -(10**6)})) as watch:
+            assert watch.ask(COUNT).is_above
+            session.release(COUNT, epsilon=0.1)
+            assert watch.ask(COUNT).is_above
+            with session.above_threshold(**(STAGES | {"threshold": 10**6})) as other:
+                assert not other.ask(COUNT)
+            assert watch.left == 2
+        assert len(charges(session)) == 3

@@ -194,6 +194,22 @@ def test_a_watch_and_a_stream_draw_what_their_opening_was_charged_for(draws, nei
 
 @pytest.mark.pitfall("B23")
 @NEIGHBOURS
+def test_a_watch_in_stages_draws_what_its_opening_was_charged_for(draws, neighbours):
+    words = {"threshold": 100, "epsilon": 0.1, "sensitivity": 2, "answers": 3, "with_answers": True}
+    with opened(neighbours, dp.Budget(epsilon=2, delta=1e-9)) as session:
+        with session.above_threshold(**words) as watch:
+            replies = watch.ask(T.group_by("ward").agg(n=dp.count()))
+        event = leaves(charged(session))
+    first, comparison, *rest = draws.calls
+    assert event[:3] == [events.PureEvent(2 / first.scale + 2 * 2 / comparison.scale)] * 3
+    assert rest[1::2] == [first] * 2
+    assert [events.DiscreteGaussianEvent(call.variance, Fraction(4)) for call in rest[::2]] == event[3:]
+    assert all(call.count == 1 for call in (first, *rest))
+    assert [reply.answer for reply in replies.values()] == [200 + noise for noise in draws.returned[17::2]]
+
+
+@pytest.mark.pitfall("B23")
+@NEIGHBOURS
 def test_noise_that_fits_is_drawn_as_charged(draws, neighbours):
     asked = T.agg(m=dp.median("cost"))
     with opened(neighbours, RESERVED) as session:
@@ -244,7 +260,7 @@ def test_a_batch_draws_for_every_question_what_is_charged_at_once(draws, delta, 
         assert draws.calls == record.additive(event, [1, 3, 3, 1])
         assert [leaf.squared_sensitivity for leaf in leaves(event)] == squared
     else:
-        assert json.loads(events.canonical(event))["kind"] == "ApproximateEvent"
+        assert json.loads(events.canonical(event))["kind"] == "ApproximateConcentratedEvent"
         coordinates = [1, 1 + sides, 1 + sides, 1]
         parts = zip(draws.calls, squared, coordinates, strict=True)
         drawn = tuple(events.DiscreteGaussianEvent(call.variance, moved, wide) for call, moved, wide in parts)

@@ -70,10 +70,12 @@ def test_nothing_about_the_size_of_the_noise_is_stored_or_shown(session):
     assert made.to_json()["margin"] is None
 
 
-def test_a_promise_with_a_delta_gets_noise_of_a_rho(reserved):
+def test_a_promise_with_a_delta_gets_pareto_noise_at_the_cost_of_the_epsilon_asked_for(reserved):
     made = reserved.release(MEAN, epsilon=0.5, method=dp.SmoothSensitivity())
-    assert "log-normal" in made.made
+    assert "Pareto" in made.made
     assert "epsilon 0.5, delta 1e-09" in made.guarantee
+    budget = reserved.ledger.budget(made.dataset)
+    assert 0.999 * budget.rho(0.5) * 10**15 <= reserved.ledger.spent(made.dataset).renyi <= budget.rho(0.5) * 10**15
 
 
 def test_noise_of_a_rho_may_ask_for_the_whole_promise(reserved):
@@ -335,3 +337,10 @@ def test_the_least_epsilon_of_a_function_meets_the_margin(sampled):
 def test_a_function_that_the_sandbox_cannot_run_is_refused_by_explain_too(sampled):
     with pytest.raises(ParameterError, match="SyntaxError"):
         sampled.explain(T.apply("def half(table):\n    return 1)", **BLOCKS), epsilon=1)
+
+
+def test_laplace_noise_without_a_delta_is_refused_with_a_call_that_works(reserved):
+    with pytest.raises(dp.errors.ParameterError, match="without a delta of its own") as refusal:
+        reserved.explain(MEAN, epsilon=0.5, method=dp.SmoothSensitivity(noise="laplace"))
+    assert 'dp.SmoothSensitivity(noise="laplace", delta=1e-10)' in refusal.value.instead
+    assert reserved.explain(MEAN, epsilon=0.5, method=dp.SmoothSensitivity(noise="laplace", delta=1e-10)).fits

@@ -11,9 +11,10 @@ from discreet import events
 from discreet.errors import UnsupportedError
 from discreet.mechanisms.selection import Exponential, PermuteAndFlip
 from discreet.planner.resolve import measures
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.pipeline import Pipeline
 from discreet.session.session import Session
-from discreet.session.stored import CONFIDENCE, is_charged_for, planned_otherwise
+from discreet.session.stored import is_charged_for, planned_otherwise
 
 T = dp.table("t")
 ROWS = pa.table({"id": list(range(400)), "ward": ["A", "B"] * 200, "x": [i % 50 for i in range(400)]})
@@ -117,5 +118,5 @@ def test_a_receipt_is_for_the_event_that_it_names_and_no_other():
     receipt = {"event": events.canonical(events.PureEvent(1))}
     assert is_charged_for(receipt, events.PureEvent(1))
     assert not is_charged_for(receipt, events.BoundedRangeEvent(1))
-    assert Fraction(19, 20) == CONFIDENCE
+    assert Fraction(19, 20) == DEFAULT_CONFIDENCE
     assert "confidence=0.99" in str(planned_otherwise(Fraction(99, 100)))

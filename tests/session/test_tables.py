@@ -10,8 +10,8 @@ import discreet as dp
 from discreet.errors import UnsupportedError
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.private_plan import TablePlan
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.kind import Request
-from discreet.session.stored import CONFIDENCE
 from discreet.session.tables import Tables
 
 T = dp.table("t")
@@ -62,7 +62,7 @@ def test_a_table_is_repeated_as_it_was_released(session, query):
 def test_margins_at_another_confidence_follow_from_what_is_stored(session, query):
     first = session.release(query, epsilon=1)
     wide = session.release(query, epsilon=1, confidence=0.99)
-    assert (first.confidence, wide.confidence) == (CONFIDENCE, Fraction(99, 100))
+    assert (first.confidence, wide.confidence) == (DEFAULT_CONFIDENCE, Fraction(99, 100))
     assert wide.repeated
     assert wide.measured == first.measured
     assert [output.values for output in wide.outputs] == [output.values for output in first.outputs]
@@ -80,7 +80,7 @@ def test_a_release_with_other_columns_than_are_planned_now_has_margins_at_its_ow
     release = session.release(QUERIES["groups"], epsilon=1)
     request, plan = planned(session, QUERIES["groups"], epsilon=1)
     kind, data = Tables(), release.to_json()
-    assert kind.restore(data, plan, plan.event, CONFIDENCE, repeated=True) == release
+    assert kind.restore(data, plan, plan.event, DEFAULT_CONFIDENCE, repeated=True) == release
     assert kind.restore(data, plan, plan.event, Fraction(1, 2), repeated=True).repeated
     _, narrower = planned(session, QUERIES["count"], epsilon=1)
     _, dearer = planned(session, QUERIES["groups"], epsilon=2)
@@ -89,7 +89,7 @@ def test_a_release_with_other_columns_than_are_planned_now_has_margins_at_its_ow
         (data, dearer, plan.event),
         (data, plan, dearer.event),
     ):
-        assert kind.restore(stored, wanted, event, CONFIDENCE, repeated=True)
+        assert kind.restore(stored, wanted, event, DEFAULT_CONFIDENCE, repeated=True)
         with pytest.raises(UnsupportedError, match="other noise"):
             kind.restore(stored, wanted, event, Fraction(1, 2), repeated=True)
     assert kind.source(request) == QUERIES["groups"].plan.source

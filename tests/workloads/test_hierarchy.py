@@ -48,6 +48,31 @@ def test_the_fit_is_that_of_least_squares(crossing):
         assert np.allclose(hierarchy.fit(noisy, noises), inverse_of(hierarchy, noises) @ target, atol=1e-6)
 
 
+@pytest.mark.parametrize("crossing", [False, True])
+def test_weights_are_how_much_one_more_in_a_count_moves_the_fit(crossing):
+    for hierarchy, noises, _, noisy in worlds(crossing=crossing, number=2):
+        weights = hierarchy.weights(noises)
+        before = hierarchy.fit(noisy, noises)
+        for place, areas in enumerate(map(len, noisy)):
+            for area in range(areas):
+                moved = [list(column) for column in noisy]
+                moved[place][area] += 1
+                change = hierarchy.fit(moved, noises) - before
+                every = np.concatenate([part.sums(change) for part in hierarchy.parts])
+                assert every == pytest.approx(weights[place][:, area], abs=1e-7)
+
+
+def test_powers_of_weights_along_a_chain_are_those_of_all_weights():
+    for hierarchy, noises, *_ in worlds(crossing=False):
+        found, every = hierarchy.chain_weights(noises), hierarchy.weights(noises)
+        for level, weights in enumerate(every):
+            assert found.second[:, level] + found.path[:, level] ** 2 == pytest.approx(np.square(weights).sum(axis=1))
+            assert found.fourth[:, level] + found.path[:, level] ** 4 == pytest.approx((weights**4).sum(axis=1))
+            largest = np.maximum(found.largest, found.path)[:, level]
+            assert (np.abs(weights).max(axis=1) <= largest + 1e-9).all()
+            assert (found.largest[:, level] ** 2 <= found.second[:, level] + 1e-9).all()
+
+
 def test_variances_along_a_chain_are_exact():
     for hierarchy, noises, *_ in worlds(crossing=False):
         inverse = inverse_of(hierarchy, noises)

@@ -83,3 +83,19 @@ def test_slopes_add_up_to_the_variance_that_they_are_of():
         ends = np.array([0]), np.array([tree.leaves])
         finite = np.where(np.isfinite(variances), variances, 0)
         assert math.isclose(tree.slopes(*ends, variances) @ finite, tree.range_variance(0, tree.leaves, variances))
+
+
+@pytest.mark.parametrize("branching", [2, 3, 4, 16])
+@pytest.mark.parametrize("leaves", [2, 5, 8, 9, 17, 31, 64, 100])
+def test_the_weights_of_contrasts_are_those_of_all_nodes_with_equal_ones_counted(leaves, branching):
+    """Also with levels that are not measured, and with last nodes that have fewer children."""
+    random = np.random.default_rng(leaves * branching)
+    tree = Tree(leaves, branching)
+    variances = random.uniform(0.1, 50, len(tree.widths))
+    variances[1:][random.random(len(variances) - 1) < 0.3] = np.inf
+    for share in (0.02, 0.5):
+        every = tree.weights(np.tril(np.ones((leaves, leaves)))[:-1] - share, variances.tolist())
+        for level, weights, counts in zip(every, *tree.contrast_weights(share, variances.tolist()), strict=True):
+            for row, weight, count in zip(level, weights, counts, strict=True):
+                listed = np.sort(np.repeat(np.abs(weight), count.astype(int)))
+                assert listed == pytest.approx(np.sort(np.abs(row)), abs=1e-10)

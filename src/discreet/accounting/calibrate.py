@@ -140,7 +140,13 @@ def with_more_noise(event: events.Event, factor: Fraction) -> events.Event:
             return events.DiscreteGaussianEvent(variance * factor**2, squared, dimension)
         case events.GaussianEvent(variance, squared):
             return events.GaussianEvent(variance * factor**2, squared)
-        case events.PureEvent() | events.BoundedRangeEvent() | events.ApproximateEvent() | events.ConcentratedEvent():
+        case (
+            events.PureEvent()
+            | events.BoundedRangeEvent()
+            | events.ApproximateEvent()
+            | events.ApproximateConcentratedEvent()
+            | events.ConcentratedEvent()
+        ):
             return event
     raise events.no_event(event)
 

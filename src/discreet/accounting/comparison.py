@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
-from discreet import events
-from discreet.accounting import approximate, concentrated, pld, pure, renyi
+from discreet import accounting, events
+from discreet.accounting import approximate, concentrated, pure, renyi
 from discreet.accounting.concentrated import delta_left
 from discreet.errors import AccountingError, Refusal, public_class, short_traceback
 from discreet.exact import Number, probability, shown
@@ -60,7 +60,7 @@ def _renyi(event: events.Event, delta: Fraction) -> Fraction:
 
 
 def _pld(event: events.Event, delta: Fraction) -> Fraction:
-    return Fraction(pld.epsilon(event, delta))
+    return Fraction(accounting.pld.epsilon(event, delta))
 
 
 ACCOUNTANTS: Mapping[str, Callable[[events.Event, Fraction], Fraction]] = MappingProxyType(

@@ -33,7 +33,7 @@ from typing import Any, ClassVar
 
 from discreet import events
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, FilterCaps, cost
-from discreet.accounting.renyi import pure_epsilon_near
+from discreet.accounting.renyi_inverse import coin, near
 from discreet.errors import BudgetError, ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive, probability, shown, whole
 from discreet.rounding import digits_down, last_digit, units_down, units_up
@@ -270,7 +270,7 @@ class Budget:
             return Fraction(0)
         if fits(self.epsilon):
             return self.epsilon
-        return _largest_readable(pure_epsilon_near(Fraction(units, RHO_UNITS), self.order), fits)
+        return _largest_readable(Fraction(near(Fraction(units, RHO_UNITS), (self.order,), coin)), fits)
 
     def check_population(self, population: int | None) -> None:
         """Refuse a delta of 1/population or more: it would allow publishing the data of one person.

@@ -40,15 +40,19 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from dp_accounting.pld import pld_pmf
-from dp_accounting.pld import privacy_loss_distribution as distributions
 from numpy.typing import NDArray
 
 from discreet import events
 from discreet.accounting.prices import price
-from discreet.errors import AccountingError, short_traceback
+from discreet.errors import AccountingError, missing_extra, short_traceback
 from discreet.exact import Number, positive, probability, shown
 from discreet.rounding import double_down, double_up, sqrt_double_up
+
+try:
+    from dp_accounting.pld import pld_pmf
+    from dp_accounting.pld import privacy_loss_distribution as distributions
+except ImportError:
+    raise missing_extra("privacy-loss distributions", "dp-accounting", "audit") from None
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +62,7 @@ _WIDEST_SIGMA = 200_000
 _LARGEST_SHIFT = 10**6
 _SQUARE_OF_TWO_STEPS = 4
 _SEVERAL = 2
+_BY_RHO = (events.BoundedRangeEvent, events.ApproximateConcentratedEvent)
 _TAIL = 11.6
 _LOST_TAIL = 1e-29
 _ALLOWANCE = 2.0**-50
@@ -135,12 +140,13 @@ def _delta(parts: Counter[events.Event], reached: float) -> float:
 
 
 def _readings(event: events.Event) -> list[events.Event]:
-    """The event, and where several parts have a bounded range also the event with those known by their rho alone."""
+    """The event, and with parts of several bounded ranges, or batches, known by their rho alone: both are valid."""
     counted = list(events.leaves(event))
-    if sum(count for leaf, count in counted if isinstance(leaf, events.BoundedRangeEvent)) < _SEVERAL:
+    ranges = sum(count for leaf, count in counted if isinstance(leaf, events.BoundedRangeEvent))
+    if ranges < _SEVERAL and not any(isinstance(leaf, events.ApproximateConcentratedEvent) for leaf, _ in counted):
         return [event]
     by_rho = [
-        (events.ConcentratedEvent(price(leaf).rho) if isinstance(leaf, events.BoundedRangeEvent) else leaf, count)
+        (events.ConcentratedEvent(price(leaf).rho) if isinstance(leaf, _BY_RHO) else leaf, count)
         for leaf, count in counted
     ]
     return [event, events.ComposedEvent(tuple(events.RepeatedEvent(leaf, count) for leaf, count in by_rho))]

@@ -4,7 +4,8 @@ Definition
     The privacy cost of a simple event is (epsilon, rho, delta): its answer splits, under each of two neighbours, into a
     part of probability 1 - delta and a part of probability delta, and the first parts are within a factor e^epsilon of
     each other and within rho in the sense of zero-concentrated privacy. Gaussian noise has no finite epsilon: None. An
-    event of bounded range epsilon has rho = epsilon^2/8, a quarter of what epsilon alone would say.
+    event of bounded range epsilon has rho = epsilon^2/8, a quarter of what epsilon alone would say. A batch has its
+    epsilon after its part of probability delta is taken away, and its rho without taking any away.
 Guarantee
     Privacy costs of events add up, also where each event is chosen after seeing the answers to earlier ones.
 Exactness
@@ -54,6 +55,8 @@ def price(event: events.Event) -> EventCost:
             return EventCost(epsilon, min(epsilon, epsilon * epsilon / 8), Fraction(0))
         case events.ApproximateEvent(epsilon, delta):
             return EventCost(epsilon, pure_rho(epsilon), delta)
+        case events.ApproximateConcentratedEvent(epsilon, delta, rho):
+            return EventCost(epsilon, rho, delta)
         case events.DiscreteLaplaceEvent(scale, sensitivity) | events.LaplaceEvent(scale, sensitivity):
             return EventCost(sensitivity / scale, pure_rho(sensitivity / scale), Fraction(0))
         case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):

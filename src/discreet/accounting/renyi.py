@@ -27,7 +27,6 @@ References
     Proofs for vectors under Laplace noise: docs/proofs/accounting/pld.md.
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -43,8 +42,6 @@ from discreet.zcdp import classic_epsilon_at_order, epsilon_at_order
 
 _ORDERS = tuple(1 + Fraction(2**power, 64) for power in range(40))
 _REFINEMENTS = 8
-_BISECTIONS = 60
-_LN_2 = math.log(2)
 _FAINT = Fraction(-300)
 
 
@@ -93,7 +90,11 @@ def epsilon(event: events.Event, alpha: Number) -> Fraction:
     order = rational(alpha, "alpha")
     if order <= 1:
         raise ParameterError("alpha of at most 1", because="Renyi privacy has orders above 1", instead="alpha=10")
-    if total(event).delta:
+    if any(
+        price(leaf).delta
+        for leaf, _ in events.leaves(event)
+        if not isinstance(leaf, events.ApproximateConcentratedEvent)
+    ):
         raise AccountingError(
             "the Renyi divergence of an event with a delta of its own",
             because="it is infinite: with that probability anything may happen",
@@ -161,37 +162,6 @@ def divergence_over_order(event: events.Event, alpha: Fraction) -> Fraction:
     return sum((count * _leaf_rho(leaf, alpha) for leaf, count in events.leaves(event)), Fraction(0))
 
 
-@short_traceback
-def pure_epsilon_near(rho: Fraction, alpha: Fraction) -> Fraction:
-    """About the largest epsilon of a pure event whose `divergence_over_order` is at most rho, by floats: to be checked.
-
-    Args:
-        rho: The bound.
-        alpha: The order, above 1.
-
-    Returns:
-        The epsilon, not rounded to a safe side.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> import discreet as dp
-        >>> round(float(dp.accounting.renyi.pure_epsilon_near(Fraction(1, 40), Fraction(20))), 1)
-        0.5
-    """
-    order, most = float(alpha), float(alpha * rho)
-    low, high = 0.0, 2 * most + 2 * math.sqrt(most)
-    for _ in range(_BISECTIONS):
-        rate = (low + high) / 2
-        divergence = (_log_cosh((2 * order - 1) * rate / 2) - _log_cosh(rate / 2)) / (order - 1)
-        low, high = (rate, high) if divergence <= most else (low, rate)
-    return Fraction(high)
-
-
-def _log_cosh(value: float) -> float:
-    """Ln cosh for a value of at least zero, without cancellation near zero."""
-    return math.log1p(2 * math.sinh(value / 2) ** 2) if value < 1 else value + math.log1p(math.exp(-2 * value)) - _LN_2
-
-
 @lru_cache(maxsize=4096)
 def _leaf_rho(leaf: events.Event, alpha: Fraction) -> Fraction:
     return min(price(leaf).rho, _simple(leaf, alpha) / alpha)
@@ -213,7 +183,7 @@ def _simple(event: events.Event, alpha: Fraction) -> Fraction:
             return _discrete_laplace(scale, sensitivity, alpha)
         case events.DiscreteGaussianEvent(variance, squared, _) | events.GaussianEvent(variance, squared):
             return alpha * squared / (2 * variance)
-        case events.ConcentratedEvent(rho, _):
+        case events.ConcentratedEvent(rho, _) | events.ApproximateConcentratedEvent(_, _, rho):
             return alpha * rho
     raise events.no_event(event)
 

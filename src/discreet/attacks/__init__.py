@@ -17,6 +17,13 @@ treat it as data. Attacks draw their choices from numpy; noise comes from the me
 learn proves nothing: the guarantee does, and the attacks show what it is worth.
 """
 
+from importlib.util import find_spec
+
+from discreet.errors import missing_extra
+
+if find_spec("scipy") is None:
+    raise missing_extra("an attack", "scipy", "audit")
+
 from discreet.attacks import averaging, differencing, linkage, membership, reconstruction, small_groups
 from discreet.attacks.outcome import Outcome
 

@@ -18,6 +18,13 @@ A finding says what was found, never that something is private: an audit can ref
 audit whose controls (`auditing.controls`) are not all caught is void.
 """
 
+from importlib.util import find_spec
+
+from discreet.errors import missing_extra
+
+if find_spec("scipy") is None:
+    raise missing_extra("an audit", "scipy", "audit")
+
 from discreet.auditing.canaries import one_run, session_canaries
 from discreet.auditing.claims import Claim, claim
 from discreet.auditing.contracts.contract import check_mechanism, check_session, require

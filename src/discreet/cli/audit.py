@@ -9,14 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.auditing.claims import claim
-from discreet.auditing.report import Report, writable
-from discreet.auditing.self_audit import suite
-from discreet.auditing.statistical.audit import audit
 from discreet.cli.address import without_addresses
 from discreet.errors import ParameterError, Refusal, SourceError
 
-OURSELVES = {"controls": suite.run_controls, "discreet": suite.audit_everything}
+OURSELVES = {"controls": "run_controls", "discreet": "audit_everything"}
 
 
 app = typer.Typer(name="audit", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -52,21 +48,24 @@ def command(
     Ends with 0 where nothing is found, 1 where a claim is broken, 2 where the call is refused, 3 where it is void.
     """
     try:
+        auditing, reports = (
+            importlib.import_module(name) for name in ("discreet.auditing", "discreet.auditing.report")
+        )
         for path in save or ():
-            writable(path)
+            reports.writable(path)
         if target in OURSELVES:
             _refuse_beside(target, epsilon=epsilon, rho=rho, mu=mu)
-            findings = OURSELVES[target](quick=not long)
+            findings = getattr(auditing, OURSELVES[target])(quick=not long)
         else:
-            asked = claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
+            asked = auditing.claim(epsilon=epsilon, delta=delta, rho=rho, mu=mu)
             datasets = dataset(one), dataset(other)
             words: dict[str, Any] = {"samples": samples, "alarm": alarm, "name": target, "many": many}
-            findings = [audit(import_value(target), *datasets, claim=asked, **words)]
+            findings = [auditing.audit(import_value(target), *datasets, claim=asked, **words)]
     except Refusal as error:
         print(without_addresses(f"{type(error).__name__}: {error}"), file=sys.stderr)
         raise typer.Exit(2) from None
     about = without_addresses(f"discreet {shlex.join(sys.argv[1:])}")
-    report = Report.of(findings, f"audit of {target}", about)
+    report = reports.Report.of(findings, f"audit of {target}", about)
     print(report)
     for path in save or ():
         report.save(path)

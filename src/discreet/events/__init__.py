@@ -8,6 +8,7 @@ answer, vector answers included.
 
 from discreet.events.text import canonical, from_canonical, from_json, to_json
 from discreet.events.vocabulary import (
+    ApproximateConcentratedEvent,
     ApproximateEvent,
     BoundedRangeEvent,
     ComposedEvent,
@@ -29,6 +30,7 @@ from discreet.events.vocabulary import (
 )
 
 __all__ = [
+    "ApproximateConcentratedEvent",
     "ApproximateEvent",
     "BoundedRangeEvent",
     "ComposedEvent",

@@ -73,6 +73,31 @@ class ApproximateEvent:
 
 @public_class
 @dataclass(frozen=True)
+class ApproximateConcentratedEvent:
+    """Mechanism that is (epsilon, delta)-differentially private and also rho-zCDP, such as a batch fixed in advance.
+
+    Args:
+        epsilon: The epsilon, at least 0.
+        delta: The delta, from 0 to 1.
+        rho: The rho, at least 0; it holds without the delta.
+
+    Example:
+        >>> import discreet as dp
+        >>> event = dp.events.ApproximateConcentratedEvent(0.5, 1e-9, 0.01)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        _read(self, "epsilon", _not_negative)
+        _read(self, "delta", _at_most_one)
+        _read(self, "rho", _not_negative)
+
+
+@public_class
+@dataclass(frozen=True)
 class ConcentratedEvent:
     """Any delta-approximately rho-zCDP mechanism.
 
@@ -228,6 +253,7 @@ Event = (
     PureEvent
     | BoundedRangeEvent
     | ApproximateEvent
+    | ApproximateConcentratedEvent
     | ConcentratedEvent
     | DiscreteLaplaceEvent
     | DiscreteGaussianEvent
@@ -241,6 +267,7 @@ KINDS: dict[str, type] = {
     "PureEvent": PureEvent,
     "BoundedRangeEvent": BoundedRangeEvent,
     "ApproximateEvent": ApproximateEvent,
+    "ApproximateConcentratedEvent": ApproximateConcentratedEvent,
     "ConcentratedEvent": ConcentratedEvent,
     "DiscreteLaplaceEvent": DiscreteLaplaceEvent,
     "DiscreteGaussianEvent": DiscreteGaussianEvent,

@@ -16,8 +16,9 @@ References) say what is proved; the proof is at the same path under docs/proofs/
 
 Other mechanisms have contracts of their own, stated by their families:
 `selection` (Exponential, PermuteAndFlip, NoisyMax, TopK: which candidate has a high score) and `threshold`
-(AboveThreshold: which of many answers are above one), `smooth` (smooth sensitivity), `sampled` (any function,
-asked about blocks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows are below).
+(AboveThreshold, RepeatedAboveThreshold: which of many answers are above one), `smooth` (smooth sensitivity),
+`sampled` (any function, asked about blocks) and `quantile` (RankSelection, NoisyTree: the value that a part of the rows
+are below).
 
 Releasing spends privacy whether or not anybody counts it: here nobody does. Sessions do.
 """
@@ -29,7 +30,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip, TopK
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 
 __all__ = [
     "NOISES",
@@ -40,6 +41,7 @@ __all__ = [
     "Laplace",
     "NoisyMax",
     "PermuteAndFlip",
+    "RepeatedAboveThreshold",
     "Staircase",
     "TopK",
     "additive_noise",

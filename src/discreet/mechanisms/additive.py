@@ -2,14 +2,18 @@
 
 A class of additive noise says by which norms of the sensitivity it is calibrated, in which terms its privacy cost
 composes (epsilon or rho), and how its variance follows from both. An instance is calibrated: it draws noise, knows the
-distribution that it draws from, and the event that a release is. Callers take these from the object; nothing
-outside the mechanisms tells Laplace from Gaussian noise. The classes are listed once, in `discreet.mechanisms.NOISES`.
+distribution that it draws from, and the event that a release is. Callers take these from the object; outside the
+mechanisms only the choice of noise (planner/budget/least_margin.py) tells Laplace from Gaussian noise. The classes are
+listed once, in `discreet.mechanisms.NOISES`.
 """
 
 import math
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import UnsupportedError, public_class, short_traceback
 from discreet.events import Event
@@ -70,7 +74,9 @@ class AdditiveNoise(ABC):
     width_name: ClassVar[str]
     """What its width is called: scale or sigma."""
     bounds_sums: ClassVar[bool]
-    """Whether `sum_margin` is proved for it: range workloads, hierarchies and trees need that."""
+    """Whether `characteristic` is known: margins of range workloads, hierarchies and trees need that."""
+    is_subgaussian: ClassVar[bool]
+    """Whether its moments are at most those of Gaussian noise of variance `variance_bound`, not of Laplace noise."""
 
     grid: Fraction
 
@@ -113,27 +119,6 @@ class AdditiveNoise(ABC):
         Returns:
             The variance, in squared grid steps.
         """
-
-    @classmethod
-    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - for those that have it
-        """Margin of error of a weighted sum of independent noises.
-
-        Args:
-            squares: Sum of (weight times width)^2.
-            largest: Largest weight times width.
-            outside: Probability with which the bound may fail.
-
-        Returns:
-            The margin.
-
-        Raises:
-            UnsupportedError: If no bound on such sums is proved for this noise.
-        """
-        raise UnsupportedError(
-            f"a weighted sum of {cls.name} noise",
-            because="no bound on such sums is proved for it",
-            instead="dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
-        )
 
     @property
     @abstractmethod
@@ -238,6 +223,24 @@ class AdditiveNoise(ABC):
         Returns:
             The logarithm; infinite where the expectation is.
         """
+
+    def characteristic(self, x: NDArray[np.float64]) -> NDArray[np.float64]:  # noqa: ARG002 - for those that have it
+        """Characteristic function E[cos(xY)].
+
+        Args:
+            x: The arguments, per grid step.
+
+        Returns:
+            The expectations.
+
+        Raises:
+            UnsupportedError: If it is not known for this noise.
+        """
+        raise UnsupportedError(
+            f"a weighted sum of {self.name} noise",
+            because="its characteristic function is not known",
+            instead="dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)",
+        )
 
     @abstractmethod
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:

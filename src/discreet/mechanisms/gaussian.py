@@ -35,10 +35,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback
 from discreet.events import DiscreteGaussianEvent
 from discreet.exact import Number, positive, probability, rational, whole
-from discreet.mechanisms import lattice, tails
+from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.hockey_stick import delta_up, least_sigma
 from discreet.mechanisms.lattice import Scalar
@@ -49,6 +52,8 @@ from discreet.zcdp import delta_of, rho_of
 _FARTHEST = 2**80
 _LARGEST_SUMMED_SIGMA = 64
 _SMOOTH_SIGMA = 2
+_SINGLE_SIGMA = 3
+_FARTHEST_BELOW_ONE = 11
 _LARGEST_ANALYTIC = 1e6
 
 
@@ -85,6 +90,7 @@ class Gaussian(AdditiveNoise):
     mean_over_deviation = math.sqrt(2 / math.pi)
     width_name = "sigma"
     bounds_sums = True
+    is_subgaussian = True
 
     squared_sensitivity: Fraction
     sigma: float
@@ -161,10 +167,6 @@ class Gaussian(AdditiveNoise):
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
         return Fraction(sensitivity.l2_squared, 2)
 
-    @classmethod
-    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:  # noqa: ARG003 - of no use here
-        return tails.gaussian_margin(squares, outside)
-
     @property
     def rho(self) -> Fraction:
         """The rho of one release: exact, and at most the one asked for."""
@@ -240,6 +242,17 @@ class Gaussian(AdditiveNoise):
 
     def log_moment(self, s: float) -> float:
         return (s * self.sigma) ** 2 / 2
+
+    def characteristic(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.sigma < 1:
+            weights = [(2 if y else 1) * self.pmf(y) * np.cos(y * x) for y in range(_FARTHEST_BELOW_ONE)]
+            return np.asarray(sum(weights), dtype=np.float64)
+        place = np.abs(x - 2 * math.pi * np.rint(x / (2 * math.pi)))
+        result: NDArray[np.float64] = np.exp(-((self.sigma * place) ** 2) / 2)
+        if self.sigma < _SINGLE_SIGMA:  # by Poisson summation; further terms are below 1e-18
+            beside = [np.exp(-((self.sigma * (place + turn)) ** 2) / 2) for turn in (-2 * math.pi, 2 * math.pi)]
+            result = (result + beside[0] + beside[1]) / (1 + 2 * math.exp(-2 * (math.pi * self.sigma) ** 2))
+        return result
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))

@@ -28,10 +28,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import public_class, short_traceback
 from discreet.events import DiscreteLaplaceEvent
 from discreet.exact import Number, positive, whole
-from discreet.mechanisms import lattice, tails
+from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise, Norms
 from discreet.mechanisms.lattice import Scalar
 from discreet.rounding import double_up, exp_down, exp_up, log_up
@@ -68,6 +71,7 @@ class Laplace(AdditiveNoise):
     mean_over_deviation = math.sqrt(1 / 2)
     width_name = "scale"
     bounds_sums = True
+    is_subgaussian = False
 
     sensitivity: Fraction
     scale: float
@@ -115,10 +119,6 @@ class Laplace(AdditiveNoise):
     @classmethod
     def unit_variance(cls, sensitivity: Norms) -> Fraction:
         return Fraction(2 * sensitivity.l1**2)
-
-    @classmethod
-    def sum_margin(cls, squares: float, largest: float, outside: float) -> float:
-        return tails.laplace_margin(squares, largest, outside)
 
     @property
     def epsilon(self) -> Fraction:
@@ -174,6 +174,11 @@ class Laplace(AdditiveNoise):
         if abs(s) >= decay:
             return math.inf
         return 2 * math.log(-math.expm1(-decay)) - math.log(-math.expm1(s - decay)) - math.log(-math.expm1(-s - decay))
+
+    def characteristic(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        steps = self.variance / float(self.grid) ** 2
+        result: NDArray[np.float64] = 1 / (1 + 2 * steps * np.sin(x / 2) ** 2)
+        return result
 
     def simultaneous_margin(self, count: int, confidence: Number = 0.95) -> Scalar:
         outside = lattice.allowed_tail(whole(count, "count"), lattice.confidence_of(confidence))

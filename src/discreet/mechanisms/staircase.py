@@ -70,6 +70,7 @@ class Staircase(AdditiveNoise):
     mean_over_deviation = math.sqrt(1 / 2)
     width_name = "scale"
     bounds_sums = False
+    is_subgaussian = False
 
     step: int
     inner: int

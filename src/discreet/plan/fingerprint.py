@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from discreet.catalog.privacy_unit import Caps, Unit
-from discreet.mechanisms import Laplace, sampled
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms import Gaussian, Laplace, Staircase, sampled
+from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.mechanisms.threshold.stream import Scales
 from discreet.plan import canonical_values, logical, physical
 from discreet.plan.canonical_values import sha256, text
@@ -115,12 +115,17 @@ FORMS: Forms = {
     ),
     # Mechanisms whose parameters are asked for: in descriptions and in format 0.
     Laplace: Form("discrete Laplace", "Laplace", "sensitivity scale grid"),
+    Gaussian: Form("discrete Gaussian", "Gaussian", "squared_sensitivity sigma dimension grid"),
+    Staircase: Form("discrete staircase", "Staircase", "step inner coordinates scale grid"),
     sampled.Steps: Form("answers in steps", "Steps", "low high grid blocks=chunks neighbours"),
     sampled.ClippedMean: Form("clipped mean", "ClippedMean", "steps noise"),
     sampled.PrivateMedian: Form("private median", "PrivateMedian", "steps fraction epsilon"),
-    sampled.SelfBoundedMean: Form("self-bounded mean", "SelfBoundedMean", "steps epsilon share widening"),
+    sampled.SelfBoundedMean: Form(
+        "self-bounded mean", "SelfBoundedMean", "steps epsilon rho share widening", {"rho": None}
+    ),
     Scales: Form("scales", "Scales", "threshold comparison answer"),
     AboveThreshold: Form("above threshold", "AboveThreshold", "threshold sensitivity answers monotone gap grid scales"),
+    RepeatedAboveThreshold: Form("above threshold in stages", "RepeatedAboveThreshold", "each times answer_noise"),
     Online: Form("online ranges", "Online", "bins total above_threshold=watch"),
 }
 """Every class that a fingerprint or a description may hold."""

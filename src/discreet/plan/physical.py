@@ -5,7 +5,7 @@ columns have been substituted, so a term reads only columns of the source. The v
 engines/sql has one template for each, and all of them are total.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -51,6 +51,14 @@ class Apply:
 
 
 Term = Read | Constant | Apply
+
+
+def reads_of(term: Term) -> Iterator[Read]:
+    """The columns that a term reads, each as often as it stands there."""
+    if isinstance(term, Read):
+        yield term
+    for each in term.arguments if isinstance(term, Apply) else ():
+        yield from reads_of(each)
 
 
 class MissingUnits(StrEnum):

@@ -1,20 +1,22 @@
 """Batches of queries that are fixed in advance: the division of the privacy cost, and the joint charge.
 
-Without a delta of its own a batch costs what its queries cost one after another: epsilons add, or rhos do. With a
-delta, which the privacy budget must have reserved, it is charged as one event of (epsilon, delta): the queries are
-known before the first is answered, so an accountant of privacy-loss distributions may be asked how little noise meets
-that, which is less than sums of rho ask for where the queries are single numbers. The charge itself is a pair that any
-other charges may follow: pairs add.
+Without a delta of its own a batch costs what its queries cost one after another: the filters add them. With a
+delta, which the privacy budget must have reserved, it is charged as one event of (epsilon, delta) that also has the rho
+of its queries: they are known before the first is answered, so an accountant of privacy-loss distributions may be asked
+how little noise meets the pair, which is less than sums of rho ask for where the queries are single numbers. Any other
+charges may follow: the filters add either the pairs, or the rhos and the deltas.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import repeat
 from typing import Any, TypeVar
 
 from discreet import accounting, events
 from discreet.accounting.costs import RHO_UNITS
 from discreet.accounting.filters import Budget
+from discreet.accounting.prices import total
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, probability, shown
 from discreet.mechanisms import Gaussian
@@ -90,24 +92,18 @@ def analyze_batch(
         batch = _by_distributions(questions, plan_of, shares, price, probability(price.delta, "delta"))
     else:
         spent = allocation.spending(budget, epsilon=price.epsilon, rho=price.rho, mechanism=price.mechanism)
-        parts = _parts(questions, plan_of, budget, spent, shares)
+        parts = tuple(
+            _its_share(plan_of(question, budget, replace(price, share=share)), spent.reason)
+            for question, share in zip(questions, shares, strict=True)
+        )
         batch = _batch(parts, _together(parts), spent)
     _refuse_several_datasets(batch.parts)
     return batch
 
 
-def _parts(
-    questions: Sequence[Part], plan_of: PlanOf[Part], budget: Budget, spent: Spending, shares: Sequence[Fraction]
-) -> tuple[AnswerPlan, ...]:
-    """Each query at its share of the amount."""
-    reason = f"{spent.reason}{_ITS_SHARE}"
-
-    def part(question: Part, share: Fraction) -> AnswerPlan:
-        amount = {spent.noise.cost: spent.amount * share}
-        plan = plan_of(question, budget, Price(mechanism=spent.noise.tag, **amount))
-        return replace(plan, spending=replace(plan.spending, reason=reason))
-
-    return tuple(map(part, questions, shares))
+def _its_share(plan: AnswerPlan, reason: str) -> AnswerPlan:
+    """The plan of a query with the reason for its noise, which is that of the batch."""
+    return replace(plan, spending=replace(plan.spending, reason=f"{reason}{_ITS_SHARE}"))
 
 
 def _batch(parts: tuple[AnswerPlan, ...], event: events.Event, spent: Spending) -> BatchPlan:
@@ -136,13 +132,24 @@ def _by_distributions(
     own = Budget(epsilon=asked, delta=delta, reserved_delta=0, ceiling=max(asked, Fraction(10)))
 
     def at(amount: Fraction) -> tuple[AnswerPlan, ...]:
-        return _parts(questions, plan_of, own, Spending(Gaussian, amount, asked, delta, _BY_RHO), shares)
+        prices = (Price(rho=amount * share, mechanism=Gaussian.tag) for share in shares)
+        return tuple(_its_share(plan_of(*each), _BY_RHO) for each in zip(questions, repeat(own), prices))
 
     why = f"queries were fixed in advance and are charged together, as (epsilon, delta) with delta {shown(delta)}"
     parts = _largest(at, asked, delta)
     amount = sum((part.spending.amount for part in parts), Fraction(0))
-    spent = Spending(Gaussian, amount, asked, Fraction(0), why)  # the event has the delta
-    return _batch(parts, events.ApproximateEvent(asked, delta), spent)
+    spent = Spending((Gaussian,), amount, asked, Fraction(0), why)  # the event has the delta
+    return _batch(parts, _joint_event(parts, asked, delta), spent)
+
+
+def _joint_event(parts: Sequence[AnswerPlan], epsilon: Fraction, delta: Fraction) -> events.Event:
+    """The batch as one event, which has the rho of its parts too, unless one of them has a delta of its own."""
+    own = total(_together(parts))
+    return (
+        events.ApproximateEvent(epsilon, delta)
+        if own.delta
+        else events.ApproximateConcentratedEvent(epsilon, delta, own.rho)
+    )
 
 
 def _largest(

@@ -10,6 +10,7 @@ from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import AnswerPlan
 from discreet.release.expected_error import GUESSED, ErrorsByEpsilon, ExpectedError, ExpectedErrors
 from discreet.release.release import Release
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.columns import Key
 
 Sizes = Release | Mapping[Any, Number] | Number
@@ -41,7 +42,7 @@ def errors_by_group(
 ) -> ErrorsByEpsilon:
     """The expected relative error of one output in every group, at each epsilon."""
     prices = _prices(epsilons)
-    tables = [expected_errors(planned_at(price), sizes, Fraction(19, 20)) for price in prices]
+    tables = [expected_errors(planned_at(price), sizes, DEFAULT_CONFIDENCE) for price in prices]
     first = tables[0]
     names = [made.name for made in first.outputs]
     chosen = names[0] if output is None else output

@@ -1,27 +1,41 @@
 """A private plan in words: what it reads, adds, costs, and how wrong it will be."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from fractions import Fraction
 
-from discreet import events
 from discreet.accounting.costs import RHO_UNITS, Cost
 from discreet.accounting.filters import Budget
 from discreet.errors import ParameterError
 from discreet.exact import shown
+from discreet.mechanisms import Staircase
 from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
-from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin, PrivatePlan
-from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation
+from discreet.planner.queries.aggregate import AggregatePlan
+from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin, PrivatePlan, TablePlan
+from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation, format_margin
 from discreet.rounding import digits_up, shown_up
 
 _LARGEST_EPSILON = 100_000
-_STEPS = 40
+_STEPS = 60
+_DIGITS = 3
+_AROUND = (Fraction(0), Fraction(1001, 1000), Fraction(999, 1000))
+"""Margins are about in inverse proportion to epsilon: one try by bisection, then one on each side of where that is."""
 
 
 def explanation(
-    private: AnswerPlan, budget: Budget, spent: Cost, confidence: Fraction, sizes: Sizes | None = None
+    private: AnswerPlan,
+    budget: Budget,
+    spent: Cost,
+    confidence: Fraction,
+    sizes: Sizes | None = None,
+    *,
+    pure: TablePlan | None = None,
 ) -> Explanation:
-    """The explanation of a plan against what is left of the privacy budget; with public sizes, also group by group."""
+    """The explanation of a plan against what is left of the privacy budget; with public sizes, also group by group.
+
+    `pure` is the plan of the same query with Laplace noise of its epsilon, to show beside it.
+    """
     cost = budget.cost(private.event)
     fits = budget.admits(spent + cost)
     return Explanation(
@@ -31,8 +45,8 @@ def explanation(
         outputs=private.explain_outputs(confidence),
         groups=private.groups,
         columns_read=private.pushdown.columns_read,
-        mechanism=f"{private.noise}, because {private.spending.reason}",
-        cost=_price(private) + _renyi(budget, cost) + _of_each(private),
+        mechanism=f"{private.noise}, because {_reason(private)}",
+        cost=_price(private, budget, cost) + _of_each(private),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this query",
         fits=fits,
         confidence=confidence,
@@ -41,7 +55,46 @@ def explanation(
         slice="" if private.slice is None else private.slice.statement(private.unit),
         expected=None if sizes is None else expected_errors(private, sizes, confidence),
         found=private.key_selection,
+        alternatives=(*_same_cost(private, confidence), *_pure_epsilon(private, pure, budget, confidence)),
     )
+
+
+def _reason(private: AnswerPlan) -> str:
+    """Why this noise: of a table with a choice of noises, because no margin is smaller."""
+    spent = private.spending
+    if isinstance(private, AggregatePlan) and spent.orders and len(spent.kinds) > 1:
+        return f"no noise has a smaller 95% margin at this cost; {spent.reason}"
+    return spent.reason
+
+
+def _same_cost(private: AnswerPlan, confidence: Fraction) -> Iterator[str]:
+    """The margins of a table with other noise at the same cost."""
+    if not isinstance(private, AggregatePlan):
+        return
+    spent, used = private.spending, {type(noised.mechanism) for noised in private.noisy_measures}
+    for kind in spent.kinds:
+        if {kind} != used and (kind in used or kind is not Staircase):  # it is Laplace noise, or hardly differs
+            with suppress(ParameterError):
+                other = private.with_spending(spent.only(kind))
+                yield f"{kind.name} at the same cost: {_margins(other, confidence)}"
+
+
+def _pure_epsilon(private: AnswerPlan, pure: TablePlan | None, budget: Budget, confidence: Fraction) -> Iterator[str]:
+    """The margins with pure noise of the epsilon that was asked for, and how much of the second filter both take."""
+    if pure is None or not budget.caps().rho:
+        return
+    there, here = (Fraction(budget.cost(plan.event).renyi, budget.caps().rho) for plan in (pure, private))
+    yield (
+        f'mechanism="laplace", pure epsilon {shown(pure.spending.epsilon)}: {_margins(pure, confidence)}, '
+        f"for {shown(100 * there, 3)}% of the cap on Renyi divergences in place of {shown(100 * here, 3)}%"
+    )
+
+
+def _margins(private: AnswerPlan, confidence: Fraction) -> str:
+    """The margins of all outputs as far as they are public in advance."""
+    outputs = private.explain_outputs(confidence)
+    known = [f"{each.name} ± {format_margin(each.margin)}" for each in outputs if each.margin is not None]
+    return ", ".join(known) or "margins that depend on the size of each group"
 
 
 def _of_each(private: AnswerPlan) -> str:
@@ -55,7 +108,7 @@ def batch_explanation(batch: BatchPlan, budget: Budget, spent: Cost, confidence:
     cost = budget.cost(batch.event)
     return BatchExplanation(
         parts=tuple(explanation(part, budget, spent, confidence) for part in batch.parts),
-        cost=(_price(batch) if isinstance(batch.event, events.ComposedEvent) else _pair(batch)) + _renyi(budget, cost),
+        cost=_price(batch, budget, cost),
         left=f"epsilon {shown(budget.epsilon_left(spent))} of {budget} before this batch",
         fits=budget.admits(spent + cost),
         units=vars(cost),
@@ -96,14 +149,17 @@ def least_epsilon(
             because=f"no epsilon up to {_LARGEST_EPSILON:,} gives it",
             instead=f"margin={shown(found)}, or larger",
         )
-    for _ in range(_STEPS):
-        middle = (low + high) / 2 if high < 2 * low else Fraction((float(low) * float(high)) ** 0.5)
+    product = Fraction(0)
+    for step in range(_STEPS):
+        if digits_up(low, _DIGITS) == digits_up(high, _DIGITS):
+            break
+        middle = product / wanted * _AROUND[step % 3]
+        if not low < middle < high:
+            middle = (low + high) / 2 if high < 2 * low else Fraction((float(low) * float(high)) ** 0.5)
         found = margin_at(middle)
-        if found is not None and found <= wanted:
-            high = middle
-        else:
-            low = middle
-    least = digits_up(high, 3)
+        product = middle * (found or 0)
+        low, high = (low, middle) if found is not None and found <= wanted else (middle, high)
+    least = digits_up(high, _DIGITS)
     if margin_at(least) is None:
         raise _not_public(hidden_at(least))
     return least
@@ -133,16 +189,14 @@ def _words(cap: int | None, noun: str, where: str) -> str:
     return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
 
 
-def _price(private: PrivatePlan) -> str:
-    rho = "" if private.spending.is_pure else f" (rho {shown(private.spending.amount)})"
-    return f"{_pair(private)}{rho}"
-
-
-def _renyi(budget: Budget, cost: Cost) -> str:
-    """What the Renyi filter counts, where it is less than rho."""
-    if budget.order is None or cost.renyi == cost.rho:
-        return ""
-    return f" (Renyi {shown_up(Fraction(cost.renyi, RHO_UNITS))} at order {float(budget.order):.4g})"
+def _price(private: PrivatePlan, budget: Budget, cost: Cost) -> str:
+    """The guarantee, and what the Renyi filter counts: rho where all noise is Gaussian."""
+    if budget.order is None:
+        return _pair(private)
+    if cost.renyi == cost.rho:
+        return f"{_pair(private)} (rho {shown_up(Fraction(cost.rho, RHO_UNITS))})"
+    counted = shown_up(Fraction(cost.renyi, RHO_UNITS))
+    return f"{_pair(private)} (Renyi {counted} at order {float(budget.order):.4g})"
 
 
 def _pair(private: PrivatePlan) -> str:

@@ -76,9 +76,9 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
     """The fingerprint that 0.1.0 gave to a plan."""
     if isinstance(plan, BatchPlan):
         parts = [fingerprint(part, context) for part in plan.parts]  # type: ignore[arg-type]
-        return digest(("batch", *parts, events.canonical(plan.event)))
-    if isinstance(plan, AggregatePlan) and plan.replaces is not None:
-        plan = plan.replaces
+        return digest(("batch", *parts, events.canonical(_pair(plan.event))))
+    if isinstance(plan, AggregatePlan) and plan.has_other_noise:  # 0.1.0 had one kind, that of the privacy budget
+        plan = plan.with_spending(plan.spending.only(plan.spending.kind))
     around = _context(context)
     if isinstance(plan, DiscoveryPlan):
         answers = fingerprint(plan.answers, context)
@@ -88,6 +88,15 @@ def fingerprint(plan: Plan | BatchPlan, context: Context) -> str:
     parts_asked = (plan.dataset, plan.unit, plan.pushdown, *_own(plan), events.canonical(plan.event))
     marked = {HierarchyPlan: ("hierarchy",), RangePlan: ("ranges",)}.get(type(plan), ())
     return digest((around, *marked, *parts_asked), OWN_FORMS)
+
+
+def _pair(event: events.Event) -> events.Event:
+    """A batch with a delta as it was charged: by its epsilon and delta alone."""
+    return (
+        events.ApproximateEvent(event.epsilon, event.delta)
+        if isinstance(event, events.ApproximateConcentratedEvent)
+        else event
+    )
 
 
 def _context(context: Context) -> str:

@@ -1,6 +1,7 @@
 """Which analysis a query belongs to: the one list of kinds of queries."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Protocol
 
 from discreet.accounting.filters import Budget
@@ -34,6 +35,7 @@ class Analysis(Protocol):
         epsilon: Number | None,
         rho: Number | None,
         mechanism: MechanismName | None,
+        share: Fraction,
     ) -> TablePlan:
         """The private plan, or an error."""
 
@@ -61,12 +63,13 @@ def plan_query(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> TablePlan:
     """The private plan of a query, or an error; nothing here depends on the data."""
     if query.grouping.labels:
         _require_order(query, catalog)
     analysis = next(analysis for asks_for_it, analysis in TABLES if asks_for_it(query))
-    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
 
 
 def _require_order(query: logical.Question, catalog: Catalog) -> None:
@@ -103,8 +106,9 @@ def plan_selection(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
+    share: Fraction = Fraction(1),
     top: int = 1,
 ) -> SelectionPlan | TopKeysPlan:
     """The private plan of a selection, among candidates that are public or to be found."""
     analysis = analyze_selection if query.discovery is None else analyze_top_keys
-    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, top=top)
+    return analysis(query, catalog, budget, epsilon=epsilon, rho=rho, share=share, top=top)

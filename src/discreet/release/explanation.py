@@ -22,7 +22,7 @@ class ExplainedOutput:
     note: str = ""
 
     def __str__(self) -> str:
-        known = "" if self.margin is None else _format_margin(self.margin)
+        known = "" if self.margin is None else format_margin(self.margin)
         text = " ".join(word for word in (known, self.note) if word) or "depends on the size of each group"
         return f"{self.kind}: ± {text}; {self.noise}"
 
@@ -49,6 +49,7 @@ class Explanation:
             order of the budget, divided by the order; 1e-18 of delta.
         slice: The rows that the budget is for, where it is for a time slice.
         found: How unknown keys are found.
+        alternatives: Other noise with its margins of error, at the same cost or with the share of the budget it takes.
         expected: Expected relative errors by group, where sizes were given.
 
     Example:
@@ -78,6 +79,8 @@ class Explanation:
     """Which rows of which table the privacy budget is for, where it is for some of them only."""
     found: str = ""
     """How keys are found that are not known."""
+    alternatives: tuple[str, ...] = ()
+    """Other noise for the same integers: its margins, and its cost where that is another."""
     expected: ExpectedErrors | None = None
     """How wrong each group is expected to be, where sizes were given."""
 
@@ -95,6 +98,7 @@ class Explanation:
             ("groups", self.found or (f"{self.groups:,}" if self.groups > 1 else "none, one answer")),
             ("reads", ", ".join(self.columns_read) or "no column"),
             ("noise", self.mechanism),
+            *(("or", other) for other in self.alternatives),
             ("costs", self.cost),
             ("left", self.left + ("" if self.fits else "; IT DOES NOT FIT")),
         ]
@@ -163,6 +167,6 @@ class BatchExplanation:
         return f"<div>{parts}<strong>{html.escape(self._total())}</strong></div>"
 
 
-def _format_margin(margin: Fraction) -> str:
+def format_margin(margin: Fraction) -> str:
     """A margin with its thousands set apart, as releases write it."""
     return f"{margin.numerator:,}" if margin.denominator == 1 else f"{float(margin):,.6g}"

@@ -13,6 +13,7 @@ from discreet.errors import ParameterError, public_class
 from discreet.release.values import rendering
 
 _DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+DEFAULT_CONFIDENCE = Fraction(19, 20)
 
 
 @public_class
@@ -35,7 +36,7 @@ class Result(ABC):
     version: int
     guarantee: str
     receipt: dict[str, Any]
-    confidence: Fraction = Fraction(19, 20)
+    confidence: Fraction = DEFAULT_CONFIDENCE
     private: bool = True
     library: str = ""
     repeated: bool = field(default=False, compare=False)

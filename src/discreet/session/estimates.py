@@ -19,10 +19,11 @@ from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_smoo
 from discreet.query.applications import Application
 from discreet.query.methods import ProposedBound, SmoothSensitivity
 from discreet.release.estimate import Estimate
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.rendering import Figure
 from discreet.sandbox import Sandbox, blocks, transport
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
+from discreet.session.stored import header, is_charged_for, planned_otherwise
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -99,7 +100,8 @@ class Applications(_Estimates[SampleAndAggregatePlan]):
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> SampleAndAggregatePlan:
         """The function enters by the digest of its bytes."""
         price, words = request.price, _words(request.question)
-        return analyze_sample(request.question.source, catalog, budget, **words, epsilon=price.epsilon, rho=price.rho)
+        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "share": price.share}
+        return analyze_sample(request.question.source, catalog, budget, **words, **cost)
 
     def identity(self, request: Request, plan: SampleAndAggregatePlan, catalog: Catalog, budget: Budget) -> Question:  # noqa: ARG002
         """The function, the blocks and the cost."""
@@ -160,7 +162,7 @@ def _body(
         name=plan.name,
         value=None if value is None else _figure(value),
         made=made,
-        margin=None if value is None else _margin(plan, CONFIDENCE),
+        margin=None if value is None else _margin(plan, DEFAULT_CONFIDENCE),
     ).to_json()
 
 

@@ -20,7 +20,7 @@ from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, Stat
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.plan.physical import Scan
 from discreet.planner import format_0
@@ -164,7 +164,7 @@ class Pipeline:
         """The one place where noise meets exact answers."""
         return plan.randomize(exact)
 
-    def open_stream(self, mechanism: AboveThreshold) -> ThresholdStream:
+    def open_stream(self, mechanism: AboveThreshold | RepeatedAboveThreshold) -> ThresholdStream:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 

@@ -15,9 +15,10 @@ from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import plan_selection
 from discreet.query.scores import Choice
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.selection import Selection
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
+from discreet.session.stored import header, is_charged_for, planned_otherwise
 
 PLACES = "places"
 KEYS = "keys"
@@ -43,7 +44,8 @@ class Selections(QuestionKind[Selected]):
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> Selected:
         """By public candidates, or by keys that are found."""
         choice, price = request.question, request.price
-        return plan_selection(choice.plan, catalog, budget, epsilon=price.epsilon, rho=price.rho, top=choice.top)
+        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "share": price.share}
+        return plan_selection(choice.plan, catalog, budget, **cost, top=choice.top)
 
     def identity(self, request: Request, plan: Selected, catalog: Catalog, budget: Budget) -> Question:
         """Candidates, score and cost."""
@@ -59,8 +61,8 @@ class Selections(QuestionKind[Selected]):
         return {
             PLACES if isinstance(plan, SelectionPlan) else KEYS: plain,
             "mechanism": MECHANISM_NAMES[type(plan.mechanism)],
-            "within": str(plan.within(CONFIDENCE)),
-            "confidence": str(CONFIDENCE),
+            "within": str(plan.within(DEFAULT_CONFIDENCE)),
+            "confidence": str(DEFAULT_CONFIDENCE),
             **{name: common[name] for name in ("guarantee", *_SAME)},
         }
 

@@ -6,17 +6,19 @@ session.release(query, epsilon=0.5)
 
 import html
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack, overload
 
-from discreet.errors import public_class, short_traceback
+from discreet.errors import ParameterError, public_class, short_traceback
 from discreet.exact import Number, positive
 from discreet.ledger import Entry
+from discreet.mechanisms import Laplace
 from discreet.planner.budget.price import Price
 from discreet.planner.expected_error import Sizes, errors_by_group
 from discreet.planner.explain import batch_explanation, explanation, hidden_margin, least_epsilon, widest_margin
-from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.planner.queries.private_plan import AnswerPlan, TablePlan
 from discreet.planner.queries.sparse_vector import Threshold
 from discreet.planner.queries.tables import MechanismName
 from discreet.query import hints
@@ -29,6 +31,7 @@ from discreet.release.expected_error import ErrorsByEpsilon
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.release import Release
 from discreet.release.remaining import Remaining, remaining_of_analyst
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.selection import Selection
 from discreet.session.above_threshold import SparseVector
 from discreet.session.arguments import (
@@ -41,9 +44,9 @@ from discreet.session.arguments import (
     refuse_several,
     request_of,
 )
+from discreet.session.kind import Request
 from discreet.session.online_ranges import OnlineRanges
 from discreet.session.opening import OpenSession
-from discreet.session.stored import CONFIDENCE
 
 __all__ = ["Session", "protect"]
 
@@ -80,7 +83,7 @@ class Session(OpenSession):
         mechanism: MechanismName | None = None,
         method: Method | None = None,
         weights: Sequence[Number] | None = None,
-        confidence: Number = CONFIDENCE,
+        confidence: Number = DEFAULT_CONFIDENCE,
         sizes: Sizes | None = None,
     ) -> Explanation | BatchExplanation:
         """Privacy cost and margins of error of a query; free, because no row is read.
@@ -119,7 +122,7 @@ class Session(OpenSession):
         if isinstance(request.question, tuple):
             together = batch_explanation(plan, budget, spent, level)
             return replace(together, fits=together.fits and self._pipeline.fits_others(plan))
-        text = explanation(plan, budget, spent, level, sizes)
+        text = explanation(plan, budget, spent, level, sizes, pure=self._pure_plan(request, plan))
         return replace(text, fits=text.fits and self._pipeline.fits_others(plan))
 
     @overload
@@ -151,7 +154,7 @@ class Session(OpenSession):
         mechanism: MechanismName | None = None,
         method: Method | None = None,
         weights: Sequence[Number] | None = None,
-        confidence: Number = CONFIDENCE,
+        confidence: Number = DEFAULT_CONFIDENCE,
         fresh: bool = False,
         idempotency_key: str | None = None,
     ) -> Any:
@@ -241,7 +244,7 @@ class Session(OpenSession):
         output: str | None = None,
         mechanism: MechanismName | None = None,
         method: Method | None = None,
-        confidence: Number = CONFIDENCE,
+        confidence: Number = DEFAULT_CONFIDENCE,
     ) -> float:
         """Smallest epsilon at which every output, or the named one, is within a margin of error; free.
 
@@ -295,7 +298,8 @@ class Session(OpenSession):
         """Sparse vector technique: which of any number of queries are above a threshold, for one cost.
 
         Use it as `with session.above_threshold(...) as vector`. Opening charges for all of it. It ends after so many
-        answers above, for any number of queries below.
+        answers above, for any number of queries below. Under a budget with a delta the noise of the threshold may be
+        drawn again after each answer above, where that makes replies more accurate.
 
         Args:
             table: The table of the queries. Default: the only one.
@@ -455,6 +459,16 @@ class Session(OpenSession):
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
+
+    def _pure_plan(self, request: Request, plan: AnswerPlan) -> TablePlan | None:
+        """The table with Laplace noise of the epsilon that was asked for, where the plan has another cost."""
+        if not isinstance(plan, TablePlan) or not plan.spending.orders or request.price.mechanism is not None:
+            return None
+        asked = replace(request, price=replace(request.price, mechanism=Laplace.tag))
+        with suppress(ParameterError):
+            pure: TablePlan = self._pipeline.plan(asked)[1]
+            return pure
+        return None
 
     def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
         """The private plan of one query at a privacy cost."""

@@ -16,9 +16,9 @@ from discreet.errors import UnsupportedError
 from discreet.exact import shown
 from discreet.ledger import Receipt
 from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.version import __version__
 
-CONFIDENCE = Fraction(19, 20)
 """The confidence at which margins are stored."""
 
 
@@ -28,7 +28,7 @@ def header(plan: AnswerPlan, noun: str, receipt: Receipt, *, is_private: bool) -
     return {
         "dataset": plan.dataset,
         "version": version,
-        "confidence": CONFIDENCE,
+        "confidence": DEFAULT_CONFIDENCE,
         "guarantee": plan.guarantee(f"this {noun} from", version),
         "receipt": json.loads(receipt.to_json()),
         "private": is_private,
@@ -43,9 +43,9 @@ def is_charged_for(receipt: Mapping[str, Any], event: events.Event) -> bool:
 
 def planned_otherwise(confidence: Fraction) -> UnsupportedError:
     """Error for margins at another confidence, where the stored noise is not the planned one."""
-    level = shown(100 * CONFIDENCE)
+    level = shown(100 * DEFAULT_CONFIDENCE)
     return UnsupportedError(
         f"confidence={shown(confidence)} for a stored answer with its margins at {level}%",
         because="it has other noise than is planned for this query now",
-        instead=f"confidence={shown(CONFIDENCE)}, or fresh=True for an answer and a charge of its own",
+        instead=f"confidence={shown(DEFAULT_CONFIDENCE)}, or fresh=True for an answer and a charge of its own",
     )

@@ -16,8 +16,9 @@ from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.registry import plan_query
 from discreet.query.frame import Query
 from discreet.release.release import Release
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import CONFIDENCE, header, is_charged_for, planned_otherwise
+from discreet.session.stored import header, is_charged_for, planned_otherwise
 
 
 class Tables(QuestionKind[TablePlan]):
@@ -36,9 +37,7 @@ class Tables(QuestionKind[TablePlan]):
 
     def plan(self, request: Request, catalog: Catalog, budget: Budget) -> TablePlan:
         """By the first planner of the registry that the query asks for."""
-        price = request.price
-        cost: dict[str, Any] = {"epsilon": price.epsilon, "rho": price.rho, "mechanism": price.mechanism}
-        return plan_query(request.question.plan, catalog, budget, **cost)
+        return plan_query(request.question.plan, catalog, budget, **request.price.arguments)
 
     def identity(self, request: Request, plan: TablePlan, catalog: Catalog, budget: Budget) -> Question:
         """Rows, outputs, groups and cost."""
@@ -50,7 +49,7 @@ class Tables(QuestionKind[TablePlan]):
         return Release(
             **header(plan, "release", receipt, is_private=is_private),
             keys=plan.keys(noisy),
-            outputs=plan.outputs(noisy, CONFIDENCE),
+            outputs=plan.outputs(noisy, DEFAULT_CONFIDENCE),
             measured=plan.measurements(noisy),
             unit=str(plan.unit),
             columns_read=plan.pushdown.columns_read,

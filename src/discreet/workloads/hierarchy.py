@@ -75,6 +75,52 @@ class Hierarchy:
             down.append(several / (1 + several / noise))
         return down
 
+    def weights(self, noises: Sequence[float]) -> list[Vector]:
+        """How much each noisy count counts in the least-squares estimate of each area, partition by partition.
+
+        One row for each area, in the order of `parts`, and one column for each count of a partition. It takes a matrix
+        of all cells by all cells.
+        """
+        marks = [np.eye(len(part.areas))[part.area_of] for part in self.parts]
+        every = np.concatenate(marks, axis=1)
+        normal = sum((mark @ mark.T / noise for mark, noise in zip(marks, noises, strict=True)), np.zeros(()))
+        solved = np.linalg.solve(normal, every).T
+        return [solved @ mark / noise for mark, noise in zip(marks, noises, strict=True)]
+
+    def chain_weights(self, noises: Sequence[float]) -> "ChainWeights":
+        """Powers of the weights in the estimate of each area where nothing crosses the chain, in linear time.
+
+        An area has an estimate from what lies in it. Its final estimate is a multiple of that, one of those of its
+        siblings, and a share of the final estimate of the area that they lie in.
+        """
+        sizes = list(self._up(np.full(self.cells, noises[0]), noises))
+        totals = [
+            _totals(parents, size, len(part.areas))
+            for parents, size, part in zip(self.parents, sizes, self.chain[1:], strict=False)
+        ]
+        own = [
+            np.ones(self.cells),
+            *(total / (noise + total) for total, noise in zip(totals, noises[1:], strict=False)),
+        ]
+        inner = [ChainWeights.nothing(self.cells, len(own))]
+        for level, parents in enumerate(self.parents):
+            below = inner[-1].joined(level, own[level]).collected(parents, len(own[level + 1]))
+            inner.append(below.times(1 - own[level + 1]))
+        of_self, outer = np.ones(1), ChainWeights.nothing(1, len(own))
+        found = [outer.beside(inner[-1].times(of_self)).with_own(len(own) - 1, own[-1])]
+        for level in range(len(own) - 2, -1, -1):
+            parents, mine = self.parents[level], inner[level].joined(level, own[level])
+            share = sizes[level] / totals[level][parents]
+            whole = (of_self * (1 - own[level + 1]))[parents]
+            others = (
+                mine.collected(parents, len(own[level + 1])).taken(parents).without(mine).times(share * (1 - whole))
+            )
+            outer = found[-1].with_rest(outer).taken(parents).times(share).beside(others)
+            of_self = 1 - share + share * whole
+            found.append(outer.beside(inner[level].times(of_self)).with_own(level, of_self * own[level]))
+        every = found[::-1]
+        return ChainWeights(*(np.concatenate([getattr(each, name) for each in every]) for name in ChainWeights.names))
+
     def fit(self, noisy: Sequence[Sequence[int]], noises: Sequence[float]) -> Vector:
         """Least squares: the cells that fit all noisy counts best."""
         return self._fit_free_cells(
@@ -168,6 +214,73 @@ class Hierarchy:
             share = np.divide(short, together, out=np.zeros(areas), where=together > 0)
             settled = estimates[level] + sizes[level] * share[parents]
         return settled
+
+
+@dataclass(frozen=True, eq=False)
+class ChainWeights:
+    """How much noisy counts of each level count in estimates; one row for each estimate, one column for each level.
+
+    Attributes:
+        path: Weight of the count of the area itself, and of the areas that it lies in.
+        second: Sum of the squared weights of all other counts.
+        fourth: Sum of their fourth powers.
+        largest: At least the largest of their absolute values.
+    """
+
+    path: Vector
+    second: Vector
+    fourth: Vector
+    largest: Vector
+
+    names = ("path", "second", "fourth", "largest")
+
+    @classmethod
+    def nothing(cls, areas: int, levels: int) -> "ChainWeights":
+        """No weights."""
+        return cls(*np.zeros((4, areas, levels)))
+
+    def times(self, factor: Vector) -> "ChainWeights":
+        """All weights times a factor for each row."""
+        by = np.abs(factor)[:, None]
+        return ChainWeights(self.path * by, self.second * by**2, self.fourth * by**4, self.largest * by)
+
+    def with_own(self, level: int, weight: Vector) -> "ChainWeights":
+        """The same with a weight of an area's own count."""
+        path = self.path.copy()
+        path[:, level] = np.abs(weight)
+        return ChainWeights(path, self.second, self.fourth, self.largest)
+
+    def with_rest(self, rest: "ChainWeights") -> "ChainWeights":
+        """The path of this with all others of another."""
+        return ChainWeights(self.path, rest.second, rest.fourth, rest.largest)
+
+    def joined(self, level: int, weight: Vector) -> "ChainWeights":
+        """The same with one more count of a level, not on the path."""
+        more = np.zeros_like(self.second)
+        more[:, level] = np.abs(weight)
+        return ChainWeights(self.path, self.second + more**2, self.fourth + more**4, np.maximum(self.largest, more))
+
+    def beside(self, other: "ChainWeights") -> "ChainWeights":
+        """Together with others, which have no path."""
+        largest = np.maximum(self.largest, other.largest)
+        return ChainWeights(self.path, self.second + other.second, self.fourth + other.fourth, largest)
+
+    def without(self, other: "ChainWeights") -> "ChainWeights":
+        """Without some of them."""
+        second, fourth = np.maximum(self.second - other.second, 0), np.maximum(self.fourth - other.fourth, 0)
+        return ChainWeights(self.path, second, fourth, np.minimum(self.largest, np.sqrt(second)))
+
+    def taken(self, rows: Numbers) -> "ChainWeights":
+        """Some rows."""
+        return ChainWeights(self.path[rows], self.second[rows], self.fourth[rows], self.largest[rows])
+
+    def collected(self, parents: Numbers, areas: int) -> "ChainWeights":
+        """Those of all areas of a parent in one row; paths are left out."""
+        found = ChainWeights.nothing(areas, self.second.shape[1])
+        np.add.at(found.second, parents, self.second)
+        np.add.at(found.fourth, parents, self.fourth)
+        np.maximum.at(found.largest, parents, self.largest)
+        return found
 
 
 def _parents(fine: Partition, coarse: Partition) -> Numbers:

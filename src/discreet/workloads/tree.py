@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+_Profile = list[tuple[int, float, int]]
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,49 @@ class Tree:
         precisions = (1 / variances[0], *self._precisions(variances))
         return [precision * level for precision, level in zip(precisions, sums, strict=True)]
 
+    def contrast_weights(self, share: float, variances: Sequence[float]) -> tuple[list[Vector], list[Vector]]:
+        """How much noise counts in the estimate of (leaves below a boundary) - share (all leaves), at each boundary.
+
+        Nodes of a level that count alike are one column: there are few, because every subtree that the boundary does
+        not cut counts as a whole.
+
+        Args:
+            share: Part of all leaves that is taken off.
+            variances: Variance of the noise of each level; infinite where it was not measured.
+
+        Returns:
+            For each level, one row for each boundary 1, ..., leaves - 1: the weights, and how many nodes have each.
+        """
+        kept = self._subtrees(np.asarray(variances, dtype=np.float64))
+        own = self._own_shares(kept, variances)
+        profiles = [self._profiles(own, level) for level in range(len(own))]
+        boundary = np.arange(1, self.leaves)
+        below = self._shares_below(boundary, kept)
+        weights: list[list[Vector]] = [[] for _ in own]
+        counts: list[list[Vector]] = [[] for _ in own]
+
+        def add(level: int, weight: Vector, count: Vector) -> None:
+            weights[level].append(weight)
+            counts[level].append(count)
+
+        of_node, is_cut = below[-1] - share, np.ones(len(boundary), bool)
+        for level in range(len(own) - 2, -1, -1):
+            parent, child = boundary // self.branching ** (level + 1), boundary // self.branching**level
+            mine = own[level + 1][parent]
+            add(level + 1, mine * of_node, is_cut * 1.0)
+            common = below[level + 1] - of_node * (1 - mine)
+            cuts = is_cut & (boundary % self.branching**level != 0)
+            end = np.minimum((parent + 1) * self.branching, self.widths[level])
+            is_ragged = is_cut & (end == self.widths[level]) & (child + cuts < end) & (profiles[level][1] is not None)
+            left, right = is_cut * (child - parent * self.branching), is_cut * (end - child - cuts) - is_ragged
+            for deeper, weight, count in profiles[level][0] or ():
+                add(deeper, (1 - common) * weight, left * count)
+                add(deeper, common * weight, right * count)
+            for deeper, weight, count in profiles[level][1] or ():
+                add(deeper, common * weight, is_ragged * count)
+            of_node, is_cut = np.where(cuts, below[level] - common, 0.0), cuts
+        return [np.stack(level, axis=1) for level in weights], [np.stack(level, axis=1) for level in counts]
+
     def range_variance(self, lo: int, hi: int, variances: Sequence[float]) -> float:
         """The variance of the least-squares answer to how many there are in leaves lo to hi - 1."""
         return float(self.range_variances(np.array([lo]), np.array([hi]), variances)[0])
@@ -137,6 +181,42 @@ class Tree:
             levels.append(size / (1 + size * precision))
         return levels
 
+    def _own_shares(self, kept: list[NDArray], variances: Sequence[float]) -> list[Vector]:  # type: ignore[type-arg]
+        """How much the count of a node itself counts in its estimate from its own subtree, level by level."""
+        shares = [np.ones(self.leaves)]
+        for below, precision in zip(kept, self._precisions(variances), strict=False):
+            seen = self._sibling_totals(below) * precision
+            shares.append(seen / (1 + seen))
+        return shares
+
+    def _profiles(self, own: list[Vector], level: int) -> tuple[_Profile | None, _Profile | None]:
+        """Weights of all nodes in the estimate of one from its own subtree: of a full node, and of a last that is not.
+
+        Each is a list of levels, weights, and how many nodes have them.
+        """
+        full: _Profile | None = None
+        ragged: _Profile | None = None
+        for place in range(level + 1):
+            is_ragged, nodes = self.leaves % self.branching**place != 0, len(own[place])
+            children = len(own[place - 1]) - (nodes - 1) * self.branching - (ragged is not None) if place else 0
+            last = _grow(place, float(own[place][-1]), (full, children), (ragged, 1)) if is_ragged else None
+            head = own[place][0] if nodes > is_ragged else None
+            full = None if head is None else _grow(place, float(head), (full, self.branching))
+            ragged = last
+        return full, ragged
+
+    def _shares_below(self, boundary: NDArray[np.int_], kept: list[NDArray]) -> list[Vector]:  # type: ignore[type-arg]
+        """The part of a cut node that its children below each boundary have of it, level by level."""
+        shares = [np.zeros(len(boundary))]
+        for level, sizes in enumerate(kept[:-1]):
+            running = np.concatenate([[0.0], np.cumsum(sizes)])
+            parent, child = boundary // self.branching ** (level + 1), boundary // self.branching**level
+            end = np.minimum((parent + 1) * self.branching, len(sizes))
+            cut = np.where(boundary % self.branching**level, shares[-1] * sizes[np.minimum(child, len(sizes) - 1)], 0.0)
+            start = running[parent * self.branching]
+            shares.append((running[child] - start + cut) / (running[end] - start))
+        return shares
+
     def _precisions(self, variances: Sequence[float] | NDArray) -> Iterator[float]:  # type: ignore[type-arg]
         """One over the variance of each level above the leaves; nothing where it was not measured."""
         return (0.0 if np.isinf(variance) else 1 / variance for variance in list(variances)[1:])
@@ -156,3 +236,13 @@ def _after_measurement(part: tuple[NDArray, ...], size: NDArray, precision: comp
     variance, covariance = part
     seen = 1 + size * precision
     return variance - covariance**2 * precision / seen, covariance / seen
+
+
+def _grow(level: int, own: float, *subtrees: tuple[_Profile | None, int]) -> _Profile:
+    """The profile of a node of a level, from those of its children and how many of each it has."""
+    below = [
+        (deeper, (1 - own) * weight, children * count)
+        for profile, children in subtrees
+        for deeper, weight, count in profile or ()
+    ]
+    return [(level, own, 1), *below]

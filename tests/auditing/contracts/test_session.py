@@ -292,12 +292,12 @@ def test_each_clause_catches_a_session_that_breaks_it(kind):
 
 
 def test_a_cap_that_is_off_by_one_is_caught():
-    capped = contribution_bounding.bounded_rows_sql
+    capped = contribution_bounding.rows_of_one_answer_sql
 
-    def off_by_one(scan, *rest):
-        return capped(replace(scan, max_rows=scan.max_rows + 1), *rest)
+    def off_by_one(asked, *rest):
+        return capped(replace(asked, scan=replace(asked.scan, max_rows=asked.scan.max_rows + 1)), *rest)
 
-    with mock.patch.object(contribution_bounding, "bounded_rows_sql", off_by_one):
+    with mock.patch.object(contribution_bounding, "rows_of_one_answer_sql", off_by_one):
         broken = [finding for finding in checked(pairs=10) if finding.is_broken]
     assert [finding.layer for finding in broken] == ["sensitivity"]
 

@@ -29,7 +29,7 @@ def test_a_run_ends_after_as_many_as_it_may_find():
     assert _until(above, 2).sum(axis=1).tolist() == [2, 1, 2]
 
 
-@pytest.mark.parametrize("run", [_sparse(2, 4, 1), _drawn_again(1)], ids=["Lyu, Su and Li", "Dwork and Roth"])
+@pytest.mark.parametrize("run", [_sparse(2, 4, 1), _drawn_again(1, 1)], ids=["Lyu, Su and Li", "Dwork and Roth"])
 def test_with_one_above_at_most_the_balance_is_minus_one_none_or_one(run):
     assert set(run((0.0, 0.0), 1_000).tolist()) == {-1, 0, 1}
 
@@ -38,3 +38,8 @@ def test_roths_form_shows_the_last_answer_or_nothing():
     control = NAMED["sparse vector of Roth's notes, which shows noisy answers"]
     shown = control.mechanism(control.one, 10_000)
     assert 0 < np.sum(~np.isnan(shown)) < 5_000
+
+
+def test_stages_end_after_as_many_above_as_there_are_stages():
+    """Answers far above the threshold: each is above, so three of them are counted, and no more."""
+    assert set(_drawn_again(1, 3)((10.0**6,) * 8, 100).tolist()) == {-3}

@@ -121,7 +121,7 @@ def test_every_broken_control_is_caught_within_its_samples_and_no_right_one_is(m
 
 ALARMS = {
     "mechanisms": 30 * suite.ALARM,
-    "families": 2 * 24 * suite.ALARM,
+    "families": 2 * 25 * suite.ALARM,
     "workloads": 2 * 16 * suite.ALARM,
     "sensitivity": 0,
     "releases by key": 2 * 28 * suite.ALARM,

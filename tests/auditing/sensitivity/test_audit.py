@@ -90,13 +90,13 @@ def test_a_refused_query_is_refused_here_too():
         audit_plan(T.agg(s=dp.sum("nothing", bounds=(0, 1))), catalog())
 
 
-def _off_by_one(scan, *rest, capped=contribution_bounding.bounded_rows_sql):
-    return capped(replace(scan, max_rows=scan.max_rows + 1), *rest)
+def _off_by_one(asked, *rest, capped=contribution_bounding.rows_of_one_answer_sql):
+    return capped(replace(asked, scan=replace(asked.scan, max_rows=asked.scan.max_rows + 1)), *rest)
 
 
 @pytest.mark.pitfall("A14")
 def test_a_cap_that_is_off_by_one_is_found_with_the_unit_that_shows_it():
-    with mock.patch.object(contribution_bounding, "bounded_rows_sql", _off_by_one):
+    with mock.patch.object(contribution_bounding, "rows_of_one_answer_sql", _off_by_one):
         finding = audit_plan(T.agg(n=dp.count()), catalog(), pairs=25, mechanism="laplace", generator=generator(5))
     assert finding.is_broken
     assert "l1 of rows is 4, and 3 is stated" in finding.evidence

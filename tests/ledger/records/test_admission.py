@@ -103,3 +103,14 @@ def test_an_exhausted_budget_points_to_stored_answers_and_the_owner():
     assert "epsilon 0 is left" in refused.because
     assert "stored answer is free" in refused.instead
     assert "ledger.set_cap('visits'" in refused.instead
+
+
+def test_what_only_pure_noise_can_still_have_is_advised_with_its_mechanism():
+    """Six charges of pure noise of one cost: a request of that epsilon costs its rho, of which nothing is left."""
+    budget = Budget(epsilon=2, delta=1e-9)
+    one = budget.cost(events.PureEvent(Fraction(3184, 10_000)))
+    spent = sum([one] * 6, NOTHING)
+    assert budget.admits(spent)
+    text = admission.refusal("visits", budget, spent, one).instead
+    assert text == 'session.release(query, epsilon=0.0896, mechanism="laplace")'
+    assert budget.admits(spent + budget.cost(events.PureEvent(Fraction("0.0896"))))

@@ -253,8 +253,11 @@ def test_a_ledger_under_two_hard_links_is_refused(path, dataset):
     other = path.with_name("other.sqlite")
     os.link(path, other)
     for name in (path, other):
-        with pytest.raises(LedgerError, match="second name"), SQLiteLedger(name) as ledger:
-            ledger.spent("visits")
+        with pytest.raises(LedgerError, match="second name") as refused:
+            SQLiteLedger(name)
+        assert refused.value.__traceback__ is not None  # what was opened for it is closed, even while the error is held
+        open_files = [str(each.readlink()) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+        assert not any(str(path.parent) in file for file in open_files)
     other.unlink()
     with SQLiteLedger(path) as ledger:
         assert ledger.spent("visits") == NOTHING

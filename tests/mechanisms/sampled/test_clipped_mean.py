@@ -29,15 +29,36 @@ def test_no_pair_of_neighbours_has_a_larger_ratio_than_epsilon_and_one_reaches_i
             if sum(a != b for a, b in zip(answers, others, strict=True)) <= moved:
                 sums = sum(mechanism.steps.read(answers)), sum(mechanism.steps.read(others))
                 largest = max(largest, *exponents(mechanism, *sums))
-    assert largest == mechanism.epsilon <= Fraction(7, 10)
-    assert mechanism.epsilon > Fraction(699, 1_000)
+    assert largest == mechanism.noise.amount <= Fraction(7, 10)
+    assert mechanism.noise.amount > Fraction(699, 1_000)
 
 
 @pytest.mark.guarantee("mechanisms.sampled.clipped_mean")
 def test_the_event_has_the_price_of_the_noise_that_is_drawn():
     for neighbours in ("add_remove", "replace_one"):
         mechanism = ClippedMean(bounds=(0, 120), blocks=1_000, epsilon=0.1, neighbours=neighbours)
-        assert pure.epsilon(mechanism.event()) == mechanism.epsilon <= Fraction(1, 10)
+        assert pure.epsilon(mechanism.event()) == mechanism.noise.amount <= Fraction(1, 10)
+
+
+@pytest.mark.guarantee("mechanisms.sampled.clipped_mean")
+@pytest.mark.parametrize(("neighbours", "moved"), [("add_remove", 1), ("replace_one", 2)])
+def test_gaussian_noise_covers_the_largest_move_of_the_sum_of_neighbours(neighbours, moved):
+    mechanism = ClippedMean(bounds=(0, 3), blocks=3, rho=0.1, grid=1, neighbours=neighbours)
+    pairs = itertools.product(itertools.product(DOMAIN, repeat=3), repeat=2)
+    farthest = max(
+        abs(sum(mechanism.steps.read(one)) - sum(mechanism.steps.read(other)))
+        for one, other in pairs
+        if sum(a != b for a, b in zip(one, other, strict=True)) <= moved
+    )
+    event = mechanism.event()
+    assert event.squared_sensitivity == farthest**2 == (3 * moved) ** 2
+    assert Fraction(99, 1_000) < event.squared_sensitivity / (2 * event.variance) <= Fraction(1, 10)
+
+
+@pytest.mark.parametrize("price", [{}, {"epsilon": 1, "rho": 1}])
+def test_it_has_one_price(price):
+    with pytest.raises(ParameterError, match="exactly one"):
+        ClippedMean(bounds=(0, 3), blocks=3, **price)
 
 
 @pytest.mark.pitfall("A9")

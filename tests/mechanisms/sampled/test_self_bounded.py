@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting import pure
+from discreet.accounting import concentrated, pure
 from discreet.errors import ParameterError
+from discreet.mechanisms import Gaussian
 from discreet.mechanisms.sampled import SelfBoundedMean
 from discreet.mechanisms.sampled.self_bounded import PER_DOUBLING, MeanWithBounds, buckets
 
@@ -59,7 +60,24 @@ def test_the_parts_cost_what_the_whole_does(share):
     mechanism = SelfBoundedMean(bounds=WIDE, blocks=100, epsilon=Fraction(7, 5), share=share)
     assert pure.epsilon(mechanism.event()) == Fraction(7, 5)
     mean = mechanism._mean((0, 10))
-    assert mean.epsilon <= mechanism._mean_epsilon
+    assert mean.noise.amount <= mechanism._mean_price["epsilon"]
+
+
+@pytest.mark.guarantee("mechanisms.sampled.self_bounded")
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 10), 0.3])
+def test_for_a_rho_the_parts_cost_what_the_whole_does_and_the_mean_has_gaussian_noise(share):
+    mechanism = SelfBoundedMean(bounds=WIDE, blocks=100, rho=Fraction(1, 5), share=share)
+    assert Fraction(1999, 10_000) < concentrated.rho(mechanism.event()).rho <= Fraction(1, 5)
+    mean = mechanism._mean((0, 10))
+    assert isinstance(mean.noise, Gaussian)
+    assert mean.noise.amount <= mechanism._mean_price["rho"]
+    assert mechanism.noise.margin() > mean.noise.margin()
+
+
+@pytest.mark.parametrize("price", [{}, {"epsilon": 1, "rho": 1}])
+def test_it_has_one_price(price):
+    with pytest.raises(ParameterError, match="exactly one"):
+        SelfBoundedMean(bounds=WIDE, blocks=10, **price)
 
 
 def test_bounds_are_found_around_the_quartiles_of_usual_answers():

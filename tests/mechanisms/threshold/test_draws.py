@@ -1,12 +1,13 @@
-"""A sparse vector draws its threshold once, a comparison for each question and an answer for each that is shown."""
+"""A sparse vector draws a threshold for each stage, a comparison for each question and an answer for each shown one."""
 
 from fractions import Fraction
 
 import pytest
 
 import draws as record
-from discreet.events import PureEvent
-from discreet.mechanisms.threshold import Above, AboveThreshold, Below
+from discreet.events import ComposedEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, PureEvent, RepeatedEvent
+from discreet.mechanisms import Gaussian, Laplace
+from discreet.mechanisms.threshold import Above, AboveThreshold, Below, RepeatedAboveThreshold
 
 WAYS = pytest.mark.parametrize("monotone", [False, True], ids=["any way", "one way"])
 SHOWN = pytest.mark.parametrize("with_answers", [False, True], ids=["told", "shown"])
@@ -88,3 +89,70 @@ def test_every_opening_draws_a_threshold_of_its_own(draws):
     watch = AboveThreshold(threshold=5, epsilon=1)
     watch.open(), watch.open()
     assert draws.calls == [record.Laplace(Fraction(watch.scales.threshold), 1)] * 2
+
+
+NOISES = {"none": None, "gaussian": Gaussian(sensitivity=6, rho=1), "laplace": Laplace(sensitivity=6, epsilon=1)}
+
+
+def answer_of(noise):
+    """The draws of one shown answer, and the events that it is charged as."""
+    if noise is None:
+        return [], []
+    if isinstance(noise, Gaussian):
+        variance = Fraction(noise.sigma) ** 2
+        return [record.Gaussian(variance, 1)], [DiscreteGaussianEvent(variance, Fraction(36))]
+    scale = Fraction(noise.scale)
+    return [record.Laplace(scale, 1)], [DiscreteLaplaceEvent(scale, Fraction(6))]
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.draws("mechanisms.threshold.repeated.RepeatedAboveThreshold")
+@WAYS
+@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize(("times", "answers"), [(1, 1), (3, 1), (2, 2), (1, 3)])
+def test_the_price_of_stages_is_that_of_all_the_scales_they_draw_with(draws, monotone, name, times, answers):
+    """A threshold for each stage, and a number for each answer above: as many as are charged for, and no more."""
+    each = AboveThreshold(
+        threshold=10, epsilon=1, sensitivity=Fraction(3, 2), answers=answers, monotone=monotone, grid=Fraction(1, 4)
+    )
+    watch = RepeatedAboveThreshold(each, times, NOISES[name])
+    replies = watch.open().ask_many([10**6] * (times * answers + 2))
+    assert len(replies) == times * answers
+    threshold, comparison = draws.calls[:2]
+    shown, charged = answer_of(NOISES[name])
+    first = [threshold, comparison, *shown * answers]
+    assert draws.calls == first + [threshold, *shown * answers] * (times - 1)
+    assert (threshold.count, comparison.count) == (1, 16)
+    stages = RepeatedEvent(PureEvent(price(draws.calls[:2], Fraction(6), answers, one_way=monotone)), times)
+    assert watch.event() == ComposedEvent((stages, *(RepeatedEvent(event, times * answers) for event in charged)))
+
+
+@pytest.mark.pitfall("B23")
+def test_each_stage_compares_with_a_threshold_of_its_own(draws):
+    """The gap is that of the stage that the answer ends, and the next question meets the next threshold."""
+    each = AboveThreshold(threshold=10, epsilon=1, gap=True)
+    draws.give(7)  # of the first threshold
+    stream = RepeatedAboveThreshold(each, 3, NOISES["gaussian"]).open()
+    draws.give(*[0] * 16)  # of the comparisons
+    draws.give(5, -20)  # of the first answer, and of the second threshold
+    assert stream.ask_many([16, 17, -11]) == [Below(), Above(17 + 5, gap=0), Below()]
+    draws.give(3, 100)  # of the second answer, and of the third threshold
+    assert stream.ask_many([-10, 109]) == [Above(-10 + 3, gap=0), Below()]
+    draws.give(-1)  # of the last answer, after which nothing is drawn
+    assert stream.ask_many([111, 10**6]) == [Above(111 - 1, gap=1)]
+    assert stream.is_closed
+    assert [type(call) for call in draws.calls].count(record.Gaussian) == 3
+    assert draws.calls.count(record.Laplace(Fraction(each.scales.threshold), 1)) == 3
+    assert len(draws.calls) == 7
+
+
+@pytest.mark.pitfall("B23")
+def test_a_stage_of_several_answers_keeps_its_threshold_until_the_last_of_them(draws):
+    draws.give(0)
+    stream = RepeatedAboveThreshold(AboveThreshold(threshold=0, epsilon=1, answers=2), 2).open()
+    draws.give(*[0] * 16)
+    draws.give(50)  # of the second threshold
+    assert [bool(reply) for reply in stream.ask_many([0, -1, 0, 0, 49, 50, -1, 50])] == [
+        *(True, False, True),
+        *(False, False, True, False, True),
+    ]

@@ -194,3 +194,92 @@ def test_turns_with_two_watches_and_a_release_with_a_delta_are_responses_drawn_w
 def test_whatever_the_turns_the_epsilons_of_the_openings_and_the_one_delta_hold_together(side):
     assert 0 < beyond(FIRST.bound * SECOND.bound * ODDS, side) <= DELTA
     assert beyond(ODDS, side) > DELTA
+
+
+# A watch in two stages, which shows a number for each answer above, and a release between: one charge for all of it.
+STAGE, NUMBER_ODDS = WATCHES["one above"], Fraction(2)
+
+
+def number(side, question, said):
+    """A number that is shown for an answer above: a response with odds of 2, if the neighbours differ in it."""
+    return HALF if question[0] == question[1] else (NUMBER_ODDS if said == side else 1) / (1 + NUMBER_ODDS)
+
+
+def next_act_in_stages(history):
+    """The analyst asks the stage that is open, by all that was told; a number follows each answer above."""
+    above = sum(who == "stage" and what is True for who, _, what in history)
+    if history and history[-1][0] == "stage" and history[-1][2] is True:
+        return "number", history[-1][1]
+    if len(history) == 2:
+        return "release", None
+    if above == 2:
+        return None
+    heard = sum(what in (1, True) for _, _, what in history)
+    return "stage", QUESTIONS[(1 + heard + above) % 4]
+
+
+def played_in_stages(turns):
+    grown = [()]
+    for _ in range(turns):
+        grown = [longer for history in grown for longer in _longer(history)]
+    return grown
+
+
+def _longer(history):
+    act = next_act_in_stages(history)
+    if act is None:
+        return [history]
+    return [(*history, (*act, what)) for what in ((False, True) if act[0] == "stage" else (0, 1))]
+
+
+def stages_of(history):
+    """What each stage told that was begun, and of which questions."""
+    parts = [[]]
+    for who, question, what in history:
+        if who == "stage":
+            parts[-1].append((what, question))
+            parts += [[]] if what is True else []
+    return [tuple(zip(*part, strict=True)) for part in parts if part]
+
+
+def drawn_once(history, side):
+    """The chance of the release and of the numbers that were shown."""
+    return math.prod(
+        (ODDS if what == side else 1) / (1 + ODDS) if who == "release" else number(side, question, what)
+        for who, question, what in history
+        if who != "stage"
+    )
+
+
+def real_in_stages(history, side):
+    return drawn_once(history, side) * math.prod(STAGE.told_on(side, *part) for part in stages_of(history))
+
+
+def simulated_in_stages(history, side):
+    """Where the data is looked at when a stage begins, and when a number is shown."""
+    return drawn_once(history, side) * math.prod(
+        sum(STAGE.response(side, bit) * STAGE.machine(bit, *part) for bit in (0, 1)) for part in stages_of(history)
+    )
+
+
+def coin_moment(odds, order):
+    """e^((order - 1) divergence) of a response with these odds."""
+    return (odds**order + odds ** (1 - order)) / (1 + odds)
+
+
+@pytest.mark.guarantee("accounting.interactive")
+@pytest.mark.parametrize("order", [2, 7])
+def test_stages_and_numbers_between_them_are_draws_that_were_charged_when_it_opened(order):
+    """Histories have the law of bits drawn as stages begin; by the costs of what was drawn, E[M] is at most 1."""
+    costs = {"release": coin_moment(ODDS, order), "number": coin_moment(NUMBER_ODDS, order)}
+    mean, most = Fraction(0), Fraction(0)
+    for history in played_in_stages(8):
+        here, there = (real_in_stages(history, side) for side in (0, 1))
+        assert [simulated_in_stages(history, side) for side in (0, 1)] == [here, there]
+        drawn = coin_moment(STAGE.bound, order) ** len(stages_of(history))
+        drawn *= math.prod(costs[who] for who, _, _ in history if who != "stage")
+        most = max(most, drawn)
+        mean += here**order * there ** (1 - order) / drawn
+    assert mean <= 1
+    assert most == coin_moment(STAGE.bound, order) ** 2 * costs["release"] * costs["number"] ** 2
+    assert sum(real_in_stages(history, 0) for history in played_in_stages(8)) == 1

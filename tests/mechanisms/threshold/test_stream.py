@@ -122,7 +122,7 @@ def test_a_stream_that_was_ended_answers_nothing_and_holds_no_noise():
     with opened(answers=5) as open_stream:
         open_stream.ask(0)
     assert open_stream.is_closed
-    assert open_stream._limit == 0
+    assert open_stream._limit is None
     assert open_stream._noises._drawn == []
     with pytest.raises(BudgetError):
         open_stream.ask(0)

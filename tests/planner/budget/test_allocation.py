@@ -30,13 +30,13 @@ def _spending(budget, *, epsilon=None, rho=None, mechanism=None) -> Spending:
 
 def test_a_pure_promise_takes_laplace_noise_and_says_why():
     spent = _spending(PURE, epsilon=0.5)
-    assert (spent.noise.tag, spent.amount, spent.epsilon) == ("laplace", Fraction(1, 2), Fraction(1, 2))
+    assert (spent.kind.tag, spent.amount, spent.epsilon) == ("laplace", Fraction(1, 2), Fraction(1, 2))
     assert "pure" in spent.reason
 
 
 def test_a_promise_with_a_delta_takes_gaussian_noise_in_terms_of_the_promise():
     spent = _spending(MIXED, epsilon=2)
-    assert (spent.noise.tag, spent.epsilon) == ("gaussian", 2)
+    assert (spent.kind.tag, spent.epsilon) == ("gaussian", 2)
     assert spent.amount * RHO_UNITS == MIXED.caps().rho
     assert "delta 1e-09" in spent.reason
 
@@ -51,7 +51,7 @@ def test_a_query_for_all_of_epsilon_fits_exactly_whatever_part_of_delta_is_reser
 
 def test_where_all_of_delta_is_reserved_noise_is_laplace():
     spent = _spending(ALL_RESERVED, epsilon=1)
-    assert spent.noise.tag == "laplace"
+    assert spent.kind.tag == "laplace"
     assert "reserved" in spent.reason
     with pytest.raises(BudgetError):
         _spending(ALL_RESERVED, epsilon=1, mechanism="gaussian")
@@ -60,7 +60,7 @@ def test_where_all_of_delta_is_reserved_noise_is_laplace():
 def test_only_a_query_for_the_whole_promise_that_leaves_the_noise_open_may_have_either():
     asked = {"rho": None, "mechanism": None}
     first, second = spendings(MIXED, **asked | {"epsilon": 2})
-    assert (first.noise.tag, second.noise.tag) == ("gaussian", "laplace")
+    assert (first.kind.tag, second.kind.tag) == ("gaussian", "laplace")
     assert second.amount == second.epsilon == 2
     for budget, price in (
         (MIXED, {"epsilon": 1.999}),
@@ -75,13 +75,13 @@ def test_only_a_query_for_the_whole_promise_that_leaves_the_noise_open_may_have_
 
 def test_laplace_noise_can_be_asked_for_under_a_delta():
     spent = _spending(MIXED, epsilon=0.5, mechanism="laplace")
-    assert (spent.noise.tag, spent.amount) == ("laplace", Fraction(1, 2))
+    assert (spent.kind.tag, spent.amount) == ("laplace", Fraction(1, 2))
     assert "asked for" in spent.reason
 
 
 def test_rho_is_a_price_under_a_delta_and_its_epsilon_is_shown():
     spent = _spending(MIXED, rho=0.01)
-    assert (spent.noise.tag, spent.amount) == ("gaussian", Fraction(1, 100))
+    assert (spent.kind.tag, spent.amount) == ("gaussian", Fraction(1, 100))
     assert spent.epsilon > 0
     assert float(MIXED.rho(spent.epsilon)) == pytest.approx(0.01, rel=1e-12)
 

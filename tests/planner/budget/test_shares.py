@@ -157,14 +157,14 @@ class TestTheNoiseOfAWholePromise:
 
     def test_one_count_gets_noise_of_a_pure_cost(self):
         private = _plan(self.COUNT, epsilon=10)
-        assert private.spending.noise.cost == "epsilon"
+        assert private.spending.kind.cost == "epsilon"
         assert "whole privacy budget" in private.spending.reason
         assert MIXED.admits(cost(private.event))
         assert not MIXED.admits(cost(private.event) + cost(_plan(self.COUNT, epsilon=0.001).event))
 
     def test_many_answers_get_gaussian_noise(self):
         budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)
-        assert _plan(self.MANY, budget, epsilon=1).spending.noise.tag == "gaussian"
+        assert _plan(self.MANY, budget, epsilon=1).spending.kind.tag == "gaussian"
 
     def test_laplace_noise_is_taken_only_where_no_output_is_wider(self):
         for names in itertools.combinations(OUTPUTS, 2):
@@ -177,4 +177,4 @@ class TestTheNoiseOfAWholePromise:
 
     @pytest.mark.parametrize("price", [{"epsilon": 9.999}, {"epsilon": 10, "mechanism": "gaussian"}, {"rho": 0.9}])
     def test_whoever_asks_for_less_or_for_gaussian_noise_gets_gaussian_noise(self, price):
-        assert _plan(self.COUNT, **price).spending.noise.tag == "gaussian"
+        assert _plan(self.COUNT, **price).spending.kind.tag == "gaussian"

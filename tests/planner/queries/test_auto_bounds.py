@@ -318,3 +318,16 @@ def test_an_exact_session_finds_nothing_in_a_column_without_values():
     with dp.testing.protect(empty, name="t", privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=9)) as session:
         release = session.release(T.agg(n=dp.count(), m=dp.mean("x", bounds="auto")), epsilon=0.1)
     assert (release.value("n"), release.value("m")) == (2, None)
+
+
+@pytest.mark.guarantee("planner.queries.auto_bounds")
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1, 2), Fraction(9, 10), 1])
+@pytest.mark.parametrize("method", ["histogram", "growth"])
+def test_under_a_delta_both_steps_together_cost_at_most_what_was_asked_for(epsilon, method):
+    budget = dp.Budget(epsilon=1, delta=1e-6)
+    plan = _planned(T.agg(s=dp.sum("x", bounds=dp.auto_bounds(method=method))), budget, epsilon=epsilon)
+    charged = budget.cost(plan.event)
+    assert budget.admits(charged)
+    if epsilon < budget.epsilon:  # the whole of it is pure noise, which the other filter admits
+        assert charged.renyi <= budget.rho(epsilon) * 10**15
+    assert plan.spending.kind.tag == ("gaussian" if epsilon <= Fraction(1, 2) else "laplace")

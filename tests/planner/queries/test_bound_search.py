@@ -18,7 +18,8 @@ BOTH = list(Neighbours)
 
 
 def _spent(amount, kind=Laplace) -> Spending:
-    return Spending(kind, Fraction(amount), Fraction(amount), Fraction(0), "")
+    orders = () if kind is Laplace else (Fraction(20),)
+    return Spending((kind,), Fraction(amount), Fraction(amount), Fraction(0), "", orders)
 
 
 def _bins(values) -> tuple[list[int], list[int]]:

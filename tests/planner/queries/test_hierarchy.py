@@ -14,6 +14,7 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.errors import KeysError, ParameterError, UnboundedError, UnsupportedError
 from discreet.plan import logical
+from discreet.planner.queries import hierarchy
 from discreet.planner.queries.hierarchy import HierarchyPlan, build_hierarchy
 from discreet.planner.registry import plan_query
 from discreet.release.release import Release
@@ -96,10 +97,10 @@ def test_a_testing_session_answers_every_area_exactly(query):
 @BOTH
 def test_the_price_is_what_was_asked_for_and_never_more(query, budget, how):
     private = plan_of(query, budget, neighbours=how)
-    asked = cost(plan_of(T.agg(n=dp.count()), budget, neighbours=how).event)
-    unit = "rho" if budget else "epsilon"
-    price, allowed = getattr(cost(private.event), unit), getattr(asked, unit)
-    assert 0.999 * allowed <= price <= allowed
+    spent = private.spending
+    charged = cost(private.event, spent.orders[0] if spent.orders else None)
+    price = charged.epsilon if spent.is_pure else charged.renyi
+    assert 0.999 * spent.amount * spent.units <= price <= spent.amount * spent.units
 
 
 def test_the_engine_counts_cells_as_parts_of_one_group():
@@ -134,7 +135,7 @@ def test_every_level_errs_at_most_m_times_as_much_as_alone_and_by_consistency_le
     amount = float(private.spending.amount)
     whole = [size / (2 * amount) if budget else size / amount**2 for size in alone]
     levels = len(private.noises)
-    for variances, single in zip(private._variances, whole, strict=True):
+    for variances, single in zip(private.hierarchy.variances(private.squares), whole, strict=True):
         assert variances.mean() <= 0.95 * levels**power * single
 
 
@@ -151,6 +152,18 @@ def test_noisy_areas_are_within_their_margins_as_often_as_they_say(query, budget
         (output,) = private.outputs(private.randomize([counts]), Fraction(19, 20))
         inside += np.abs(np.array(output.values) - exact) <= output.margins
     assert (inside / draws >= 0.95 - math.sqrt(math.log(len(exact) / 1e-5) / (2 * draws))).all()
+
+
+@BOTH
+@pytest.mark.parametrize("budget", [None, PAIR], ids=["pure", "delta"])
+def test_margins_of_very_many_areas_are_hardly_wider_where_nothing_crosses_the_chain(query, budget, monkeypatch):
+    few, many = plan_of(query, budget), plan_of(query, budget)
+    exact = np.concatenate(few.margins(Fraction(19, 20)))
+    monkeypatch.setattr(hierarchy, "_DENSE_CHAIN", 0)
+    monkeypatch.setattr(hierarchy, "_DENSE_CROSSING", 0)
+    bound = np.concatenate(many.margins(Fraction(19, 20)))
+    assert (exact <= 1.001 * bound).all()
+    assert (bound <= (1.1 if query is NESTED else 2.2) * exact).all()
 
 
 @BOTH

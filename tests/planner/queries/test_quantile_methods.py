@@ -12,12 +12,14 @@ from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.quantile import NoisyTree
 from discreet.planner.budget.allocation import Spending
+from discreet.planner.queries import quantile_methods
 from discreet.planner.queries.quantile_methods import BRANCHINGS, ByChoice, ByTree, Layout, by_choice, by_tree
+from discreet.release.values.weighted_sums import Sums
 from discreet.workloads.tree import Tree
 
 QUARTILES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
-PURE = Spending(Laplace, Fraction(1), Fraction(1), Fraction(0), "")
-RHO = Spending(Gaussian, Fraction(1, 20), Fraction(1), Fraction(1, 10**9), "")
+PURE = Spending((Laplace,), Fraction(1), Fraction(1), Fraction(0), "")
+RHO = Spending((Gaussian,), Fraction(1, 20), Fraction(1), Fraction(1, 10**9), "", (Fraction(20),))
 ONE_ROW = Caps(1, 1, 1)
 CAPS = Caps(5, 2, 3)
 
@@ -146,6 +148,37 @@ def test_choosing_is_better_for_one_quantile_and_a_tree_for_many():
         ]
         assert margins[0][0] < margins[0][1]
         assert margins[1][0] > margins[1][1]
+
+
+@pytest.mark.parametrize("spent", [PURE, RHO], ids=["pure", "rho"])
+def test_a_tree_of_two_steps_has_the_margin_of_one_decision_on_one_side(spent):
+    way = by_tree(layout(2), spent, (Fraction(1, 2),))
+    weights, counts = way.tree.contrast_weights(0.5, way.noise.variances)
+    noises = [noise for noise in way.noise.levels if noise is not None]
+    sums = Sums.of(noises, [weights[i] for i in way._measured_levels], [counts[i] for i in way._measured_levels])
+    assert way.margin(0, Fraction(19, 20)) == math.ceil(sums.margins(Fraction(9, 10)).max())
+
+
+@pytest.mark.parametrize("spent", [PURE, RHO], ids=["pure", "rho"])
+def test_margins_of_very_many_steps_are_bounds_of_the_same_size(spent, monkeypatch):
+    way = by_tree(layout(300), spent, (Fraction(1, 3),))
+    exact = way.margin(0, Fraction(19, 20))
+    monkeypatch.setattr(quantile_methods, "_MOST_EXACT", 100)
+    quantile_methods._contrast_margin.cache_clear()
+    bound = way.margin(0, Fraction(19, 20))
+    quantile_methods._contrast_margin.cache_clear()
+    assert exact < bound < 1.6 * exact
+
+
+@pytest.mark.statistical(false_alarm=2e-6)
+@pytest.mark.parametrize("spent", [PURE, RHO], ids=["pure", "rho"])
+def test_quantiles_are_within_their_margin_as_often_as_it_says(spent, samples):
+    """False alarm: 1e-6 for each noise (Hoeffding); margins are proved for one half."""
+    way, counts, draws = by_tree(layout(40), spent, (Fraction(1, 4),)), [3, 0, 8, 1] * 10, samples(400)
+    margin, exact = way.margin(0, Fraction(1, 2)), np.concatenate([[0], np.cumsum(counts)])
+    found = [way.places(way.randomize(counts))[0][0] for _ in range(draws)]
+    missed = [max(exact[step] - 30, 30 - exact[step + 1]) > margin for step in found]
+    assert np.mean(missed) <= 0.5 + math.sqrt(math.log(1e6) / (2 * draws))
 
 
 def test_names_say_which_noise_it_is():

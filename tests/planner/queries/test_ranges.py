@@ -78,10 +78,10 @@ def test_bins_that_no_range_tells_apart_are_one():
 @pytest.mark.parametrize("query", [FEW, MANY], ids=["few", "many"])
 def test_the_price_is_what_was_asked_for_and_never_more(query, budget, how):
     private = plan_of(query, budget, neighbours=how)
-    asked = cost(plan_of(T.agg(n=dp.count()), budget, neighbours=how).event)
-    unit = "rho" if budget else "epsilon"
-    price, allowed = getattr(cost(private.event), unit), getattr(asked, unit)
-    assert 0.999 * allowed <= price <= allowed
+    spent = private.spending
+    charged = cost(private.event, spent.orders[0] if spent.orders else None)
+    price = charged.epsilon if spent.is_pure else charged.renyi
+    assert 0.999 * spent.amount * spent.units <= price <= spent.amount * spent.units
 
 
 @pytest.mark.parametrize("how", ["add_remove", "replace_one"])

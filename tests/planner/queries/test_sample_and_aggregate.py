@@ -1,9 +1,13 @@
 """What a sample-and-aggregate release is, by public facts: columns, blocks, price, both neighbour relations."""
 
+from fractions import Fraction
+
 import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.mechanisms import Gaussian
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.sample_and_aggregate import analyze_sample
 from discreet.query.frame import relation_of
 from former import former
@@ -38,11 +42,11 @@ def test_a_replaced_unit_has_twice_the_noise_however_many_rows_a_unit_has():
     assert two.mechanism.noise.sensitivity == 2 * one.mechanism.noise.sensitivity == 200
 
 
-def test_under_a_delta_the_price_is_the_rho_of_the_epsilon_asked_for():
+def test_under_a_delta_the_price_is_the_renyi_cost_of_the_epsilon_asked_for():
     budget = dp.Budget(epsilon=2, delta=1e-9)
     for aggregate in ("mean", "median", "mean with bounds of its own"):
         event = planned(budget, aggregate=aggregate).event
-        assert dp.accounting.costs.cost(event).rho <= budget.rho(0.5) * 10**15 + 1
+        assert 0.98 * budget.rho(0.5) * 10**15 <= budget.cost(event).renyi <= budget.rho(0.5) * 10**15 + 1
 
 
 def test_without_a_default_a_block_that_fails_counts_as_the_middle():
@@ -70,3 +74,10 @@ def test_questions_that_differ_have_other_names():
 def test_a_mean_of_blocks_stays_within_its_bounds():
     asked = planned(epsilon=0.001, budget=dp.Budget(epsilon=2))
     assert all(0 <= asked.randomize([50] * 10).value <= 100 for _ in range(20))
+
+
+@pytest.mark.parametrize("aggregate", ["mean", "mean with bounds of its own"])
+def test_a_kind_of_noise_that_cannot_be_drawn_is_left_out_where_another_can(aggregate, monkeypatch):
+    budget = dp.Budget(epsilon=2, delta=1e-9)
+    monkeypatch.setattr(Spending, "pure_epsilon", property(lambda _: Fraction(1, 2**60)))
+    assert isinstance(planned(budget, aggregate=aggregate).mechanism.noise, Gaussian)

@@ -6,8 +6,11 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.accounting.costs import RHO_UNITS
+from discreet.accounting.renyi import divergence_over_order
 from discreet.catalog.catalog import Catalog
-from discreet.errors import BudgetError, UnboundedError, UnsupportedError
+from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
+from discreet.mechanisms import AboveThreshold, Gaussian, RepeatedAboveThreshold
 from discreet.planner.queries.sparse_vector import Threshold, analyze_sparse_vector, analyze_sparse_vector_query
 from former import former
 
@@ -128,3 +131,110 @@ def test_a_question_to_a_watch_has_no_price_of_its_own(session):
     asked = analyze_sparse_vector_query(T.agg(n=dp.count_units()).plan, session.catalog, watch(session))
     with pytest.raises(TypeError):
         asked.event  # noqa: B018 - reading it is the test
+
+
+PAIR = dp.Budget(epsilon=1, delta=1e-6)
+SMALL = {"epsilon": 0.1}
+ASKED = {"a tenth": SMALL, "half": {"epsilon": 0.5}, "whole": {"epsilon": 1}, "rho": {"rho": 0.001}}
+
+
+def under_delta(budget=PAIR, price=SMALL, **words):
+    options = Threshold(**({"threshold": 10} | words))
+    return analyze_sparse_vector("visits", TWO, budget, options, **price)
+
+
+@pytest.mark.pitfall("B20")
+@pytest.mark.parametrize("price", ASKED)
+@pytest.mark.parametrize("with_answers", [False, True], ids=["told", "shown"])
+@pytest.mark.parametrize("monotone", [False, True], ids=["any way", "one way"])
+@pytest.mark.parametrize("answers", [1, 2, 30])
+def test_with_a_delta_the_whole_costs_what_was_asked_for_at_every_order_of_it(price, with_answers, monotone, answers):
+    """And nearly all of it: comparisons and shown answers share it without a rest."""
+    made = under_delta(price=ASKED[price], answers=answers, monotone=monotone, with_answers=with_answers, sensitivity=2)
+    spent = made.spending
+    assert PAIR.admits(PAIR.cost(made.event))
+    if spent.is_pure:
+        assert (price, made.event) == ("whole", made.mechanism.event())
+        return
+    found = [divergence_over_order(made.event, order) for order in (*spent.orders, PAIR.order)]
+    assert max(found) <= spent.amount
+    assert PAIR.cost(made.event).renyi <= spent.amount * RHO_UNITS
+    if price != "rho":
+        assert max(found) > spent.amount * (1 - Fraction(1, 10**5))
+
+
+def test_of_one_threshold_and_one_for_each_answer_the_more_accurate_is_taken():
+    few, many = (under_delta(answers=answers).mechanism for answers in (1, 10))
+    assert isinstance(few, AboveThreshold)
+    assert isinstance(many, RepeatedAboveThreshold)
+    assert (many.times, many.each.answers, many.answers) == (10, 1, 10)
+    one = AboveThreshold(threshold=10, epsilon=under_delta(answers=10).spending.pure_epsilon, answers=10)
+    assert many.accuracy(1000) < one.accuracy(1000) * Fraction(2, 3)
+    large = under_delta(dp.Budget(epsilon=8, delta=1e-6), {"epsilon": 7}, answers=10)
+    assert isinstance(large.mechanism, AboveThreshold)
+
+
+def test_without_shown_answers_the_accuracy_over_a_thousand_queries_decides():
+    for answers in (2, 3, 5, 8, 20):
+        made = under_delta(price={"epsilon": 0.5}, answers=answers)
+        one = AboveThreshold(threshold=10, epsilon=made.spending.pure_epsilon, answers=answers)
+        each = AboveThreshold(threshold=10, epsilon=made.spending.part(Fraction(1, answers)).pure_epsilon)
+        forms = [one, RepeatedAboveThreshold(each, answers)]
+        assert made.mechanism == min(forms, key=lambda form: form.accuracy(1000))
+
+
+@pytest.mark.parametrize("answers", [1, 2, 10])
+def test_shown_answers_have_the_narrower_noise_for_half_of_the_cost(answers):
+    made = under_delta(answers=answers, with_answers=True)
+    noise = made.mechanism.answer_noise
+    assert isinstance(noise, Gaussian)
+    assert answers * noise.rho == pytest.approx(float(made.spending.amount / 2), rel=1e-12)
+    pure = AboveThreshold(threshold=10, epsilon=made.spending.pure_epsilon, answers=answers, with_answers=True)
+    assert made.mechanism.margin() < pure.margin()
+    assert made.mechanism.accuracy(1000) < pure.accuracy(1000)
+
+
+def test_under_a_rho_shown_answers_are_gaussian_and_stages_are_charged_by_their_rho():
+    made = under_delta(price={"rho": Fraction(1, 100)}, answers=4, with_answers=True)
+    stages, shown = made.event.events
+    assert (stages.count, shown.count) == (4, 4)
+    assert 4 * stages.event.epsilon**2 / 2 + 4 * made.mechanism.answer_noise.rho <= Fraction(1, 100)
+    assert isinstance(made.mechanism.answer_noise, Gaussian)
+
+
+def test_a_whole_budget_may_be_spent_on_one_pure_threshold():
+    made = under_delta(price={"epsilon": 1}, answers=10)
+    assert made.spending.is_pure
+    assert made.delta == 0
+    assert isinstance(made.mechanism, AboveThreshold)
+
+
+@pytest.mark.parametrize("budget", [dp.Budget(epsilon=2), dp.Budget(epsilon=2, delta=1e-6, reserved_delta=1e-6)])
+@pytest.mark.parametrize(
+    "words", [{}, {"answers": 10}, {"answers": 3, "with_answers": True, "monotone": True}], ids=str
+)
+def test_without_a_delta_to_convert_at_it_is_one_threshold_of_all_the_epsilon(budget, words):
+    made = under_delta(budget, {"epsilon": 0.5}, **words)
+    assert made.mechanism == AboveThreshold(threshold=10, epsilon=Fraction(1, 2), **words)
+
+
+@pytest.mark.parametrize("words", [{"answers": 0}, {"sensitivity": -1}, {"grid": 0}, {"gap": 1}], ids=str)
+def test_options_out_of_range_are_refused_with_a_delta_too(words):
+    with pytest.raises(ParameterError):
+        under_delta(**words)
+
+
+def test_watches_in_stages_that_differ_have_other_descriptions():
+    words = [{}, {"threshold": 11}, {"answers": 11}, {"monotone": True}, {"gap": True}, {"with_answers": True}]
+    made = [under_delta(**({"answers": 10} | each)) for each in words]
+    assert {type(each.mechanism) for each in made} == {RepeatedAboveThreshold}
+    assert len({each.description for each in made}) == len(words)
+
+
+def test_a_question_is_held_against_the_declared_sensitivity_in_stages_too():
+    made = under_delta(answers=10, sensitivity=2, grid=2)
+    query = dp.table("visits").agg(n=dp.count())
+    with pytest.raises(ParameterError, match="on the grid 1"):
+        analyze_sparse_vector_query(query.plan, TWO, made)
+    with pytest.raises(UnboundedError, match="can move it by 1"):
+        analyze_sparse_vector_query(query.plan, TWO, under_delta(answers=10, sensitivity=Fraction(1, 2)))

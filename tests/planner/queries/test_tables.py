@@ -155,7 +155,7 @@ class TestRefusals:
 
     def test_no_refusal_depends_on_anything_but_the_plan_the_catalog_and_the_promise(self):
         signature = inspect.signature(analyze)
-        assert list(signature.parameters) == ["query", "catalog", "budget", "epsilon", "rho", "mechanism"]
+        assert list(signature.parameters) == ["query", "catalog", "budget", "epsilon", "rho", "mechanism", "share"]
 
 
 def test_the_question_for_an_engine_is_complete():

@@ -78,11 +78,11 @@ def test_the_price_is_epsilon_and_delta_and_the_margin_is_free():
         assert session.remaining().epsilon == 7
 
 
-def test_under_a_rho_each_choice_is_of_bounded_range():
+def test_under_a_delta_each_choice_is_of_bounded_range():
     with protected(budget=dp.Budget(epsilon=8, delta=1e-7, reserved_delta=1e-8)) as session:
         asked = planned(session, top=4)
-        rho = 4 * (asked.mechanism.epsilon / 4) ** 2 / 8
-        assert asked.spending.amount * (1 - Fraction(1, 10**15)) < rho <= asked.spending.amount
+        charged = session.ledger.budget("visits").cost(asked.event)
+        assert 0.999 * asked.spending.amount * 10**15 < charged.renyi <= asked.spending.amount * 10**15
         assert asked.delta == Fraction(9, 10**8) + Fraction(1, 10**9)
 
 

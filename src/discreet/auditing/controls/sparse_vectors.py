@@ -11,6 +11,9 @@ sensitivity 1 against a threshold of 0, and are written here from that paper's d
     5  Stoddard et al.   2/epsilon, and none on answers; never ends
     6  Chen et al.       2/epsilon and 2/epsilon; never ends
 
+The second form is also our own with one threshold for each answer, where c stages of epsilon each are charged as such:
+c epsilon^2/2 in rho. Charged as one stage, it is broken.
+
 The datasets are the answers to the queries. They are neighbours that pull apart: the first half of the queries is
 larger by 1 on one side, the second half on the other. What is judged is made of the output alone: how many more were
 above in the second half than in the first, or, of the third form, the number shown for the last query.
@@ -25,6 +28,7 @@ from discreet.auditing.controls.control import Booleans, Control, Floats, Intege
 
 _HALF = 50
 _MOST = 25
+_STAGES = 400
 
 
 def _halves(above: Booleans) -> Integers:
@@ -51,16 +55,16 @@ def _sparse(threshold: float, answer: float, most: int | None) -> Callable[[Sequ
     return run
 
 
-def _drawn_again(most: int) -> Callable[[Sequence[float], int], Integers]:
-    """Dwork and Roth's form: the threshold has new noise after each answer above it."""
+def _drawn_again(epsilon: float, most: int) -> Callable[[Sequence[float], int], Integers]:
+    """Dwork and Roth's form: the threshold has new noise after each answer above it; epsilon is that of one stage."""
 
     def run(answers: Sequence[float], count: int) -> Integers:
-        threshold, found = laplace(2 * most, count), np.zeros(count, dtype=int)
+        threshold, found = laplace(2 / epsilon, count), np.zeros(count, dtype=int)
         above = np.zeros((count, len(answers)), dtype=bool)
         for place, answer in enumerate(answers):
-            above[:, place] = (answer + laplace(4 * most, count) >= threshold) & (found < most)
+            above[:, place] = (answer + laplace(4 / epsilon, count) >= threshold) & (found < most)
             found += above[:, place]
-            threshold = np.where(above[:, place], laplace(2 * most, count), threshold)
+            threshold = np.where(above[:, place], laplace(2 / epsilon, count), threshold)
         return _halves(above)
 
     return run
@@ -119,6 +123,15 @@ BROKEN = (
         one=_apart(_HALF, 0, 1),
         other=_apart(_HALF, 1, 0),
     ),
+    Control(
+        name="sparse vector in stages, charged as one of them",
+        mechanism=_drawn_again(1, _STAGES),
+        claim=claim(epsilon=1),
+        samples=2_000,
+        why="each stage has a threshold of its own, and costs as much as the first",
+        one=_apart(_STAGES // 2, 0, 1),
+        other=_apart(_STAGES // 2, 1, 0),
+    ),
 )
 
 RIGHT = (
@@ -134,12 +147,22 @@ RIGHT = (
     ),
     Control(
         name="sparse vector of Dwork and Roth",
-        mechanism=_drawn_again(1),
+        mechanism=_drawn_again(1, 1),
         claim=claim(epsilon=1),
         samples=10_000,
         why="it ends at the first answer above",
         is_broken=False,
         one=_apart(5, 0, 1),
         other=_apart(5, 1, 0),
+    ),
+    Control(
+        name="sparse vector in stages, charged for all of them",
+        mechanism=_drawn_again(0.05, _STAGES),
+        claim=claim(rho=0.5),
+        samples=4_000,
+        why="400 stages of epsilon 0.05 have a rho of 0.5",
+        is_broken=False,
+        one=_apart(_STAGES // 2, 0, 1),
+        other=_apart(_STAGES // 2, 1, 0),
     ),
 )

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from discreet.mechanisms import AboveThreshold, Laplace, sampled, smooth
+from discreet.mechanisms import AboveThreshold, RepeatedAboveThreshold, sampled, smooth
 from discreet.mechanisms.keys import TopKeys
 from discreet.mechanisms.sampled import self_bounded
 from discreet.mechanisms.smooth.proposing import distance
@@ -89,12 +89,13 @@ def of_top(rule: TopKeys) -> Law:
     return law
 
 
-def of_watch(watch: AboveThreshold) -> Law:
+def of_watch(watch: AboveThreshold | RepeatedAboveThreshold) -> Law:
     """Above or below for each query, and the answers that are shown."""
+    stage, stages = (watch.each, watch.times) if isinstance(watch, RepeatedAboveThreshold) else (watch, 1)
 
     def law(values: Sequence[int]) -> Shares:
         found: dict[Hashable, float] = {}
-        for above, share in _patterns(watch, values):
+        for above, share in _patterns(stage, values, stages):
             asked = zip(values[: len(above)], above, strict=True)
             shown = [_answers(watch, value) if is_above else {None: 1.0} for value, is_above in asked]
             for answers in product(*(each.items() for each in shown)):
@@ -151,7 +152,7 @@ def of_mean(mechanism: sampled.ClippedMean) -> Law:
 
     def law(answers: Sequence[int]) -> Shares:
         steps = mechanism.steps
-        total, reach = sum(steps.read(answers)), _REACH * math.ceil(mechanism.noise.scale)
+        total, reach = sum(steps.read(answers)), _REACH * math.ceil(mechanism.noise.width)
         return {(total + y) * steps.grid / steps.blocks: mechanism.pmf(y) for y in range(-reach, reach + 1)}
 
     return law
@@ -190,8 +191,21 @@ def _as_mapping(shares: Any) -> Shares:
     return shares if isinstance(shares, Mapping) else dict(enumerate(shares))
 
 
-def _patterns(watch: AboveThreshold, values: Sequence[int]) -> Iterator[tuple[tuple[bool, ...], float]]:
-    """What a sparse vector tells of whole values until it is closed, with its probability, over its threshold."""
+def _patterns(
+    watch: AboveThreshold, values: Sequence[int], stages: int = 1
+) -> Iterator[tuple[tuple[bool, ...], float]]:
+    """What so many stages tell of whole values until the last one ends, with its probability."""
+    if not stages or not values:
+        yield (), 1.0
+        return
+    for above, share in _stage_patterns(watch, values):
+        later = stages - 1 if sum(above) == watch.answers else 0
+        for rest, of_rest in _patterns(watch, values[len(above) :], later):
+            yield above + rest, share * of_rest
+
+
+def _stage_patterns(watch: AboveThreshold, values: Sequence[int]) -> Iterator[tuple[tuple[bool, ...], float]]:
+    """What one stage tells, over the noise of its threshold."""
     steps = np.arange(-_REACH * math.ceil(watch.scales.threshold), _REACH * math.ceil(watch.scales.threshold) + 1)
     weights = np.exp(-np.abs(steps) / watch.scales.threshold)
     weights /= weights.sum()
@@ -217,11 +231,11 @@ def _below(limits: npt.NDArray[np.int64], scale: float) -> Floats:
     return found
 
 
-def _answers(watch: AboveThreshold, value: int) -> dict[int | None, float]:
-    if watch.scales.answer is None:
+def _answers(watch: AboveThreshold | RepeatedAboveThreshold, value: int) -> dict[int | None, float]:
+    noise = watch.answer_noise
+    if noise is None:
         return {None: 1.0}
-    noise = Laplace.with_scale(scale=watch.scales.answer, sensitivity=1)
-    reach = 10 * math.ceil(noise.scale)
+    reach = 10 * math.ceil(noise.width)
     return {value + y: noise.pmf(y) for y in range(-reach, reach + 1)}
 
 

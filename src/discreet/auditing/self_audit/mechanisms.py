@@ -15,7 +15,18 @@ from discreet.auditing.exact.stated import Law, plain
 from discreet.auditing.finding import Finding
 from discreet.auditing.statistical import goodness_of_fit
 from discreet.auditing.statistical.audit import audit
-from discreet.mechanisms import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip, TopK, keys, sampled, smooth
+from discreet.mechanisms import (
+    AboveThreshold,
+    Exponential,
+    Gaussian,
+    NoisyMax,
+    PermuteAndFlip,
+    RepeatedAboveThreshold,
+    TopK,
+    keys,
+    sampled,
+    smooth,
+)
 from discreet.mechanisms.quantile import RankSelection
 from discreet.workloads.stream import Online
 
@@ -102,12 +113,16 @@ def _selections() -> dict[str, AuditedMechanism]:
 
 def _watches() -> dict[str, AuditedMechanism]:
     """Queries just below the threshold before one above it; and a range that a histogram is wrong about."""
-    pure = claims.claim(epsilon=EPSILON)
+    pure, concentrated = claims.claim(epsilon=EPSILON), claims.claim(rho=float(RHO))
     online = Online(bins=2, total=4, threshold=1, epsilon=EPSILON, corrections=1)
+    words: dict[str, Any] = {"threshold": THRESHOLD, "epsilon": EPSILON}
+    one, answered = AboveThreshold(**words), AboveThreshold(with_answers=True, **words)
+    twice = AboveThreshold(answers=2, gap=True, **words)
     return {
-        "above threshold": _sparse_vector(1, [4] * 6 + [6], [5] * 6 + [5]),
-        "above threshold, twice, with gaps": _sparse_vector(2, [4, 6, 4, 6], [5, 5, 5, 5], gap=True),
-        "above threshold, with answers": _sparse_vector(1, [4, 4, 6], [5, 5, 5], with_answers=True),
+        "above threshold": _sparse_vector(one, [4] * 6 + [6], [5] * 6 + [5], pure),
+        "above threshold, twice, with gaps": _sparse_vector(twice, [4, 6, 4, 6], [5, 5, 5, 5], pure),
+        "above threshold, with answers": _sparse_vector(answered, [4, 4, 6], [5, 5, 5], pure),
+        "above threshold in stages": _sparse_vector(_in_stages(), [4, 6, 4, 6], [5, 5, 5, 5], concentrated),
         "stream of ranges": AuditedMechanism(_online_ranges(online), [9, 0], [10, 0], pure, stated.of_online(online)),
     }
 
@@ -134,19 +149,23 @@ def _partition_selections() -> dict[str, AuditedMechanism]:
     }
 
 
-def _sparse_vector(answers: int, one: list[int], other: list[int], **words: Any) -> AuditedMechanism:
-    watch = AboveThreshold(threshold=THRESHOLD, epsilon=EPSILON, answers=answers, **words)
+def _in_stages() -> RepeatedAboveThreshold:
+    """Two stages and two Gaussian answers, each pair for half of the rho: 2 epsilon^2/2 for the stages."""
+    noise = Gaussian(sensitivity=1, rho=RHO / 4)
+    return RepeatedAboveThreshold(AboveThreshold(threshold=THRESHOLD, epsilon=Fraction(1, 2)), 2, noise)
 
+
+def _sparse_vector(
+    watch: AboveThreshold | RepeatedAboveThreshold, one: list[int], other: list[int], claim: Claim
+) -> AuditedMechanism:
     def ask(values: Sequence[int]) -> list[tuple[bool, Any, Any]]:
         return [(reply.is_above, reply.answer, reply.gap) for reply in watch.open().ask_many(values)]
 
     def without_gaps(replies: list[tuple[bool, Any, Any]]) -> Hashable:
         return tuple((is_above, answer) for is_above, answer, _ in replies)
 
-    claim, law = claims.claim(epsilon=EPSILON), stated.of_watch(watch)
-    return AuditedMechanism(
-        ask, one, other, claim, law, without_gaps, far=[THRESHOLD - 4, THRESHOLD - 4, THRESHOLD + 4]
-    )
+    far = [THRESHOLD - 4, THRESHOLD - 4, THRESHOLD + 4]
+    return AuditedMechanism(ask, one, other, claim, stated.of_watch(watch), without_gaps, far=far)
 
 
 def _online_ranges(online: Online) -> Callable[[Sequence[int]], object]:

@@ -119,7 +119,8 @@ def _fitting_request(budget: Budget, spent: Cost, cost: Cost) -> str:
     laplace, gaussian = budget.laplace_left(spent), budget.gaussian_left(spent)
     same_noise = gaussian if cost.epsilon is None else laplace
     useful = budget.epsilon * LEAST_USEFUL_SHARE
-    if same_noise >= useful:
+    # under a delta a request of an epsilon costs its rho, with any noise
+    if same_noise >= useful and (budget.order is None or same_noise <= gaussian):
         return f"session.release(query, epsilon={shown(same_noise)})"
     if laplace >= useful:
         return f'session.release(query, epsilon={shown(laplace)}, mechanism="laplace")'

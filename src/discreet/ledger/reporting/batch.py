@@ -49,6 +49,10 @@ def batch(entries: Iterable[Entry], known: Sequence[AtDelta]) -> BatchTotal:
     What is known otherwise is taken where it is smaller, as rounding in groups can make it. An event that cannot be
     read is stated, not guessed.
     """
+    try:
+        _ = accounting.pld
+    except Refusal as refusal:
+        return BatchTotal((), f"PLD is not shown: {refusal.because}; {refusal.instead} adds it")
     texts: Counter[str] = Counter()
     unwritten: Counter[Cost] = Counter()
     for entry in entries:

@@ -104,7 +104,11 @@ class SQLiteStore:
         self._is_closed = False
         with _OPENING:
             self._connected = _ProcessConnection(_open_database(self._path), os.getpid())
-            self._file = _identity(self._path)
+            try:
+                self._file = _identity(self._path)
+            except LedgerError:
+                self._connected.close()
+                raise
             weakref.finalize(self, self._connected.close)
             _DATABASES.add(self)
 

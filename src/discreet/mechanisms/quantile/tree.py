@@ -8,14 +8,12 @@ Definition
 
 Guarantee
     A release costs what its levels cost, each by its own sensitivity over all groups: privacy costs add up. Estimates
-    and quantiles follow from it and cost nothing. Let v be at least the sum, over all nodes, of the square of how much
-    the node's noise counts in E_i - q E_K times its variance, for each i. With a probability of at least 1 - beta the
-    step is within `reach` ranks of q n: the least t for which 2 D times the tail bound of a noise of variance v is at
-    most beta, D being how often K steps can be halved. Proof: docs/proofs/mechanisms/quantile/tree.md.
+    and quantiles follow from it and cost nothing. Let D be how often K steps can be halved, and let t be a margin of
+    E_i - q E_K for each i, at an outside probability of 2 beta/max(D, 2 D - 2). With a probability of at least 1 - beta
+    the step is within t ranks of q n. Proof: docs/proofs/mechanisms/quantile/tree.md.
 
 Exactness
-    Noisy counts are exact draws on exact integers. Estimates, v and the tail bound are floats, which no guarantee of
-    privacy rests on; margins are rounded up to whole ranks.
+    Noisy counts are exact draws on exact integers. Estimates are floats, which no guarantee of privacy rests on.
 
 Not covered
     Whether the sensitivities are true of the counts. What a rank is worth in the values. Whether quantiles of one group
@@ -23,8 +21,7 @@ Not covered
 
 References
     Hay, Rastogi, Miklau and Suciu, Boosting the Accuracy of Differentially Private Histograms Through Consistency, VLDB
-    2010, Theorem 3; Canonne, Kamath and Steinke, The Discrete Gaussian for Differential Privacy, NeurIPS 2020,
-    Lemma 17 (sub-Gaussian); Boucheron, Lugosi and Massart, Concentration Inequalities, 2013, Section 2.4.
+    2010, Theorem 3.
 """
 
 import math
@@ -37,8 +34,6 @@ from numpy.typing import NDArray
 
 from discreet.errors import public_class, short_traceback
 from discreet.events import ComposedEvent
-from discreet.exact import Number
-from discreet.mechanisms import lattice
 from discreet.mechanisms.additive import AdditiveNoise
 
 
@@ -86,22 +81,6 @@ class NoisyTree:
         """What the noise of each level varies by, at most; infinite where a level is not measured."""
         return tuple(math.inf if noise is None else noise.variance_bound for noise in self.levels)
 
-    def reach(self, variance: float, steps: int, confidence: Number = 0.95) -> int:
-        """Margin of error of a quantile of one group, in ranks.
-
-        Args:
-            variance: Variance of the estimated number of rows below a point.
-            steps: Number of points of the grid.
-            confidence: Probability with which the margin holds. Default 0.95.
-
-        Returns:
-            The number of ranks.
-        """
-        outside = float(1 - lattice.confidence_of(confidence)) / max(1, math.ceil(math.log2(steps)))
-        widest = max((noise for noise in self.levels if noise is not None), key=lambda noise: noise.width)
-        squares = variance * widest.width**2 / widest.variance_bound
-        return math.ceil(widest.sum_margin(squares, min(widest.width, math.sqrt(squares)), outside))
-
 
 @short_traceback
 def bisect_steps(below: Sequence[float] | NDArray[np.float64], share: Fraction) -> int:
@@ -127,3 +106,16 @@ def bisect_steps(below: Sequence[float] | NDArray[np.float64], share: Fraction) 
         middle = (low + high + 1) // 2
         low, high = (middle, high) if below[middle] < target - slack else (low, middle - 1)
     return low
+
+
+def wrong_decisions(steps: int) -> int:
+    """At most so many one-sided errors of estimates can lead bisection more than a margin away from a quantile.
+
+    Args:
+        steps: Number of points of the grid.
+
+    Returns:
+        The number of errors.
+    """
+    depth = max(1, math.ceil(math.log2(steps)))
+    return max(depth, 2 * depth - 2)

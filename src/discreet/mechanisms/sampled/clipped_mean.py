@@ -1,16 +1,18 @@
-"""The mean of clamped answers of blocks, with discrete Laplace noise.
+"""The mean of clamped answers of blocks, with discrete Laplace or Gaussian noise.
 
 Definition
     The answers of k blocks become steps s_1, ..., s_k within [low, high] (steps.py). Released is
-    grid (s_1 + ... + s_k + Y)/k, Y an integer with P[Y = y] proportional to e^(-|y|/scale).
+    grid (s_1 + ... + s_k + Y)/k, Y an integer with P[Y = y] proportional to e^(-|y|/scale), or to
+    e^(-y^2/(2 sigma^2)).
 
 Guarantee
-    If one unit changes one step (add/remove), a release is epsilon-DP with epsilon = (high - low)/scale; if it changes
-    two (replace-one), with epsilon = 2 (high - low)/scale. Tight where some function moves its answer from one bound to
-    the other. Proof: docs/proofs/mechanisms/sampled/clipped_mean.md.
+    If one unit changes one step (add/remove), a release is epsilon-DP with epsilon = (high - low)/scale, or rho-zCDP
+    with rho = (high - low)^2/(2 sigma^2); if it changes two (replace-one), with twice the width. Tight where some
+    function moves its answer from one bound to the other. Proof: docs/proofs/mechanisms/sampled/clipped_mean.md.
 
 Exactness
-    As laplace.py: the scale is the least double at or above width/epsilon, and the privacy cost is that of the double.
+    As laplace.py and gaussian.py: the scale is the least double that suffices, and the privacy cost is that of the
+    double.
     The released number is a whole multiple of grid/k.
 
 Not covered
@@ -26,9 +28,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import public_class, short_traceback
-from discreet.events import DiscreteLaplaceEvent
+from discreet.errors import ParameterError, public_class, short_traceback
+from discreet.events import Event
 from discreet.exact import Number
+from discreet.mechanisms.additive import AdditiveNoise
+from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
 
@@ -38,12 +42,13 @@ _PARTS = 100_000
 @public_class
 @dataclass(frozen=True, init=False)
 class ClippedMean:
-    """Mean of the clipped results of blocks, with Laplace noise.
+    """Mean of the clipped results of blocks, with Laplace noise for an epsilon, or Gaussian noise for a rho.
 
     Args:
         bounds: Lowest and highest result; results outside are clipped.
         blocks: Number of blocks.
-        epsilon: Epsilon of one release.
+        epsilon: Epsilon of one release; or give rho.
+        rho: Rho of one release.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
         neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
 
@@ -58,7 +63,7 @@ class ClippedMean:
     """
 
     steps: Steps
-    noise: Laplace
+    noise: AdditiveNoise
 
     @short_traceback
     def __init__(
@@ -66,21 +71,16 @@ class ClippedMean:
         *,
         bounds: tuple[Number, Number],
         blocks: int,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         grid: Number | None = None,
         neighbours: Relation = "add_remove",
     ) -> None:
         steps = Steps(bounds, blocks, grid, neighbours, _PARTS)
-        sensitivity = steps.changed_answers * steps.width * steps.grid
         object.__setattr__(self, "steps", steps)
-        object.__setattr__(self, "noise", Laplace(sensitivity=sensitivity, epsilon=epsilon, grid=steps.grid))
+        object.__setattr__(self, "noise", _noise(steps, epsilon, rho))
 
-    @property
-    def epsilon(self) -> Fraction:
-        """The epsilon of one release: exact, and at most the one asked for."""
-        return self.noise.epsilon
-
-    def event(self) -> DiscreteLaplaceEvent:
+    def event(self) -> Event:
         """Event of a release, for accountants.
 
         Returns:
@@ -125,3 +125,17 @@ class ClippedMean:
         """
         total = sum(self.steps.read(answers)) * self.steps.grid
         return Fraction(self.noise.release(total)) / self.steps.blocks
+
+
+def _noise(steps: Steps, epsilon: Number | None, rho: Number | None) -> AdditiveNoise:
+    """Noise on the sum of the steps, which one unit moves by the width for each answer that it changes."""
+    if (epsilon is None) == (rho is None):
+        raise ParameterError(
+            "a mean of blocks without exactly one of epsilon and rho",
+            because="Laplace noise has an epsilon, and Gaussian noise a rho",
+            instead="ClippedMean(bounds=(0, 125), blocks=1_000, epsilon=1)",
+        )
+    sensitivity = steps.changed_answers * steps.width * steps.grid
+    if epsilon is not None:
+        return Laplace(sensitivity=sensitivity, epsilon=epsilon, grid=steps.grid)
+    return Gaussian(sensitivity=sensitivity, rho=rho, grid=steps.grid)

@@ -5,16 +5,16 @@ Definition
     each of two quartiles a bucket is chosen as a PrivateQuantile of the buckets that the answers of blocks fall into,
     at epsilon_1 each. From the lower edge of the lower bucket to the upper edge of the upper one it is w; the bounds
     are widened by `widening` times w on both sides and cut off at lo and hi. Released are these bounds and a
-    ClippedMean within them, at epsilon_2.
+    ClippedMean within them, at epsilon_2 or at rho_2.
 
 Guarantee
-    2 epsilon_1 + epsilon_2 in all, for both neighbour relations, each part with its own constant for the relation:
-    the bounds are a function of what was released, and for any bounds the mean is epsilon_2-DP. Proof:
-    docs/proofs/mechanisms/sampled/self_bounded.md.
+    2 epsilon_1 + epsilon_2 in all, or a rho of epsilon_1^2/4 + rho_2, for both neighbour relations, each part with its
+    own constant for the relation: the bounds are a function of what was released, and for any bounds the mean is
+    epsilon_2-DP or rho_2-zCDP. Proof: docs/proofs/mechanisms/sampled/self_bounded.md.
 
 Exactness
     Edges and bounds are whole steps of the grid; both parts are exact as they are alone. The noise of the mean has a
-    scale that depends on the bounds, so its event says only that it is epsilon_2-DP.
+    scale that depends on the bounds, so its event says only that it is epsilon_2-DP or rho_2-zCDP.
 
 Not covered
     What steps.py does not cover. Bounds that are found badly, where blocks are few or epsilon is small: they are
@@ -31,13 +31,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError, public_class, short_traceback
-from discreet.events import BoundedRangeEvent, ComposedEvent, PureEvent, RepeatedEvent
+from discreet.events import BoundedRangeEvent, ComposedEvent, ConcentratedEvent, PureEvent, RepeatedEvent
 from discreet.exact import Number, positive, probability, rational
 from discreet.mechanisms import lattice
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import Scalar
 from discreet.mechanisms.sampled.clipped_mean import ClippedMean
 from discreet.mechanisms.sampled.private_quantile import PrivateQuantile
 from discreet.mechanisms.sampled.steps import Answer, Relation, Steps
+from discreet.rounding import sqrt_down
 
 PER_DOUBLING = 32
 _PARTS = 2**40
@@ -74,9 +76,10 @@ class SelfBoundedMean:
     Args:
         bounds: Lowest and highest result; results outside are clipped.
         blocks: Number of blocks.
-        epsilon: Epsilon of one release.
+        epsilon: Epsilon of one release; or give rho.
+        rho: Rho of one release; the mean then has Gaussian noise.
         grid: Results are rounded to multiples of it. Default: fine enough for the bounds.
-        share: Part of epsilon that finds the bounds, above 0 and below 1. Default 0.5.
+        share: Part of the cost that finds the bounds, above 0 and below 1. Default 0.5.
         widening: Widening of the range between the quartiles on both sides, as a multiple of it. Default 2.
         neighbours: "add_remove" one unit, or "replace_one". Default "add_remove".
 
@@ -91,7 +94,8 @@ class SelfBoundedMean:
     """
 
     steps: Steps
-    epsilon: Fraction
+    epsilon: Fraction | None
+    rho: Fraction | None
     share: Fraction
     widening: Fraction
 
@@ -101,14 +105,16 @@ class SelfBoundedMean:
         *,
         bounds: tuple[Number, Number],
         blocks: int,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         grid: Number | None = None,
         share: Number = 0.5,
         widening: Number = 2,
         neighbours: Relation = "add_remove",
     ) -> None:
         object.__setattr__(self, "steps", Steps(bounds, blocks, grid, neighbours, _PARTS))
-        object.__setattr__(self, "epsilon", positive(epsilon, "epsilon"))
+        object.__setattr__(self, "epsilon", None if epsilon is None else positive(epsilon, "epsilon"))
+        object.__setattr__(self, "rho", None if rho is None else positive(rho, "rho"))
         object.__setattr__(self, "share", _share(share))
         object.__setattr__(self, "widening", _widening(widening))
         self._require_feasible()
@@ -120,7 +126,13 @@ class SelfBoundedMean:
             The event.
         """
         quartiles = RepeatedEvent(BoundedRangeEvent(self._quartile_epsilon), len(_QUARTILES))
-        return ComposedEvent((quartiles, PureEvent(self._mean_epsilon)))
+        (price,) = self._mean_price.items()
+        return ComposedEvent((quartiles, ConcentratedEvent(price[1]) if price[0] == "rho" else PureEvent(price[1])))
+
+    @property
+    def noise(self) -> AdditiveNoise:
+        """The noise of the mean, were the widest bounds found."""
+        return self._mean(self.steps.bounds).noise
 
     @short_traceback
     def release(self, answers: Sequence[Answer]) -> MeanWithBounds:
@@ -167,6 +179,12 @@ class SelfBoundedMean:
 
     def _require_feasible(self) -> None:
         """Refuse now what could be refused later: the parts with the widest and with the tightest bounds."""
+        if (self.epsilon is None) == (self.rho is None):
+            raise ParameterError(
+                "a mean within bounds of its own without exactly one of epsilon and rho",
+                because="Laplace noise has an epsilon, and Gaussian noise a rho",
+                instead="SelfBoundedMean(bounds=(-10**6, 10**6), blocks=1_000, epsilon=1)",
+            )
         if self.steps.width < 2:
             raise ParameterError(
                 "bounds of one step of the grid",
@@ -179,11 +197,14 @@ class SelfBoundedMean:
 
     @property
     def _quartile_epsilon(self) -> Fraction:
-        return self.epsilon * self.share / len(_QUARTILES)
+        if self.rho is not None:
+            return sqrt_down(8 * self.rho * self.share / len(_QUARTILES))
+        return (self.epsilon or 0) * self.share / len(_QUARTILES)
 
     @property
-    def _mean_epsilon(self) -> Fraction:
-        return self.epsilon * (1 - self.share)
+    def _mean_price(self) -> dict[str, Fraction]:
+        whole = {"epsilon": self.epsilon, "rho": self.rho}
+        return {name: amount * (1 - self.share) for name, amount in whole.items() if amount is not None}
 
     def _quartile(self, fraction: Fraction, edges: Sequence[int]) -> PrivateQuantile:
         return PrivateQuantile(
@@ -199,8 +220,8 @@ class SelfBoundedMean:
         return ClippedMean(
             bounds=bounds,
             blocks=self.steps.blocks,
-            epsilon=self._mean_epsilon,
             grid=self.steps.grid,
+            **self._mean_price,
             neighbours=self.steps.neighbours,
         )
 

@@ -135,6 +135,21 @@ class AboveThreshold:
         """The epsilon of a whole stream of any length: exact, and at most the one asked for."""
         return _together(*self.parts, one_way=self.monotone)
 
+    @property
+    def threshold_noise(self) -> Laplace:
+        """The noise of the threshold."""
+        return self._noise_of(self.scales.threshold)
+
+    @property
+    def comparison_noise(self) -> Laplace:
+        """The noise of each comparison."""
+        return self._noise_of(self.scales.comparison)
+
+    @property
+    def answer_noise(self) -> Laplace | None:
+        """The noise of each answer that is shown."""
+        return None if self.scales.answer is None else self._noise_of(self.scales.answer)
+
     def event(self) -> PureEvent:
         """Event of a whole stream, for accountants.
 
@@ -156,6 +171,7 @@ class AboveThreshold:
             answers=self.answers,
             grid=self.grid,
             shows_gap=self.gap,
+            answer_noise=self.answer_noise,
         )
 
     @short_traceback
@@ -172,11 +188,7 @@ class AboveThreshold:
         Raises:
             ParameterError: If an argument is outside its range.
         """
-        outside, count = _beta(beta), whole(queries, "queries")
-        threshold, comparison = Fraction(self.scales.threshold), Fraction(self.scales.comparison)
-        for_threshold = outside * threshold / (threshold + comparison)
-        once = self._noise_of(self.scales.threshold).margin(1 - for_threshold)
-        return once + self._noise_of(self.scales.comparison).simultaneous_margin(count, 1 - outside + for_threshold)
+        return accuracy(self, queries, beta, stages=1)
 
     @short_traceback
     def margin(self, confidence: Number = 0.95) -> Scalar:
@@ -191,13 +203,9 @@ class AboveThreshold:
         Raises:
             ParameterError: If answers are not shown.
         """
-        if self.scales.answer is None:
-            raise ParameterError(
-                "a margin of answers that are not shown",
-                because="it reports above or below, without numbers",
-                instead="accuracy(queries=1000), or AboveThreshold(..., with_answers=True).margin()",
-            )
-        return self._noise_of(self.scales.answer).margin(confidence)
+        if self.answer_noise is None:
+            raise not_shown("AboveThreshold(..., with_answers=True)")
+        return self.answer_noise.margin(confidence)
 
     @short_traceback
     def probability_above(self, value: Scalar) -> float:
@@ -218,6 +226,24 @@ class AboveThreshold:
 
     def _noise_of(self, scale: float) -> Laplace:
         return Laplace.with_scale(scale=scale, sensitivity=self.sensitivity, grid=self.grid)
+
+
+def accuracy(above: AboveThreshold, queries: int, beta: Number, *, stages: int) -> Scalar:
+    """The distance that all thresholds and comparisons of so many stages keep together; beta is divided by scales."""
+    outside, count = _beta(beta), whole(queries, "queries")
+    threshold, comparison = Fraction(above.scales.threshold), Fraction(above.scales.comparison)
+    for_threshold = outside * threshold / (threshold + comparison)
+    of_thresholds = above.threshold_noise.simultaneous_margin(min(stages, count), 1 - for_threshold)
+    return of_thresholds + above.comparison_noise.simultaneous_margin(count, 1 - outside + for_threshold)
+
+
+def not_shown(instead: str) -> ParameterError:
+    """The error of a margin of answers that are not shown."""
+    return ParameterError(
+        "a margin of answers that are not shown",
+        because="it reports above or below, without numbers",
+        instead=f"accuracy(queries=1000), or {instead}.margin()",
+    )
 
 
 def _costs(steps: Fraction, count: int, *, one_way: bool) -> tuple[Fraction, Fraction, Fraction]:

@@ -1,11 +1,12 @@
-"""A stream of queries against one noisy threshold: the secret state of a sparse vector, and what leaves it.
+"""A stream of queries against a noisy threshold: the secret state of a sparse vector, and what leaves it.
 
-The noise of the threshold is drawn when the stream opens and is kept; every query gets noise of its own; after the
-last answer above, the stream is closed and everything further is refused, before anything is computed. A stream holds
-secrets, so it belongs to the process that opened it: it cannot be copied or pickled, a forked child cannot use it, and
-its repr shows only what its answers have shown already. Threads may share it: each query is answered whole.
+A stream has one stage or several. The noise of the threshold is drawn when the stream opens, is kept for a stage, and
+is drawn again for the next one; every query gets noise of its own. After the last answer above, the stream is closed
+and everything further is refused, before anything is computed. A stream holds secrets, so it belongs to the process
+that opened it: it cannot be copied or pickled, a forked child cannot use it, and its repr shows only what its answers
+have shown already. Threads may share it: each query is answered whole.
 
-What is proved about it stands in above.py, which opens it.
+What is proved about it stands in above.py and repeated.py, which open it.
 """
 
 import os
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BudgetError, UnsupportedError, short_traceback
 from discreet.mechanisms import lattice
+from discreet.mechanisms.additive import AdditiveNoise
 from discreet.mechanisms.lattice import Scalar
 from discreet.samplers import discrete
 
@@ -86,7 +88,7 @@ class Scales:
 
 
 class Stream:
-    """Open stream of a sparse vector; `AboveThreshold.open()` makes it. It ends after `answers` replies above.
+    """Open stream of a sparse vector; `AboveThreshold.open()` makes it. It ends after its last reply above.
 
     Example:
         >>> import discreet as dp
@@ -97,17 +99,44 @@ class Stream:
         0
     """
 
-    __slots__ = ("__weakref__", "_grid", "_left", "_limit", "_lock", "_noises", "_process", "_scales", "_shows_gap")
+    __slots__ = (
+        "__weakref__",
+        "_answer_noise",
+        "_answers",
+        "_grid",
+        "_left",
+        "_limit",
+        "_lock",
+        "_noises",
+        "_process",
+        "_scales",
+        "_shows_gap",
+        "_threshold",
+    )
 
-    def __init__(self, *, threshold: int, scales: Scales, answers: int, grid: Fraction, shows_gap: bool) -> None:
+    def __init__(
+        self,
+        *,
+        threshold: int,
+        scales: Scales,
+        answers: int,
+        grid: Fraction,
+        shows_gap: bool,
+        answer_noise: AdditiveNoise | None = None,
+        stages: int = 1,
+    ) -> None:
         self._lock = Lock()
         self._process = _this_process()
-        self._left = answers
+        self._answers = answers
+        self._left = answers * stages
         self._grid = grid
         self._scales = scales
         self._shows_gap = shows_gap
+        self._answer_noise = answer_noise
         self._noises = _Noises(scales.comparison)
-        self._limit = threshold + int(discrete.discrete_laplace(scales.threshold, 1)[0])
+        self._threshold = threshold
+        self._limit: int | None = None
+        self._noisy_threshold()
 
     @property
     def left(self) -> int:
@@ -174,23 +203,34 @@ class Stream:
         while self._left and len(answers) < len(steps):
             noises = self._noises.take(len(steps) - len(answers))
             for exact, noise_of_it in zip(steps[len(answers) : len(answers) + len(noises)], noises, strict=True):
-                gap = exact + noise_of_it - self._limit
+                gap = exact + noise_of_it - self._noisy_threshold()
                 answers.append(_BELOW if gap < 0 else self._above(exact, gap))
                 if not self._left:
                     self._forget()
                     break
         return answers
 
+    def _noisy_threshold(self) -> int:
+        """The threshold of the stage, drawn when it is first needed: a draw that fails leaves no earlier one in use."""
+        if self._limit is None:
+            self._limit = self._threshold + int(discrete.discrete_laplace(self._scales.threshold, 1)[0])
+        return self._limit
+
     def _above(self, exact: int, gap: int) -> Above:
-        self._left -= 1
+        self._count_down()
         answer = None
-        if self._scales.answer is not None:
-            answer = lattice.value_of(exact + int(discrete.discrete_laplace(self._scales.answer, 1)[0]), self._grid)
+        if self._answer_noise is not None:
+            answer = lattice.value_of(exact + self._answer_noise.draw(1)[0], self._grid)
         return Above(answer=answer, gap=lattice.value_of(gap, self._grid) if self._shows_gap else None)
+
+    def _count_down(self) -> None:
+        """One answer above less; the last one of a stage ends its threshold, in the same statement."""
+        left = self._left - 1
+        self._left, self._limit = left, self._limit if left % self._answers else None
 
     def _forget(self) -> None:
         self._left = 0
-        self._limit = 0
+        self._limit = None
         self._noises = _Noises(self._scales.comparison)
 
     def _require_open(self) -> None:

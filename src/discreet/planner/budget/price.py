@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from discreet.accounting.costs import EPSILON_UNITS, RHO_UNITS
 from discreet.accounting.filters import Budget
@@ -19,6 +20,13 @@ class Price:
     rho: Number | None = None
     delta: Number | None = None
     mechanism: Tag | None = None
+    share: Fraction = Fraction(1)
+    """The share of this cost that one query of a batch gets."""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What the analyses of single queries take."""
+        return {"epsilon": self.epsilon, "rho": self.rho, "mechanism": self.mechanism, "share": self.share}
 
     def canonical_parts(self, budget: Budget, *, is_converted: bool = True) -> dict[str, object]:
         """Amounts in whole units of the ledger, and the delta at which an epsilon is converted where that matters.

@@ -7,10 +7,11 @@ where it can lie. Floats choose the shares; what they choose is rounded to a few
 """
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,36 +31,53 @@ Errors = Sequence[Mapping[Integers, int]]
 Split = tuple[Basis, tuple[Fraction, ...]]
 
 
+class Measured(NamedTuple):
+    """A spending, what gets noise for it, the share of each, and the noise."""
+
+    spent: Spending
+    basis: Basis
+    shares: tuple[Fraction, ...]
+    noises: tuple[AdditiveNoise, ...]
+
+
 def narrowest(
     spendings: Sequence[Spending], bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
-) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
+) -> Measured:
     """The first spending, or a later one whose expected error is no larger for any output; with its noise."""
-    first, *others = (_best_basis(spent, bases, weights, errors) for spent in spendings)
-    for other in others:
-        if all(map(operator.le, _error_variances(other, errors), _error_variances(first, errors))):
-            return other
-    return first
+    found = (_best_basis(spent, bases, weights, errors) for spent in spendings)
+    return last_no_worse((each, _error_variances(each, errors)) for each in found)
+
+
+Found = TypeVar("Found")
+
+
+def last_no_worse(found: Iterable[tuple[Found, Iterable[float]]]) -> Found:
+    """The first, or a later one none of whose errors is larger than that of the best before it."""
+    (best, least), *others = ((each, list(errors)) for each, errors in found)
+    for other, errors in others:
+        if all(map(operator.le, errors, least)):
+            best, least = other, errors
+    return best
 
 
 def _best_basis(
     spent: Spending, bases: Sequence[Basis], weights: Mapping[Integers, Fraction], errors: Errors
-) -> tuple[Spending, Basis, tuple[AdditiveNoise, ...]]:
+) -> Measured:
     """The best way to measure whose noise can be drawn; the plain one is refused if it cannot."""
-    *others, (plain, asked) = balance_shares(bases, weights, errors, spent.noise)
+    *others, (plain, asked) = balance_shares(bases, weights, errors, spent.kind)
     for basis, shares in others:
         with suppress(ParameterError):
-            return spent, basis, mechanisms(spent, shares, basis.sensitivities)
-    return spent, plain, mechanisms(spent, asked, plain.sensitivities)
+            return Measured(spent, basis, shares, mechanisms(spent, shares, basis.sensitivities))
+    return Measured(spent, plain, asked, mechanisms(spent, asked, plain.sensitivities))
 
 
-def _error_variances(noised: tuple[Spending, Basis, tuple[AdditiveNoise, ...]], errors: Errors) -> list[float]:
+def _error_variances(measured: Measured, errors: Errors) -> list[float]:
     """The variance of each error, in steps."""
-    _, basis, noises = noised
     return [
         sum(
-            weight * float(factor) ** 2 * noises[place].variance
+            weight * float(factor) ** 2 * measured.noises[place].variance
             for measure, weight in error.items()
-            for place, factor in basis.readings[measure]
+            for place, factor in measured.basis.readings[measure]
         )
         for error in errors
     ]

@@ -11,6 +11,7 @@ from discreet import events
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Integers, SumSteps
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.budget.measurement_basis import terms
 from discreet.planner.queries.private_plan import Labels, PublicKeys, TablePlan
 from discreet.planner.resolve.measures import Recipe
@@ -26,11 +27,12 @@ Steps = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class NoisyMeasure:
-    """Integers with their sensitivity and the noise that covers it."""
+    """Integers with their sensitivity, the noise that covers it, and its share of the privacy cost."""
 
     measure: Drawn
     sensitivity: Sensitivity
     mechanism: AdditiveNoise
+    share: Fraction = Fraction(1)
 
     @property
     def grid(self) -> Fraction:
@@ -73,8 +75,23 @@ class AggregatePlan(PublicKeys, TablePlan):
     readings: Mapping[Integers, Factors]
     declared_rows: int | None
     labels: Labels = ()
-    replaces: "AggregatePlan | None" = None
-    """The plan that 0.1.0 made for this query, where it is another: its stored answers are found by its event."""
+
+    @property
+    def noise(self) -> str:
+        """The kinds of noise, in words."""
+        return " and ".join(dict.fromkeys(noised.mechanism.name for noised in self.noisy_measures))
+
+    @property
+    def has_other_noise(self) -> bool:
+        """Whether some integers have another kind of noise than the one that budgets are divided by."""
+        return any(type(noised.mechanism) is not self.spending.kind for noised in self.noisy_measures)
+
+    def with_spending(self, spent: Spending) -> "AggregatePlan":
+        """The same integers in the same shares, with the noise of another spending."""
+        noisy = tuple(
+            replace(each, mechanism=spent.part(each.share).noise(each.sensitivity)) for each in self.noisy_measures
+        )
+        return replace(self, noisy_measures=noisy, spending=spent)
 
     @property
     def event(self) -> events.Event:

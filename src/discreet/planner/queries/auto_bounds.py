@@ -50,6 +50,7 @@ from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows, Integers, Keys, Pushdown, SumSteps
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.budget.least_margin import calibrate
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.bound_search import BOUNDS, BoundSearch, FoundBounds, by_counts, by_growth
 from discreet.planner.queries.log_scale import Bounds, Scale
@@ -60,9 +61,10 @@ from discreet.planner.resolve.binding import Bound, bind
 from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import SHARE_OF_A_MEANS_SUM, search_steps
 from discreet.planner.sensitivity import contribution_bounds
-from discreet.planner.sensitivity.sensitivity import sensitivity
+from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
+from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.columns import empty_output
 from discreet.rounding import units_down
 
@@ -90,12 +92,18 @@ class AutoBoundsPlan(TablePlan):
     rest: Fraction
 
     @property
+    def noise(self) -> str:
+        """The kind of noise, in words: it is charged before the bounds are known, so it is of one kind for all."""
+        return self.spending.kind.name
+
+    @property
     def event(self) -> events.Event:
         """The search, and the rest of the privacy cost, for any bounds that it finds."""
         first = self.search.event()
         if not self.rest:
             return first
-        return events.ComposedEvent((first, replace(self.spending, amount=self.rest).event))
+        is_pure = self.spending.is_pure
+        return events.ComposedEvent((first, (events.PureEvent if is_pure else events.ConcentratedEvent)(self.rest)))
 
     @property
     def groups(self) -> int:
@@ -264,7 +272,7 @@ class AutoBoundsPlan(TablePlan):
         centre = sum(bounds) // 2 if is_mean else 0
         total = SumSteps(physical.Constant(0, ColumnType.INTEGER), Fraction(1), *bounds, centre)
         moved = sensitivity(total, self.caps, self.groups, self.unit.neighbours)
-        noise, part = self.spending.noise, self.rest * share
+        noise, part = self.spending.kind, self.rest * share
         return noise.mean_over_deviation * math.sqrt(float(noise.unit_variance(moved) / part**noise.power))
 
 
@@ -276,6 +284,7 @@ def analyze_auto_bounds(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> AutoBoundsPlan:
     """Plan a query whose bounds are found first, or refuse it; nothing here depends on the data."""
     operand, grid, search = _only(query)
@@ -288,7 +297,8 @@ def analyze_auto_bounds(
     alone = isinstance(query.outputs[0].measure, logical.ClippingBounds)
     what = "bounds that are found" if alone else f"bounds of {query.outputs[0].name!r}"
     contribution_bounds.require_row_bound(what, unit, caps, by_group=bool(query.grouping.columns))
-    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    asked = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
+    spent = _narrowest(asked, sensitivity(_far_sum(), caps, len(public.rows), unit.neighbours))
     first = spent.amount if alone else _part(spent, search.share)
     ends = steps.low, steps.high
     if not alone:
@@ -353,13 +363,25 @@ def _refuse_ambiguous_names(query: logical.Aggregate) -> None:
             )
 
 
+def _narrowest(spendings: Sequence[Spending], moved: Sensitivity) -> Spending:
+    """One kind of noise for all bounds that may be found: that of the smallest 95% margin of a sum."""
+    found = [spent.only(spent.kind) for spent in spendings]
+    found += [spent.as_pure for spent in spendings if len(spent.kinds) > 1 and not spent.is_pure]
+    return min(found, key=lambda spent: calibrate(spent.kind, moved, spent.amount, ()).margin(DEFAULT_CONFIDENCE))
+
+
+def _far_sum() -> SumSteps:
+    """A sum with bounds of some size, to compare margins by: they grow with the bounds alike."""
+    return SumSteps(physical.Constant(0, ColumnType.INTEGER), Fraction(1), 0, _MANY)
+
+
 def _part(spent: Spending, share: Fraction) -> Fraction:
     """A share of a privacy cost in whole units of the ledger, so that both parts add up to it."""
     return Fraction(units_down(spent.amount * share, spent.units), spent.units)
 
 
 def _price(spent: Spending, amount: Fraction) -> dict[str, Any]:
-    return {spent.noise.cost: amount, "mechanism": spent.noise.tag}
+    return {spent.kind.cost: amount, "mechanism": spent.kind.tag}
 
 
 def _plan_within(

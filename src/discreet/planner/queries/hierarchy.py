@@ -22,7 +22,8 @@ from discreet.mechanisms import AdditiveNoise
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows
 from discreet.planner.budget import allocation
-from discreet.planner.budget.allocation import MechanismName
+from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.budget.shares import last_no_worse
 from discreet.planner.queries.private_plan import WorkloadPlan
 from discreet.planner.queries.ranges import Noisy
 from discreet.planner.queries.tables import refuse_ambiguous_names
@@ -33,10 +34,13 @@ from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, OutputColumn
+from discreet.release.values.weighted_sums import Sums
 from discreet.workloads.hierarchy import Hierarchy, Partition
 from discreet.workloads.sharing import divide_budget
 
 LEVEL, AREA, ALL = "level", "area", "all"
+_DENSE_CHAIN = 40_000
+_DENSE_CROSSING = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +53,7 @@ class HierarchyPlan(WorkloadPlan):
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
-        return f"{self.spending.noise.name} on the counts of {len(self.noises)} levels"
+        return f"{self.kind.name} on the counts of {len(self.noises)} levels"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -91,27 +95,16 @@ class HierarchyPlan(WorkloadPlan):
         return (OutputColumn(self.name, "count", tuple(values), tuple(wide)),)
 
     def margins(self, confidence: Fraction) -> tuple[np.ndarray, ...]:
-        """What the fit of each area is off by at most, with this probability, level by level.
-
-        With the squared scales for variances, the weight of a noise in an estimate is at most its precision times the
-        root of the product of both variances, by Cauchy and Schwarz.
-        """
-        outside, variances = float(1 - confidence), self._variances
-        widths = [noise.width for noise in self.noises]
-        steepest = max(
-            math.sqrt(float(v.max())) / (width**2) * width for v, width in zip(variances, widths, strict=True)
-        )
-        bound = self.spending.noise.sum_margin
-        return tuple(
-            np.array([bound(v, min(1.0, steepest) * math.sqrt(v), outside) for v in map(float, level)])
-            for level in variances
-        )
+        """What the fit of each area is off by at most, with this probability, level by level."""
+        found = self._sums.margins(confidence)
+        sizes = [len(part.areas) for part in self.hierarchy.parts]
+        return tuple(np.split(found, np.cumsum(sizes)[:-1]))
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
         """The margin of each level as far as it is public: that of the fit, before clamping and rounding."""
         margins = dict(zip((part.name for part in self.hierarchy.parts), self.margins(confidence), strict=True))
         named = {part.name: noise for part, noise in zip(self.hierarchy.parts, self.noises, strict=True)}
-        word = self.spending.noise.width_name
+        word = self.kind.width_name
         return tuple(
             ExplainedOutput(
                 f"{self.name} by {part.name}",
@@ -128,8 +121,24 @@ class HierarchyPlan(WorkloadPlan):
         return (*self.hierarchy.chain[::-1], *self.hierarchy.crossing)
 
     @cached_property
-    def _variances(self) -> list[Any]:
-        return self.hierarchy.variances(self.squares)
+    def _sums(self) -> Sums:
+        """The error of the fit of each area as a weighted sum of noises.
+
+        Of very many areas, only the counts of an area and of those that it lies in have weights of their own. If others
+        cross the chain too, only the moments are bounded: the weight of a noise is at most the root of the product of
+        the variances of both areas over that of the noise, by Cauchy and Schwarz.
+        """
+        areas = sum(len(part.areas) for part in self.hierarchy.parts)
+        most = _DENSE_CROSSING if self.hierarchy.crossing else _DENSE_CHAIN
+        if areas * self.hierarchy.cells <= most:
+            return Sums.of(self.noises, self.hierarchy.weights(self.squares))
+        if not self.hierarchy.crossing:
+            chain = self.hierarchy.chain_weights(self.squares)
+            return Sums.with_rest(self.noises, chain.path, chain.second, chain.fourth, chain.largest)
+        variances = self.hierarchy.variances(self.squares)
+        steepest = max(float(level.max()) / square for level, square in zip(variances, self.squares, strict=True))
+        every = np.concatenate(variances) * max(noise.variance_bound / noise.width**2 for noise in self.noises)
+        return Sums.bounded(self.noises, every, every * min(1.0, steepest))
 
 
 def analyze_hierarchy(
@@ -140,6 +149,7 @@ def analyze_hierarchy(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> HierarchyPlan:
     """Plan a hierarchy, or refuse it; nothing here depends on the data."""
     (output,) = query.outputs
@@ -154,8 +164,10 @@ def analyze_hierarchy(
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
     contribution_bounds.require_row_bound(f"hierarchy {output.name!r}", unit, caps)
     moved = tuple(sensitivity(CountRows(), caps, 1, unit.neighbours, len(part.areas)) for part in hierarchy.parts)
-    spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    allocation.require_sum_bounds([spent], "a hierarchy")
+    spendings = allocation.of_one_kind(
+        "a hierarchy", budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share
+    )
+    spent, noises = _narrowest(spendings, hierarchy, moved)
     return HierarchyPlan(
         dataset=scope.name,
         unit=unit,
@@ -165,10 +177,26 @@ def analyze_hierarchy(
         measure=measure,
         hierarchy=hierarchy,
         sensitivities=moved,
-        noises=allocation.mechanisms(spent, _shares(hierarchy, moved, spent.noise), moved),
+        noises=noises,
         spending=spent,
         slice=scope.table.part,
     )
+
+
+def _narrowest(
+    spendings: Sequence[Spending], hierarchy: Hierarchy, moved: tuple[Sensitivity, ...]
+) -> tuple[Spending, tuple[AdditiveNoise, ...]]:
+    """The first spending, or a later one whose expected error is no larger on any level; with its noise."""
+    return last_no_worse(_level_errors(spent, hierarchy, moved) for spent in spendings)
+
+
+def _level_errors(
+    spent: Spending, hierarchy: Hierarchy, moved: tuple[Sensitivity, ...]
+) -> tuple[tuple[Spending, tuple[AdditiveNoise, ...]], list[float]]:
+    """The noise of each level, and the largest variance of its areas, or a little more than it."""
+    noises = allocation.mechanisms(spent, _shares(hierarchy, moved, spent.kind), moved)
+    variances = hierarchy.variances([noise.variance_bound for noise in noises])
+    return (spent, noises), [float(level.max()) for level in variances]
 
 
 @lru_cache(maxsize=64)

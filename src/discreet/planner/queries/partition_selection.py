@@ -16,7 +16,6 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
-from discreet.mechanisms import AdditiveNoise
 from discreet.mechanisms.keys import GaussianThreshold, LaplaceThreshold, Optimal
 from discreet.plan import logical, physical
 from discreet.plan.physical import CountUnits, KeyedTable
@@ -33,6 +32,7 @@ from discreet.planner.resolve.measures import Recipe, recipe
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, MeasuredColumn, OutputColumn, Release
+from discreet.release.result import DEFAULT_CONFIDENCE
 
 MANY = 10**15
 """More groups than any table has: what one unit can do is then what its contribution bounds allow."""
@@ -55,7 +55,6 @@ _ANSWERED = (
 )
 _NEAR = "depends on how near to the threshold a key is"
 _LEAST_CHANCE = Fraction(1, 10**12)
-_OFTEN = Fraction(19, 20)
 ABOVE = " above a threshold"
 """What the noise of a number that had to pass a threshold is called: given that it passed, it is not even."""
 
@@ -67,6 +66,11 @@ class DiscoveryPlan(TablePlan):
     answers: AggregatePlan
     rule: KeyRule
     share: Fraction
+
+    @property
+    def noise(self) -> str:
+        """The kinds of noise of the answers, in words."""
+        return self.answers.noise
 
     @property
     def event(self) -> events.Event:
@@ -82,7 +86,7 @@ class DiscoveryPlan(TablePlan):
     @property
     def key_selection(self) -> str:
         """How keys are found, in words."""
-        often, half = self.rule.least_units(_OFTEN), self.rule.least_units(Fraction(1, 2))
+        often, half = self.rule.least_units(DEFAULT_CONFIDENCE), self.rule.least_units(Fraction(1, 2))
         price = f"{shown(100 * self.share, 3)}% of the privacy cost and delta {shown(self.rule.delta)}"
         least = f", and one of fewer than {self.rule.at_least:,} never" if self.rule.at_least > 1 else ""
         return (
@@ -185,23 +189,18 @@ class _ResolvedQuery:
         """How many keys one unit can be in."""
         return contribution_bounds.presence(self.caps, MANY).l0
 
-    def noisy_basis(
-        self, spent: Spending, shares: dict[physical.Integers, Fraction]
-    ) -> tuple[measurement_basis.Basis, tuple[AdditiveNoise, ...]]:
+    def noisy_basis(self, spent: Spending, shares: dict[physical.Integers, Fraction]) -> budget_shares.Measured:
         """The integers that get noise for a spending, and the noise."""
         ways = measurement_basis.bases(tuple(shares), self.caps, MANY, self.scope.table.unit.neighbours)
         if CountUnits() in shares and shares is not self.shares:  # what passed a threshold carries nothing else
             ways = ways[:1]
         errors = [error for made in self.recipes for error in made.errors]
         errors += [{CountUnits(): 1}] if CountUnits() in shares else []
-        _, basis, noises = budget_shares.narrowest((spent,), ways, shares, errors)
-        return basis, noises
+        return budget_shares.narrowest((spent,), ways, shares, errors)
 
-    def answers(
-        self, spent: Spending, basis: measurement_basis.Basis, noises: Sequence[AdditiveNoise]
-    ) -> AggregatePlan:
+    def answers(self, measured: budget_shares.Measured) -> AggregatePlan:
         """The plan of the answers, over keys that are open."""
-        table = self.scope.table
+        table, (spent, basis, parts, noises) = self.scope.table, measured
         scope, found = keys.resolve_unknown(self.query.grouping, self.scope)
         asked = tuple(dict.fromkeys((*basis.engine_measures, CountUnits())))
         return AggregatePlan(
@@ -211,7 +210,7 @@ class _ResolvedQuery:
             pushdown=lower_query(scope, found, contribution_bounds.caps_to_enforce(table.unit, self.caps, MANY), asked),
             group_columns=self.query.grouping.columns,
             recipes=self.recipes,
-            noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises)),
+            noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises, parts)),
             readings=basis.readings,
             spending=spent,
             declared_rows=None,
@@ -227,12 +226,13 @@ def analyze_discovery(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> DiscoveryPlan:
     """Plan a query with partition selection, or refuse it."""
     refuse_ambiguous_names(query)
     asked = _resolve_query(query, bind(query.source, catalog))
     require_reserved_delta(asked.discovery.delta, budget)
-    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
     plans, refusal = [], None
     for spent in spendings:
         for name in _rules(asked.discovery.rule, spent):
@@ -307,9 +307,10 @@ def _first(grouping: logical.Grouping) -> str:
 
 
 def _rules(wanted: logical.KeyRule | None, spent: Spending) -> list[logical.KeyRule]:
-    """The rules that a spending can pay for: thresholds have the noise of the answers."""
+    """The rules that a spending can pay for: a threshold has the noise of the numbers of units."""
     rules: tuple[logical.KeyRule, ...] = get_args(logical.KeyRule)
-    return [name for name in rules if name in ("optimal", spent.noise.tag) and wanted in (None, name)]
+    payable = ("optimal", *(kind.tag for kind in spent.kinds))
+    return [name for name in rules if name in payable and wanted in (None, name)]
 
 
 def _plan(asked: _ResolvedQuery, name: logical.KeyRule, spent: Spending) -> DiscoveryPlan:
@@ -317,17 +318,16 @@ def _plan(asked: _ResolvedQuery, name: logical.KeyRule, spent: Spending) -> Disc
     whole = sum(asked.shares.values(), discovery.weight)
     if name == "optimal":
         share = discovery.weight / whole
-        rest = spent.part(1 - share)
-        basis, noises = asked.noisy_basis(rest, asked.shares)
+        measured = asked.noisy_basis(spent.part(1 - share), asked.shares)
         part = spent.part(share).pure_epsilon
     else:
         shares = asked.shares | {CountUnits(): asked.shares.get(CountUnits(), Fraction(0)) + discovery.weight}
         share = shares[CountUnits()] / whole
-        rest = spent
-        basis, noises = asked.noisy_basis(rest, shares)
-        part = noises[basis.drawn.index(CountUnits())].amount
+        kind = next(kind for kind in spent.kinds if kind.tag == name)
+        measured = asked.noisy_basis(spent.only(kind), shares)
+        part = measured.noises[measured.basis.drawn.index(CountUnits())].amount
     rule = _rule(name, part, discovery, asked.groups, str(unit.neighbours))
-    answers = asked.answers(rest, basis, noises)
+    answers = asked.answers(measured)
     return DiscoveryPlan(
         dataset=answers.dataset,
         unit=unit,

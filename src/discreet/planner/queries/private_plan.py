@@ -135,11 +135,6 @@ class TablePlan(AnswerPlan):
     caps: Caps
 
     @property
-    def noise(self) -> str:
-        """The kind of noise, in words."""
-        return self.spending.noise.name
-
-    @property
     def contribution_bounds(self) -> Caps:
         """What one unit may contribute."""
         return self.caps
@@ -173,6 +168,11 @@ class WorkloadPlan(TablePlan):
     name: str
     sensitivities: tuple[Sensitivity, ...]
     noises: tuple[AdditiveNoise, ...]
+
+    @property
+    def kind(self) -> type[AdditiveNoise]:
+        """The kind of noise, which all parts share."""
+        return self.spending.kind
 
     @property
     def event(self) -> Event:

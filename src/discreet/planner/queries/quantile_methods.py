@@ -19,18 +19,21 @@ from discreet.catalog.catalog import ColumnType
 from discreet.catalog.privacy_unit import Caps, Neighbours
 from discreet.mechanisms import AdditiveNoise
 from discreet.mechanisms.quantile import NoisyTree, RankSelection, bisect_steps
+from discreet.mechanisms.quantile.tree import wrong_decisions
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Read, SumSteps
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import MeasuredColumn
 from discreet.release.values.columns import measured_column
+from discreet.release.values.weighted_sums import Sums
 from discreet.workloads.tree import Tree
 
 BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 32)
 _FINE = 1_000
 _ROUNDS = 5
 _BOUNDARIES = 64
+_MOST_EXACT = 512
 _VALUE = Read("value", ColumnType.INTEGER)
 
 Noisy = Sequence[Sequence[int]]
@@ -164,7 +167,8 @@ class ByTree:
 
     def margin(self, place: int, confidence: Fraction) -> int:
         """The ranks that a quantile is off by, at most, with this probability."""
-        return self.noise.reach(self._variances(place).max(), self.layout.steps, confidence)
+        outside = 2 * (1 - confidence) / wrong_decisions(self.layout.steps)
+        return _contrast_margin(self.tree, self.noise, self.probabilities[place], outside)
 
     def expected_error(self, rows: int | None) -> float:
         """The mean distance in ranks over all quantiles, as Gaussian noise has it; for so many rows in equal parts."""
@@ -213,17 +217,17 @@ def by_choice(layout: Layout, spent: Spending, shares: Sequence[tuple[Fraction, 
     whole = sum(weight for _, weight in shares)
     made = []
     for share, weight in shares:
-        moved, amount = layout.score_sensitivity(share), spent.amount * weight / whole
-        price = {spent.noise.cost: amount}
+        moved, part = layout.score_sensitivity(share), spent.part(weight / whole)
+        price = {"rho": part.amount} if part.kind.cost == "rho" else {"epsilon": part.pure_epsilon}
         made.append(RankSelection(probability=share, l1=moved.l1, l2_squared=moved.l2_squared, **price))
     return ByChoice(layout, tuple(made))
 
 
 def by_tree(layout: Layout, spent: Spending, probabilities: tuple[Fraction, ...]) -> ByTree:
     """The tree with the least expected error at the privacy cost of the spending."""
-    tree, shares = _best(layout, spent.noise, probabilities)
+    tree, shares = _best(layout, spent.kind, probabilities)
     levels = [
-        spent.noise.calibrate(layout.level(width), spent.amount * share) if share else None
+        spent.part(share).noise(layout.level(width)) if share else None
         for width, share in zip(tree.widths, shares, strict=True)
     ]
     return ByTree(layout, tree, NoisyTree(tuple(levels)), probabilities)
@@ -266,6 +270,20 @@ def _unit_variances(
     """The variance of each level's noise at the privacy cost of one."""
     units = [float(kind.unit_variance(layout.level(width))) for width in tree.widths]
     return tuple(unit / share**kind.power if share else math.inf for unit, share in zip(units, shares, strict=True))
+
+
+@lru_cache(maxsize=1024)
+def _contrast_margin(tree: Tree, noise: NoisyTree, share: Fraction, outside: Fraction) -> int:
+    """The margin of (rows below) - q (all rows) at every boundary between steps; of very many steps, Chernoff's."""
+    noises = [level for level in noise.levels if level is not None]
+    if tree.leaves > _MOST_EXACT and all(each.is_subgaussian for each in noises):
+        variances = _contrasts(tree, noise.variances, share, tree.leaves)
+        return math.ceil(float(Sums.bounded(noises, variances, variances).chernoff(outside).max()))
+    measured = [level for level, each in enumerate(noise.levels) if each is not None]
+    weights, counts = tree.contrast_weights(float(share), noise.variances)
+    sums = Sums.of(noises, [weights[level] for level in measured], [counts[level] for level in measured])
+    found = sums.margins(1 - outside) if tree.leaves <= _MOST_EXACT else sums.chernoff(outside)
+    return math.ceil(float(found.max()))
 
 
 def _contrasts(tree: Tree, variances: Sequence[float], share: Fraction, most: int) -> Vector:

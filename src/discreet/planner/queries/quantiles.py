@@ -28,10 +28,10 @@ from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Figure, Key, MeasuredColumn, OutputColumn, Release
+from discreet.release.result import DEFAULT_CONFIDENCE
 
 RANKS = "ranks"
 MEDIAN = Fraction(1, 2)
-LEVEL = Fraction(19, 20)
 _NEGLIGIBLE = 0.5
 _ALIKE = 1.25
 
@@ -142,6 +142,7 @@ def analyze_quantiles(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> QuantilePlan:
     """Plan quantiles, or refuse them; nothing here depends on the data."""
     refuse_ambiguous_names(query)
@@ -161,8 +162,7 @@ def analyze_quantiles(
     scope = bind(grid_steps.derive_step(query.source, measure, steps, bare), catalog)
     layout = quantile_methods.Layout(caps, groups, unit.neighbours, steps.high - steps.low + 1)
     public = _with_steps(query.grouping, scope, layout.steps)
-    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    allocation.require_sum_bounds(spendings, "quantiles")
+    spendings = allocation.of_one_kind("quantiles", budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
     spent, method, why = _best_method(spendings, layout, quantiles, _rows(query, bare, groups))
     return QuantilePlan(
         dataset=scope.name,
@@ -241,7 +241,7 @@ def _best_method(
         made.append((spent, quantile_methods.by_tree(layout, spent, tuple(share for share, _ in shares))))
 
     def margin(method: quantile_methods.Method) -> float:
-        return sum(method.margin(place, LEVEL) for place in range(len(quantiles))) / len(quantiles)
+        return sum(method.margin(place, DEFAULT_CONFIDENCE) for place in range(len(quantiles))) / len(quantiles)
 
     errors = [0.0 if rows is None else max(_NEGLIGIBLE, method.expected_error(rows)) for _, method in made]
     near = [pair for pair, error in zip(made, errors, strict=True) if error <= _ALIKE * min(errors)]

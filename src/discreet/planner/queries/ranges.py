@@ -24,6 +24,7 @@ from discreet.plan import logical, physical
 from discreet.plan.physical import CountRows
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import MechanismName, Spending
+from discreet.planner.budget.shares import last_no_worse
 from discreet.planner.queries.private_plan import WorkloadPlan
 from discreet.planner.queries.tables import refuse_ambiguous_names
 from discreet.planner.resolve.binding import bind
@@ -32,6 +33,7 @@ from discreet.planner.sensitivity import contribution_bounds
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
 from discreet.release.release import Key, OutputColumn
+from discreet.release.values.weighted_sums import Sums
 from discreet.workloads.ranges import Levels, RangeWorkload, Strategy, best
 
 Noisy = Sequence[Sequence[int]]
@@ -50,7 +52,7 @@ class RangePlan(WorkloadPlan):
     @property
     def noise(self) -> str:
         """The kind of noise, in words."""
-        return f"{self.spending.noise.name} on {describe_strategy(self.strategy)}"
+        return f"{self.kind.name} on {describe_strategy(self.strategy)}"
 
     @property
     def post_processing(self) -> tuple[str, ...]:
@@ -80,10 +82,7 @@ class RangePlan(WorkloadPlan):
 
     def margins(self, confidence: Fraction) -> tuple[int, ...]:
         """What each range is off by at most, with this probability; the count is whole, and so is what is shown."""
-        outside = float(1 - confidence)
-        squares, largest = self._spread
-        bound = self.spending.noise.sum_margin
-        found = [bound(float(s), float(m), outside) for s, m in zip(squares, largest, strict=True)]
+        found = np.concatenate([sums.margins(confidence) for sums in self._sums])
         return tuple(math.floor(margin + 0.5) for margin in found)
 
     def explain_outputs(self, confidence: Fraction) -> tuple[ExplainedOutput, ...]:
@@ -94,21 +93,13 @@ class RangePlan(WorkloadPlan):
         return (ExplainedOutput(self.name, "count", noise, widest, "for the widest of the ranges"),)
 
     @cached_property
-    def _spread(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of the weights that noise has in each range, times its scale: the sum of squares, and the largest."""
+    def _sums(self) -> list[Sums]:
+        """The error of each range as a weighted sum of noises, some ranges at a time."""
         rows = max(1, _AT_ONCE // sum(map(len, self.strategy.exact([0] * self.workload.bins))))
         pairs = self.workload.pairs
-        parts = [
-            self._spread_of(RangeWorkload(self.workload.bins, pairs[i : i + rows])) for i in range(0, len(pairs), rows)
-        ]
-        squares, largest = zip(*parts, strict=True)
-        return np.concatenate(squares), np.concatenate(largest)
-
-    def _spread_of(self, some: RangeWorkload) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        weights = self.strategy.weights(some.indicators(), self.squares)
-        sizes = [np.abs(part) * noise.width for part, noise in zip(weights, self.noises, strict=True)]
-        together = np.concatenate(sizes, axis=1)
-        return np.square(together).sum(axis=1), together.max(axis=1)
+        some = [RangeWorkload(self.workload.bins, pairs[i : i + rows]) for i in range(0, len(pairs), rows)]
+        weights = (self.strategy.weights(each.indicators(), self.squares) for each in some)
+        return [Sums.of(self.noises, each) for each in weights]
 
 
 def analyze_ranges(
@@ -119,6 +110,7 @@ def analyze_ranges(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> RangePlan:
     """Plan ranges, or refuse them; nothing here depends on the data."""
     (output,) = query.outputs
@@ -132,8 +124,7 @@ def analyze_ranges(
     unit = scope.table.unit
     caps = contribution_bounds.effective(unit, scope.table.caps, None, query.grouping.max_rows_per_group)
     contribution_bounds.require_row_bound(f"ranges {output.name!r}", unit, caps)
-    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
-    allocation.require_sum_bounds(spendings, "ranges")
+    spendings = allocation.of_one_kind("ranges", budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
     spent, strategy = narrowest(spendings, workload, unit)
     moved = sensitivities(strategy, caps, unit)
     return RangePlan(
@@ -163,20 +154,16 @@ def merge_bins(measure: logical.Ranges) -> tuple[tuple[logical.Scalar, ...], Ran
 
 def narrowest(spendings: Sequence[Spending], workload: RangeWorkload, unit: Unit) -> tuple[Spending, Strategy]:
     """The first spending, or a later one whose expected error is no larger for any range; with its strategy."""
-    first, *others = (_strategy_errors(spent, workload, unit) for spent in spendings)
-    for other in others:
-        if (other[2] <= first[2]).all():
-            return other[0], other[1]
-    return first[0], first[1]
+    return last_no_worse(_strategy_errors(spent, workload, unit) for spent in spendings)
 
 
 def _strategy_errors(
     spent: Spending, workload: RangeWorkload, unit: Unit
-) -> tuple[Spending, Strategy, NDArray[np.float64]]:
-    strategy = best(workload, spent.noise.power, unit.neighbours)
+) -> tuple[tuple[Spending, Strategy], NDArray[np.float64]]:
+    strategy = best(workload, spent.kind.power, unit.neighbours)
     moved = strategy.sensitivity(1, unit.neighbours)
     noises = allocation.mechanisms(spent, strategy.shares, [Sensitivity(*each) for each in moved])
-    return spent, strategy, _errors(noises, strategy, workload)
+    return (spent, strategy), _errors(noises, strategy, workload)
 
 
 def _errors(noises: Sequence[AdditiveNoise], strategy: Strategy, workload: RangeWorkload) -> NDArray[np.float64]:

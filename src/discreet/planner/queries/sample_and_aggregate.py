@@ -5,14 +5,14 @@ function. What is aggregated is clamped to public bounds, so that this is all th
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.catalog.privacy_unit import Unit
 from discreet.errors import ParameterError
 from discreet.exact import Number, rational, shown, whole
 from discreet.mechanisms.sampled import ClippedMean, PrivateMedian, SelfBoundedMean
@@ -20,15 +20,19 @@ from discreet.plan import logical
 from discreet.plan.fingerprint import digest
 from discreet.plan.physical import CountRows, Keys, Term
 from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin
 from discreet.planner.resolve.binding import bind
 from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.sensitivity import contribution_bounds
 from discreet.release.explanation import ExplainedOutput
+from discreet.release.result import DEFAULT_CONFIDENCE
 
 Mechanism = ClippedMean | PrivateMedian | SelfBoundedMean
 
-_LEVEL = Fraction(19, 20)
+Facts = dict[str, Any]
+
+_AGGREGATES: tuple[logical.BlockAggregate, ...] = get_args(logical.BlockAggregate)
 
 
 class AggregateValue(NamedTuple):
@@ -60,7 +64,7 @@ class SampleAndAggregatePlan(AnswerPlan):
         if isinstance(self.mechanism, SelfBoundedMean):
             found = self.mechanism.release(answers)
             low, high = (shown(Fraction(bound)) for bound in found.bounds)
-            margin = shown(self.mechanism.margin(found, _LEVEL))
+            margin = shown(self.mechanism.margin(found, DEFAULT_CONFIDENCE))
             return AggregateValue(
                 found.value, f"{self.made}, within {low} and {high} as found; the noise is within ± {margin}"
             )
@@ -111,15 +115,15 @@ def analyze_sample(
     grid: Number | None = None,
     epsilon: Number | None = None,
     rho: Number | None = None,
+    share: Fraction = Fraction(1),
 ) -> SampleAndAggregatePlan:
     """Plan such a release, or refuse it; a function has two names, one of its bytes; `runs` says how."""
     scope = bind(source, catalog)
     seen = {name: scope.term(logical.ColumnRef(name)) for name in _column_names(columns)}
     unit, number = scope.table.unit, whole(blocks, "blocks", least=2)
-    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
-    if aggregate == "median":
-        pure = spent.selection_epsilon()
-    mechanism = _mechanism(aggregate, bounds, number, pure, grid, unit)
+    spent, _ = allocation.largest_pure(budget, epsilon=epsilon, rho=rho, share=share)
+    facts: Facts = {"bounds": bounds, "blocks": number, "grid": grid, "neighbours": unit.neighbours}
+    mechanism = _mechanism(aggregate, spent, facts)
     low, high = mechanism.steps.bounds
     caps = contribution_bounds.effective(unit, scope.table.caps, None, None)
     return SampleAndAggregatePlan(
@@ -140,29 +144,31 @@ def analyze_sample(
     )
 
 
-def _mechanism(
-    aggregate: str, bounds: tuple[Number, Number], blocks: int, epsilon: Fraction, grid: Number | None, unit: Unit
-) -> Mechanism:
-    kinds: dict[str, type[Mechanism]] = {
-        "mean": ClippedMean,
-        "median": PrivateMedian,
-        "mean with bounds of its own": SelfBoundedMean,
-    }
-    if aggregate not in kinds:
+def _mechanism(aggregate: str, spent: Spending, facts: Facts) -> Mechanism:
+    """The mechanism of an aggregate; of a mean, with the noise of the smaller 95% margin."""
+    if aggregate not in _AGGREGATES:
         raise ParameterError(
             f"aggregate={aggregate!r}",
             because="the answers of blocks become one number in one of three ways",
-            instead=" or ".join(f"aggregate={name!r}" for name in kinds),
+            instead=" or ".join(f"aggregate={name!r}" for name in _AGGREGATES),
         )
-    return kinds[aggregate](bounds=bounds, blocks=blocks, epsilon=epsilon, grid=grid, neighbours=unit.neighbours)
+    if aggregate == "median":
+        return PrivateMedian(epsilon=spent.selection_epsilon(), **facts)
+    mean: type[ClippedMean | SelfBoundedMean] = ClippedMean if aggregate == "mean" else SelfBoundedMean
+    if spent.is_pure:
+        return mean(epsilon=spent.pure_epsilon, **facts)
+    found = [mean(rho=spent.amount, **facts)]
+    with suppress(ParameterError):  # Laplace noise that cannot be drawn is left out
+        found.append(mean(epsilon=spent.pure_epsilon, **facts))
+    return min(found, key=lambda each: each.noise.margin(DEFAULT_CONFIDENCE))
 
 
 def _ranks(mechanism: Mechanism) -> str:
     """How far off a choice by rank is, which is public, and may be as far as there are blocks."""
     if isinstance(mechanism, PrivateMedian):
-        return f"; in 95% of releases at most {mechanism.margin(_LEVEL):,} ranks among them from the middle"
+        return f"; in 95% of releases at most {mechanism.margin(DEFAULT_CONFIDENCE):,} ranks among them from the middle"
     if isinstance(mechanism, SelfBoundedMean):
-        return f"; its quartiles are in 95% of releases at most {mechanism.rank_margin(_LEVEL):,} ranks off"
+        return f"; its quartiles are in 95% of releases at most {mechanism.rank_margin(DEFAULT_CONFIDENCE):,} ranks off"
     return ""
 
 

@@ -111,6 +111,7 @@ def analyze_selection(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
+    share: Fraction = Fraction(1),
     top: int = 1,
 ) -> SelectionPlan:
     """Plan a selection, or refuse it; nothing here depends on the data."""
@@ -125,9 +126,8 @@ def analyze_selection(
     largest = abs(factors) if isinstance(factors, int) else max(map(abs, factors))
     moved = largest * _score_sensitivity(measure, query.side, caps, groups, unit.neighbours)
     one_way = unit.neighbours is Neighbours.ADD_REMOVE and query.near is None and _is_one_way(measure, factors)
-    spent, mechanism = _best_mechanism(
-        allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None), moved, one_way, top
-    )
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None, share=share)
+    spent, mechanism = _best_mechanism(spendings, moved, one_way, top)
     return SelectionPlan(
         dataset=scope.name,
         unit=unit,
@@ -205,7 +205,7 @@ def _whole(query: logical.SelectionQuery, grid: Fraction) -> tuple[tuple[int, ..
 
 
 def _best_mechanism(spendings: Sequence[Spending], moved: int, one_way: bool, top: int) -> tuple[Spending, Mechanism]:
-    """The mechanism of the largest epsilon: under a rho, the exponential one, whose rho is epsilon^2/8."""
+    """The mechanism of the largest epsilon: under a delta, the exponential one, because it has bounded range."""
     made = [(spent, _mechanism(spent, moved, one_way, top)) for spent in spendings]
     return max(made, key=lambda pair: pair[1].epsilon)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from discreet import events
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
-from discreet.errors import UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.exact import Number, positive, shown
 from discreet.mechanisms.smooth import (
     BoundedMean,
@@ -166,10 +166,11 @@ def analyze_smooth(
     name: logical.SmoothNoise | None = None
     if bound is not None:
         own = positive(delta if delta is not None else 0, "delta")
-        mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=pure / 2, delta=own, grid=grid)
+        each = spent.part(Fraction(1, 2)).pure_epsilon  # the test and the answer
+        mechanism: Smooth | ProposeTestRelease = ProposeTestRelease(bound=bound, epsilon=each, delta=own, grid=grid)
         made = f"Laplace noise on the scale of a proposed bound of {shown(positive(bound, 'bound'))}, after a test"
     else:
-        name = noise or ("pareto" if spent.is_pure else "laplace_log_normal")
+        name = noise or "pareto"
         if name == "laplace_log_normal":
             spent = allocation.spending(budget, epsilon=epsilon, rho=rho, mechanism=None)
         share = SHARE_OF_A_MEAN if isinstance(measure, logical.Mean) else None
@@ -196,8 +197,15 @@ def _smooth(
     name: str, spent: Spending, pure: Fraction, delta: Number | None, share: Fraction | None, grid: Fraction
 ) -> Smooth:
     """The noise of that name at the privacy cost of the spending."""
+    if name == "laplace" and delta is None:
+        raise ParameterError(
+            'noise="laplace" without a delta of its own',
+            because="the ratio of Laplace densities of different width has no bound",
+            instead='method=dp.SmoothSensitivity(noise="laplace", delta=1e-10), or noise="pareto"',
+        )
     if name == "laplace_log_normal":
-        return Smooth(noise=name, rho=spent.rho, delta=delta, share=share, grid=grid)
+        rho = spent.amount**2 / 2 if spent.is_pure else spent.amount
+        return Smooth(noise=name, rho=rho, delta=delta, share=share, grid=grid)
     return Smooth(noise=name, epsilon=pure, delta=delta, share=share, grid=grid)
 
 

@@ -3,8 +3,17 @@
 A sparse vector is charged as a whole when it opens, for any number of queries, each of which one unit moves by at
 most the declared sensitivity. A query by groups is one query for each key, in the order of the keys: each counts
 by how far one unit moves that one integer, however many groups the unit is in.
+
+Under a pure epsilon one threshold serves all answers above. Under a privacy budget with a delta there are two forms at
+the same cost: one threshold, or one for each answer above; and shown answers have the noise of the smallest margin. The
+planner takes the form of the smallest error, which is public: `accuracy` over `REFERENCE_QUERIES` queries, and the
+margin of a shown answer. Comparisons and shown answers get half of the cost each, so neither has more than about
+sqrt(2) times the noise that the whole cost would buy.
 """
 
+import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,11 +23,13 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Neighbours
 from discreet.errors import BudgetError, ParameterError, UnboundedError, UnsupportedError
 from discreet.exact import Number, shown
-from discreet.mechanisms.threshold import AboveThreshold
+from discreet.mechanisms.lattice import Scalar
+from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown, leaves
 from discreet.planner.budget import allocation
+from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve import keys
 from discreet.planner.resolve.binding import bind
@@ -26,7 +37,12 @@ from discreet.planner.resolve.lowering import lower_query
 from discreet.planner.resolve.measures import recipe
 from discreet.planner.resolve.relations import origin
 from discreet.planner.sensitivity import contribution_bounds
-from discreet.planner.sensitivity.sensitivity import sensitivity
+from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
+
+REFERENCE_QUERIES = 1_000
+"""The number of queries for which the accuracies of two forms are compared."""
+
+Mechanism = AboveThreshold | RepeatedAboveThreshold
 
 
 @dataclass(frozen=True)
@@ -47,7 +63,7 @@ class SparseVectorPlan(PrivatePlan):
     """Everything about a sparse vector that is public before it opens."""
 
     version: int
-    mechanism: AboveThreshold
+    mechanism: Mechanism
 
     @property
     def event(self) -> events.Event:
@@ -83,7 +99,7 @@ def analyze_sparse_vector(
     epsilon: Number | None = None,
     rho: Number | None = None,
 ) -> SparseVectorPlan:
-    """Plan a sparse vector, or refuse it; its epsilon is pure, and costs half its square in rho."""
+    """Plan a sparse vector, or refuse it: of the forms that the cost buys, the one with the smallest error."""
     table = catalog.table(name)
     if options.monotone and table.unit.neighbours is not Neighbours.ADD_REMOVE:
         raise BudgetError(
@@ -97,15 +113,47 @@ def analyze_sparse_vector(
             because="a sparse vector is charged to one dataset, and the join reads two",
             instead="session.release(query, epsilon=...), which charges both",
         )
-    spent, pure = allocation.largest_pure(budget, epsilon=epsilon, rho=rho)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
+    found = [(spent, mechanism) for spent in spendings for mechanism in _forms(options, spent)]
+    spent, mechanism = min(found, key=lambda pair: _error(pair[1])) if len(found) > 1 else found[0]
     return SparseVectorPlan(
         dataset=name,
         version=table.version,
         unit=table.unit,
-        mechanism=AboveThreshold(epsilon=pure, **vars(options)),
+        mechanism=mechanism,
         spending=spent,
         slice=table.part,
     )
+
+
+def _forms(options: Threshold, spent: Spending) -> Iterator[Mechanism]:
+    """The forms that a cost buys: one threshold of a pure epsilon; with a delta also those whose costs add up."""
+    one = AboveThreshold(epsilon=spent.pure_epsilon, **vars(options))
+    yield one
+    if spent.is_pure:
+        return
+    for stages in sorted({1, one.answers} if one.with_answers else {one.answers} - {1}):
+        with suppress(ParameterError):  # noise that cannot be drawn
+            yield _in_stages(options, spent, one, stages)
+
+
+def _in_stages(options: Threshold, spent: Spending, one: AboveThreshold, stages: int) -> RepeatedAboveThreshold:
+    """So many stages with the answers of one threshold between them, and noise of its own for each shown answer."""
+    share, noise = Fraction(1, stages), None
+    if one.with_answers:
+        steps = math.ceil(one.sensitivity / one.grid)
+        noise = spent.part(Fraction(1, 2 * one.answers)).noise(Sensitivity(1, steps, steps**2, steps))
+        share /= 2
+    words = vars(options) | {"answers": one.answers // stages, "with_answers": False}
+    return RepeatedAboveThreshold(
+        AboveThreshold(epsilon=spent.part(share).pure_epsilon, **words), stages, answer_noise=noise
+    )
+
+
+def _error(mechanism: Mechanism) -> Scalar:
+    """How far from the threshold a reply may be wrong, and how far a shown answer is from the exact one, at 95%."""
+    shown_margin = mechanism.margin() if mechanism.with_answers else 0
+    return mechanism.accuracy(REFERENCE_QUERIES) + shown_margin
 
 
 def analyze_sparse_vector_query(

@@ -6,7 +6,6 @@ private = analyze(plan, catalog, budget, epsilon=...)
 """
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 
 from discreet.accounting.filters import Budget
@@ -14,7 +13,6 @@ from discreet.catalog.catalog import Catalog
 from discreet.catalog.privacy_unit import Caps, Unit
 from discreet.errors import ParameterError
 from discreet.exact import Number
-from discreet.mechanisms import Staircase
 from discreet.plan import logical, physical
 from discreet.planner.budget import allocation, measurement_basis
 from discreet.planner.budget import shares as budget_shares
@@ -29,8 +27,6 @@ from discreet.planner.sensitivity.sensitivity import Sensitivity, sensitivity
 from discreet.release.release import MARGIN
 
 LONGEST_NAME = 200
-CONFIDENCE = Fraction(19, 20)
-"""The confidence at which margins of two kinds of noise are compared."""
 
 __all__ = ["AggregatePlan", "MechanismName", "Sensitivity", "analyze", "sensitivity"]
 
@@ -43,6 +39,7 @@ def analyze(
     epsilon: Number | None = None,
     rho: Number | None = None,
     mechanism: MechanismName | None = None,
+    share: Fraction = Fraction(1),
 ) -> AggregatePlan:
     """Resolve, bound and calibrate a query, or refuse it; nothing here depends on the data."""
     refuse_ambiguous_names(query)
@@ -54,51 +51,27 @@ def analyze(
         unit, scope.table.caps, query.grouping.max_groups, query.grouping.max_rows_per_group
     )
     shares = shares_of(query, recipes, unit, caps)
-    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
     bases = measurement_basis.bases(tuple(shares), caps, groups, unit.neighbours)
     errors = [error for made in recipes for error in made.errors]
-    spent, basis, noises = budget_shares.narrowest(spendings, bases, shares, errors)
+    spent, basis, parts, noises = budget_shares.narrowest(spendings, bases, shares, errors)
     question = lower_query(
         scope, public, contribution_bounds.caps_to_enforce(unit, caps, groups), basis.engine_measures
     )
-    plan = AggregatePlan(
+    return AggregatePlan(
         dataset=scope.name,
         unit=unit,
         caps=caps,
         pushdown=question,
         group_columns=query.grouping.columns,
         recipes=recipes,
-        noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises)),
+        noisy_measures=tuple(map(NoisyMeasure, basis.drawn, basis.sensitivities, noises, parts)),
         readings=basis.readings,
         spending=spent,
         declared_rows=scope.table.rows,
         slice=scope.table.part,
         labels=query.grouping.labels,
     )
-    return plan if mechanism is not None else _narrower(plan)
-
-
-def _narrower(plan: AggregatePlan) -> AggregatePlan:
-    """The plan with staircase noise of the same cost, where no margin is larger and one is worth the change."""
-    may_gain = any(
-        each.sensitivity.linf > 1 and each.mechanism.amount > each.sensitivity.l0 for each in plan.noisy_measures
-    )
-    if not plan.spending.is_pure or not may_gain:
-        return plan
-    reason = f"{plan.spending.reason}, and this noise has the narrowest confidence intervals at that cost"
-    noised = tuple(
-        replace(each, mechanism=Staircase.calibrate(each.sensitivity, each.mechanism.amount))
-        for each in plan.noisy_measures
-    )
-    spent = replace(plan.spending, noise=Staircase, reason=reason)
-    other = replace(plan, noisy_measures=noised, spending=spent, replaces=plan)
-    pairs = [
-        (there.margin(CONFIDENCE), here.margin(CONFIDENCE))
-        for made in plan.recipes
-        for there, here in zip(other.read(made), plan.read(made), strict=True)
-    ]
-    is_worth_it = any(there <= budget_shares.WORTHWHILE * here for there, here in pairs if here)
-    return other if is_worth_it and all(there <= here for there, here in pairs) else plan
 
 
 def refuse_ambiguous_names(query: logical.Aggregate) -> None:

@@ -79,6 +79,7 @@ def analyze_top_keys(
     *,
     epsilon: Number | None = None,
     rho: Number | None = None,
+    share: Fraction = Fraction(1),
     top: int = 1,
 ) -> TopKeysPlan:
     """Plan a private selection among unknown keys, or refuse it."""
@@ -93,7 +94,7 @@ def analyze_top_keys(
         contribution_bounds.require_row_bound("a score", unit, caps)
     grouping = logical.Grouping((query.by,), (None,), None, None, query.max_rows_per_group, discovery=discovery)
     scope, found = keys.resolve_unknown(grouping, scope)
-    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None)
+    spendings = allocation.spendings(budget, epsilon=epsilon, rho=rho, mechanism=None, share=share)
     spent = max(spendings, key=lambda each: each.selection_epsilon(whole(top, "top")))
     measures = tuple(dict.fromkeys((measure, CountUnits())))
     return TopKeysPlan(

@@ -106,7 +106,7 @@ def _key_list(name: str, term: Term, values: tuple[Value, ...] | None) -> tuple[
             f"group_by({name!r})",
             because="its keys are not public, so a rare one would reveal a unit",
             instead=f'group_by("{name}", keys={{"{name}": {KEY_EXAMPLES[term.type]}}}), '
-            "or declare keys in the catalog, or keys=dp.discover(delta=1e-10)",
+            "or declare keys in the catalog, or keys=dp.discover(delta=1e-10) under a budget with reserved_delta",
         )
     return values
 

@@ -31,6 +31,7 @@ from discreet.plan.physical import (
     Rows,
     Term,
     leaves,
+    reads_of,
 )
 from discreet.planner.resolve.time_slices import within
 
@@ -433,7 +434,4 @@ def _column_types(base: Base) -> dict[str, ColumnType]:
 
 
 def _names(term: Term) -> frozenset[str]:
-    if isinstance(term, Read):
-        return frozenset((term.column,))
-    inner = term.arguments if isinstance(term, Apply) else ()
-    return frozenset(name for each in inner for name in _names(each))
+    return frozenset(read.column for read in reads_of(term))
