@@ -82,7 +82,7 @@ def test_the_tree_in_the_docstring_draws_every_class_where_it_hangs():
     drawn = [(branch, name) for branch, name in drawn if hasattr(errors, name)] + [("", "DiscreetError")]
     assert sorted(name for _, name in drawn) == sorted(kind.__name__ for kind in CLASSES)
     for branch, name in drawn:
-        parents = {0: Exception, 4: errors.DiscreetError, 8: Refusal}
+        parents = {0: Exception, 4: errors.DiscreetError, 8: Refusal, 12: errors.UnsupportedError}
         assert getattr(errors, name).__bases__[0] is parents[len(branch)]
 
 

@@ -18,7 +18,8 @@ class Hidden:
 sys.meta_path.insert(0, Hidden())
 import importlib.util
 spec = importlib.util.find_spec
-importlib.util.find_spec = lambda name, package=None: None if name == "scipy" else spec(name, package)
+hidden = ("scipy", "dp_accounting")
+importlib.util.find_spec = lambda name, package=None: None if name in hidden else spec(name, package)
 import discreet as dp
 """
 
@@ -41,9 +42,26 @@ def test_audits_attacks_and_loss_distributions_name_their_extra(code):
     assert 'pip install "discreet[audit]"' in without_packages(code)
 
 
+def test_what_looks_at_every_name_of_the_package_works_without_the_extra():
+    """help, completion and mocks take every name; a refusal that is no AttributeError ended them."""
+    code = """
+import inspect, pydoc, rlcompleter
+from unittest import mock
+from discreet import *
+from discreet.accounting import *
+print(hasattr(dp, "auditing"), hasattr(dp, "attacks"), hasattr(dp.accounting, "pld"))
+print(len(inspect.getmembers(dp)) > 20, "protect" in pydoc.render_doc(dp), "pure" in pydoc.render_doc(dp.accounting))
+completed = rlcompleter.Completer({"dp": dp}).complete("dp.a", 0)
+print("dp.accounting" in (completed or ""), mock.create_autospec(dp) is not None)
+"""
+    assert without_packages(code).splitlines()[:3] == ["False False False", "True True True", "True True"]
+
+
 def test_other_accountants_and_the_help_of_the_command_line_need_no_extra():
     compared = "print(dp.accounting.compare(dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1), delta=1e-6))"
-    assert "renyi" in without_packages(compared)
+    printed = without_packages(compared)
+    assert "renyi" in printed
+    assert 'needs pip install "discreet[audit]"' in printed
     helped = "import sys\nfrom discreet.cli import app\nsys.argv = ['discreet', '--help']\napp()"
     assert "audit " in without_packages(helped)
 

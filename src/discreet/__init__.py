@@ -9,6 +9,7 @@ Names load on first use, so that `import discreet` stays quick (docs/decisions/0
 """
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from discreet.version import __version__
@@ -148,6 +149,10 @@ __all__ = [
     "variance",
     "verify",
 ]
+
+
+if find_spec("scipy") is None:  # a star import leaves out what needs the extra audit
+    __all__ = [name for name in __all__ if name not in ("attacks", "auditing")]
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@
     │   ├── ComparisonError      two guarantees that mean different things
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
     │   ├── UnsupportedError     something that discreet does not do
+    │   │   └── MissingExtraError  a part whose optional package is not installed; an AttributeError too
     │   ├── UnknownCallError     a name that discreet does not have; an AttributeError too
     │   └── ArgumentsError       a call whose arguments do not fit; a TypeError too
     ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
@@ -235,7 +236,18 @@ class UnsupportedError(Refusal):
     """
 
 
-def missing_extra(what: str, package: str, extra: str) -> UnsupportedError:
+class MissingExtraError(UnsupportedError, AttributeError):
+    """A part of discreet whose optional package is not installed. Also an `AttributeError`, so `hasattr` is false.
+
+    Example:
+        >>> import discreet as dp
+        >>> raise dp.errors.missing_extra("an audit", "scipy", "audit")
+        Traceback (most recent call last):
+        discreet.errors.MissingExtraError: ...
+    """
+
+
+def missing_extra(what: str, package: str, extra: str) -> MissingExtraError:
     """Error for a part of discreet whose optional package is not installed.
 
     Args:
@@ -251,7 +263,7 @@ def missing_extra(what: str, package: str, extra: str) -> UnsupportedError:
         >>> dp.errors.missing_extra("an audit", "scipy", "audit").instead
         'pip install "discreet[audit]"'
     """
-    return UnsupportedError(
+    return MissingExtraError(
         what,
         because=f"{package} is an optional package and is not installed",
         instead=f'pip install "discreet[{extra}]"',

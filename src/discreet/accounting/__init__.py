@@ -17,6 +17,7 @@ know or a range where its theorem does not hold. The ledger charges by `costs`, 
 """
 
 import importlib
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from discreet.accounting import approximate, concentrated, costs, filters, group, pure, renyi
@@ -45,6 +46,10 @@ __all__ = [
     "pure",
     "renyi",
 ]
+
+
+if find_spec("dp_accounting") is None:  # a star import leaves out what needs the extra audit
+    __all__ = [name for name in __all__ if name != "pld"]
 
 
 def __getattr__(name: str) -> object:

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from discreet import accounting, events
 from discreet.accounting import approximate, concentrated, pure, renyi
 from discreet.accounting.concentrated import delta_left
-from discreet.errors import AccountingError, Refusal, public_class, short_traceback
+from discreet.errors import AccountingError, MissingExtraError, Refusal, public_class, short_traceback
 from discreet.exact import Number, probability, shown
 from discreet.rounding import double_up
 
@@ -184,6 +184,8 @@ def compare(
 def _row(name: str, event: events.Event, delta: Fraction) -> ComparisonRow:
     try:
         found = double_up(ACCOUNTANTS[name](event, delta))
+    except MissingExtraError as missing:
+        return ComparisonRow(name, None, f"needs {missing.instead}")
     except Refusal as refusal:
         return ComparisonRow(name, None, f"refused because {refusal.because}")
     return ComparisonRow(name, found, _CONDITIONS[name])

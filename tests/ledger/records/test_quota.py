@@ -163,7 +163,7 @@ def test_the_refusal_of_a_quota_says_what_is_left_of_it():
     assert refusal.instead.startswith("session.release(query, epsilon=1); or the owner's ledger.set_quota(")
     keys = share.refusal(cost(events.ApproximateEvent(Fraction(1, 10), Fraction(2, 10**10))))
     assert "is left of the delta of their quota" in keys.because
-    assert keys.instead.startswith("session.release(query, delta=1e-10), or the owner's")
+    assert keys.instead.startswith("the same call with delta=1e-10, or the owner's")
 
 
 def test_a_quota_that_is_a_number_is_refused_with_the_budget_to_type(ledger, dataset):

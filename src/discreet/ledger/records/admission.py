@@ -86,8 +86,8 @@ def _too_much_delta(name: str, budget: Budget, cost: int, left: int) -> BudgetEr
 
 def _with_delta(left: int) -> str:
     if not left:
-        return "session.release(query, epsilon=0.5) with public keys, which needs no delta of its own"
-    return f"session.release(query, delta={_decimal(left, DELTA_UNITS)})"
+        return "the same call without a delta of its own: no delta= of a batch, and public keys, not dp.discover(...)"
+    return f"the same call with delta={_decimal(left, DELTA_UNITS)}"
 
 
 def _needs_delta(name: str, budget: Budget) -> BudgetError:
@@ -110,7 +110,7 @@ def _left_text(budget: Budget, spent: Cost, cost: Cost) -> str:
     if budget.is_pure:
         return f"epsilon {_decimal(max(0, caps.epsilon - (spent.epsilon or 0)), EPSILON_UNITS)}"
     if cost.epsilon is not None:
-        return f"epsilon {shown(budget.laplace_left(spent))}"
+        return f"pure epsilon {shown(budget.laplace_left(spent))}"
     rho = _decimal(max(0, caps.rho - spent.renyi), RHO_UNITS)
     return f"epsilon {shown(budget.gaussian_left(spent))} (rho {rho})"
 
