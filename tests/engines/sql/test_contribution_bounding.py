@@ -15,7 +15,7 @@ from discreet.engines.backends import duckdb, sqlite
 from discreet.engines.backends.postgres import engine
 from discreet.engines.backends.spark import engine as spark
 from discreet.engines.sql import contribution_bounding, expressions
-from discreet.engines.sql.dialect import StorageType
+from discreet.engines.sql.dialect import Dialect, StorageType
 from discreet.plan.physical import Apply, Constant, MissingUnits, Pushdown, Read, Scan
 from discreet.planner.queries.tables import analyze
 from discreet.query import frame
@@ -94,11 +94,13 @@ def _pushdown(query: frame.Query) -> Pushdown:
     return analyze(query.plan, catalog, Budget(epsilon=1), epsilon=1).pushdown
 
 
-def _narrow(query: frame.Query) -> str:
+STORED = {"id": StorageType.INTEGER, "g": StorageType.TEXT, "x": StorageType.REAL}
+
+
+def _narrow(query: frame.Query, dialect: Dialect = DIALECT) -> str:
     pushdown = _pushdown(query)
-    stored = {"id": StorageType.INTEGER, "g": StorageType.TEXT, "x": StorageType.REAL}
-    place = contribution_bounding.TableRelation("source", stored, 7, DIALECT.reads)
-    return contribution_bounding.rows_of_one_answer_sql(pushdown, place, DIALECT, expressions.storable(pushdown))
+    place = contribution_bounding.TableRelation("source", STORED, 7, dialect.reads)
+    return contribution_bounding.rows_of_one_answer_sql(pushdown, place, dialect, expressions.storable(pushdown))
 
 
 def test_one_answer_ranks_rows_by_what_it_reads_of_them():
@@ -109,6 +111,16 @@ def test_one_answer_ranks_rows_by_what_it_reads_of_them():
     assert order.format('"g" NULLS LAST, ') in _narrow(by_key.agg(m=frame.mean("x", bounds=(0, 9), grid=1)))
     assert order.format('"x" NULLS LAST, "g" NULLS LAST, ') in _narrow(T.where((T.x > 1) | (T.g == "a")).agg(s=total))
     assert "ORDER BY" not in _narrow(T.agg(n=frame.count(), u=frame.count_units()))
+
+
+def test_an_engine_that_does_not_narrow_rows_ranks_them_as_they_would_be_kept():
+    query = T.group_by("g", keys={"g": ["a", "b"]}).agg(s=frame.sum("x", bounds=(0, 9), grid=1))
+    whole = replace(DIALECT, narrows_rows=False)
+    pushdown = _pushdown(query)
+    place = contribution_bounding.TableRelation("source", STORED, 7, whole.reads)
+    kept = contribution_bounding.bounded_rows_sql(pushdown.scan, place, whole, expressions.storable(pushdown))
+    assert _narrow(query, whole) == kept != _narrow(query)
+    assert [name for name, dialect in DIALECTS.items() if not dialect.narrows_rows] == ["postgres"]
 
 
 def test_text_that_is_only_compared_with_public_keys_is_one_of_them_or_missing():

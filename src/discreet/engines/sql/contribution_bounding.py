@@ -83,8 +83,7 @@ def rows_of_one_answer_sql(
     unit's own rows and the key alone. Where an answer needs all columns, these are the rows that would be kept.
     """
     scan = question.scan
-    is_bounded_again = question.caps.max_groups is not None or question.caps.max_rows_per_group is not None
-    if scan.max_rows is None or scan.base is not None or scan.portable or is_bounded_again:
+    if scan.max_rows is None or not dialect.narrows_rows or not _can_narrow(question):
         return bounded_rows_sql(scan, place, dialect, stored)
     needed = _columns_needed(question, stored)
     read = {dialect.identifier(name): _narrow_key(name, question, needed, dialect) for name in needed}
@@ -97,6 +96,13 @@ def rows_of_one_answer_sql(
     order = _total_order(ROW_HASH, by, dialect)
     rank = f"row_number() OVER (PARTITION BY {', '.join(owner(scan, dialect))}{order})"
     return _first_ranks(narrow, rank, ROW_RANK, scan.max_rows)
+
+
+def _can_narrow(question: Pushdown) -> bool:
+    """Whether rows are those of one table, ordered by the engine's own hash, and no bounds on groups follow."""
+    scan, caps = question.scan, question.caps
+    is_bounded_again = caps.max_groups is not None or caps.max_rows_per_group is not None
+    return scan.base is None and not scan.portable and not is_bounded_again
 
 
 def _columns_needed(question: Pushdown, stored: Mapping[SumSteps, str]) -> Counter[str]:

@@ -62,6 +62,7 @@ class Dialect:
     engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner; one that
     `groups_by_unit` counts distinct units sooner from one row for each unit and group; one that
     `ranks_by_hash` sorts by one fixed-width number so much sooner that ranking the few units with ties again pays.
+    One that `narrows_rows` ranks the rows of a single answer sooner when they hold only what that answer reads.
     `one_of` is a text {0} as one of the texts {1} or missing, in few bytes. `part` is one of {1} equal parts by a hash,
     `part_of_text` by an md5 in hexadecimal digits; `together` brings the rows of one part together. `search` says how
     many of the constants of a type, spelled and in order, are at most a value, which stands in it once; where a value
@@ -92,6 +93,7 @@ class Dialect:
     keeps_rows_whole: bool = False
     groups_by_unit: bool = False
     ranks_by_hash: bool = False
+    narrows_rows: bool = True
     quote: str = '"'
     text: Callable[[str], str] = field(default=lambda value: "'" + value.replace("'", "''") + "'")
     real: Callable[[float], str] = field(default=lambda value: f"CAST('{finite(value)}' AS DOUBLE)")
