@@ -23,8 +23,10 @@ References
     fix, differential privacy on finite computers, 2022.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -100,7 +102,7 @@ def list_of_values(values: object) -> list[Any]:
 
 def _noisy(values: list[Any], grid: Fraction, draw: Draw) -> list[Scalar]:
     if grid == 1 and set(map(type, values)) <= {int}:
-        return [value + noise for value, noise in zip(values, draw(len(values)), strict=True)]
+        return list(starmap(operator.add, zip(values, draw(len(values)), strict=True)))
     for value in values:
         steps(value, grid)
     exact = map(_number, values)
