@@ -162,10 +162,6 @@ class TestTheNoiseOfAWholePromise:
         assert MIXED.admits(cost(private.event))
         assert not MIXED.admits(cost(private.event) + cost(_plan(self.COUNT, epsilon=0.001).event))
 
-    def test_a_query_for_more_than_the_whole_promise_is_not_planned_as_one_for_the_whole(self):
-        """The refusal gave the pure epsilon that is left, for a request that would not have had pure noise."""
-        assert _plan(self.COUNT, epsilon=11).spending.orders
-
     def test_many_answers_get_gaussian_noise(self):
         budget = Budget(epsilon=1, delta=1e-9, reserved_delta=0)
         assert _plan(self.MANY, budget, epsilon=1).spending.kind.tag == "gaussian"

@@ -142,7 +142,7 @@ def spendings(
 ) -> tuple[Spending, ...]:
     """The spending that a caller asked for, and pure noise of its epsilon where that takes nothing from others."""
     first = spending(budget, epsilon=epsilon, rho=rho, mechanism=mechanism, share=share)
-    is_whole = share == 1 and first.epsilon == budget.epsilon
+    is_whole = share == 1 and first.epsilon >= budget.epsilon
     if mechanism is not None or rho is not None or first.is_pure or not is_whole:
         return (first,)
     why = "the query asks for the whole privacy budget, and this noise is no wider for any output"
