@@ -479,7 +479,7 @@ def test_the_versions_of_the_ledgers_schema_are_those_of_the_library():
 def test_the_schema_of_a_release_is_where_the_pages_say():
     for page in ("docs/quickstart.md", "docs/reference/api.md"):
         assert "discreet.release.release.schema()" in (ROOT / page).read_text(encoding="utf-8"), page
-    assert (ROOT / "src" / "discreet" / "release" / "schemas" / "release-1.json").exists()
+    assert (ROOT / "src" / "discreet" / "release" / "schemas" / "release-2.json").exists()
 
 
 def test_the_page_on_catalogs_explains_every_option_of_protect():

@@ -55,7 +55,7 @@ def test_a_release_that_holds_a_receipt_is_read_and_its_numbers_are_not_vouched_
     text = json.dumps({"schema": "discreet.release/1", "receipt": json.loads(receipt.to_json())})
     result = check(tmp_path, text, signer.public)
     assert result.exit_code == 0
-    assert "the numbers of the release are no part of it" in result.stdout
+    assert "for the numbers run `discreet release verify`" in result.stdout
 
 
 def test_a_changed_receipt_ends_with_1(tmp_path, receipt, signer):

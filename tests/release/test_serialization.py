@@ -50,7 +50,13 @@ def test_every_form_fits_the_outputs_of_the_schema():
         {"outputs": [plain_body(vars(RELEASE))["outputs"][2] | {"bounds": ["0/1"]}]},
         {"raw": {"outputs": [], "post_processing": 3}},
         {"place": "first"},
-        {"schema": SCHEMA, "keys": 3},
+        {"schema": f"{SCHEMA}/1", "keys": 3},
+        {"schema": f"{SCHEMA}/2"},
+        {"outputs": []},
+        {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"values": ["x"] * 4}]},
+        {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"values": [float("inf")] * 4}]},
+        {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"name": 5}]},
+        {"post_processing": [[1]]},
     ],
 )
 def test_a_damaged_release_is_refused_without_its_contents(damage):

@@ -347,7 +347,7 @@ def test_what_is_stored_of_a_batch_has_the_place_of_each_answer(protect):
         session.release(MIXED, epsilon=1)
         stored = json.loads(session.ledger.stored_answer("visits", charges(session)[0].question))
     assert [body.get("place", 0) for body in stored[BATCH]] == [0, 1, 2, 3]
-    assert [("places" in body, "measured" in body) for body in stored[BATCH]] == [
+    assert [("candidates" in body, "measured" in body) for body in stored[BATCH]] == [
         (False, True),
         (True, False),
         (True, False),

@@ -66,7 +66,7 @@ def test_a_number_is_charged_once_has_no_margin_and_a_repeat_is_free(session):
 def test_nothing_about_the_size_of_the_noise_is_stored_or_shown(session):
     made = session.release(MEDIAN, epsilon=1, method=dp.SmoothSensitivity())
     about = {"schema", "library", "private", "dataset", "name", "confidence", "made", "guarantee", "receipt"}
-    assert set(made.to_json()) == about | {"value", "margin"}
+    assert set(made.to_json()) == about | {"value", "margin", "document", "signature"}
     assert made.to_json()["margin"] is None
 
 

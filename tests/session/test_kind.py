@@ -31,7 +31,7 @@ class Recorded:
 class Usual(QuestionKind):
     """A kind that is prepared and run as most are."""
 
-    accepts = source = plan = identity = body = restore = None
+    accepts = source = plan = identity = words = body = restore = None
 
 
 def test_a_kind_that_leaves_something_open_is_none():
@@ -39,7 +39,7 @@ def test_a_kind_that_leaves_something_open_is_none():
         partial = type("Partial", (QuestionKind,), dict.fromkeys(QuestionKind.__abstractmethods__ - {left_open}))
         with pytest.raises(TypeError, match=left_open):
             partial()
-    assert QuestionKind.__abstractmethods__ == {"accepts", "source", "plan", "identity", "body", "restore"}
+    assert QuestionKind.__abstractmethods__ == {"accepts", "source", "plan", "identity", "words", "body", "restore"}
 
 
 def test_a_question_is_bound_before_it_is_run_and_the_exact_answer_is_that_of_the_engine():

@@ -162,8 +162,8 @@ MISTAKES = {
     ),
     "an average": (lambda _: dp.avg("cost"), 'dp.mean("cost", bounds=(0, 5_000))'),
     "a file of another form": (
-        lambda s: s.release(COUNT, epsilon=1).save("x.csv"),
-        "release.save('x.json'), or release.to_pandas().to_csv('x.csv')",
+        lambda s: s.release(COUNT, epsilon=1).save("x.xlsx"),
+        "release.save('x.json'), or release.to_pandas().to_excel('x.xlsx')",
     ),
     "data in place of a catalog": (lambda _: dp.Session("adult.csv"), "dp.protect('adult.csv', "),
 }
@@ -236,7 +236,9 @@ def test_things_read_as_what_they_are(session):
     assert repr(dp.Budget(epsilon=0.5, delta=1e-9)) == "Budget(epsilon=0.5, delta=1e-09)"
     assert repr(session.catalog) == "catalog of 'visits' (7 columns, privacy_unit ('patient_id',))"
     session.release(COUNT, epsilon=1)
-    assert str(session.history()[-1]).endswith("reserved, answered by 'owner': epsilon 1")
+    assert "reserved, answered by 'owner': epsilon 1\n   table: visits; output: n = number of rows" in str(
+        session.history()[-1]
+    )
 
 
 def test_an_explanation_sets_thousands_apart(session):

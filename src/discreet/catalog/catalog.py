@@ -178,6 +178,7 @@ class Table(Fact):
     slice: Period | None = None
     fixed_schema: bool = False
     row_local: bool = False
+    other_releases: Annotated[tuple[str, ...], BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="before")
     @classmethod

@@ -2,7 +2,8 @@
 
 A command prints its answer to standard output and everything else to standard error, colours only in a terminal, and
 says in words what it says in colour. It ends with 0 when all is well, 1 when discreet refused, failed or found a
-problem, and 2 when it was called wrongly. No part of a database's address is ever printed: it may hold a password.
+problem, and 2 when it was called wrongly; `release verify` ends with 3 when no signature covers the numbers. No part of
+a database's address is ever printed: it may hold a password.
 """
 
 import sys
@@ -16,7 +17,7 @@ from discreet.cli import doctor, version
 from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError
 
-LATER = ("audit", "ledger", "materialise", "receipt")
+LATER = ("audit", "ledger", "materialise", "receipt", "release")
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 
 

@@ -1,15 +1,15 @@
 """`discreet receipt`: what a receipt proves, checked offline from the receipt and a public key."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.catalog import strict_json
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.history import cost_text
-from discreet.ledger.records.receipt import Receipt, once
+from discreet.ledger.records.receipt import Receipt, receipt_fault
 from discreet.ledger.records.signatures import key_id
 
 app = typer.Typer(
@@ -40,7 +40,7 @@ def verify(
     """Check the hash of a receipt, and that the ledger's key signed it."""
     publics = [checked_key(text) for text in keys]
     found, is_release = read(file)
-    wrong = fault(found, publics)
+    wrong = receipt_fault(found, publics)
     text = f"receipt {found.id} of {found.dataset!r}, event {found.sequence}, by {found.analyst!r}"
     if wrong is not None:
         print(f"{text}: {wrong}")
@@ -48,13 +48,13 @@ def verify(
     print(f"{text}: signed by key {found.key}")
     print(f"it says: {cost_text(found.cost)} charged to version {found.version} at {found.time}")
     if is_release:
-        print("it vouches for the charge; the numbers of the release are no part of it")
+        print("it proves the charge; for the numbers run `discreet release verify`")
 
 
 def read(file: Path) -> tuple[Receipt, bool]:
     """The receipt in a file, and whether a release holds it."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
+        data = strict_json.loads(file.read_text(encoding="utf-8"))
     except OSError:
         raise ParameterError(
             f"a receipt in {str(file)!r}",
@@ -67,19 +67,6 @@ def read(file: Path) -> tuple[Receipt, bool]:
         raise LedgerError("the file holds neither a receipt nor a release that this version of discreet can read")
     is_release = isinstance(data.get("receipt"), dict)
     return Receipt.from_json(json.dumps(data["receipt"] if is_release else data)), is_release
-
-
-def fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
-    """What is wrong with a receipt, seen by somebody who has these public keys; None where nothing is."""
-    if not receipt.verify():
-        return "it was changed, its hash is not that of its fields"
-    if receipt.key is None:
-        return "no key signed it, so anybody may have made it up"
-    if receipt.key not in map(key_id, publics):
-        return f"another key signed it, {receipt.key}"
-    if not receipt.verify(publics):
-        return "its signature is not that of the key it names"
-    return None
 
 
 def checked_key(text: str) -> str:

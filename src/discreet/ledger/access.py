@@ -154,6 +154,17 @@ class LedgerAccess:
         except UnknownOutcomeError:
             return self._retry_unknown(lambda writer: charges.resolve(writer, request, self._detector.check))
 
+    def signature(self, text: str) -> dict[str, str] | None:
+        """Signature of a text by the key of this ledger.
+
+        Args:
+            text: The text.
+
+        Returns:
+            The id of the key and the signature, or None where this ledger signs nothing.
+        """
+        return None if self._signer is None else {"key": self._signer.key, "signature": self._signer.sign(text)}
+
     def _sign(self, reservation: Reservation) -> Reservation:
         if self._signer is None:
             return reservation

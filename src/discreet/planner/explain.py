@@ -13,6 +13,7 @@ from discreet.planner.batch import BatchPlan
 from discreet.planner.expected_error import Sizes, expected_errors
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import AnswerPlan, HiddenMargin, PrivatePlan, TablePlan
+from discreet.planner.wording import contributions
 from discreet.release.explanation import BatchExplanation, ExplainedOutput, Explanation, format_margin
 from discreet.rounding import digits_up, shown_up
 
@@ -41,7 +42,7 @@ def explanation(
     return Explanation(
         dataset=private.dataset,
         unit=str(private.unit),
-        caps=_caps(private),
+        caps=contributions(private),
         outputs=private.explain_outputs(confidence),
         groups=private.groups,
         columns_read=private.pushdown.columns_read,
@@ -169,24 +170,6 @@ def _not_public(hidden: HiddenMargin) -> ParameterError:
     return ParameterError(
         "epsilon_for an output whose margin is not public in advance", because=hidden.because, instead=hidden.instead
     )
-
-
-def _caps(private: AnswerPlan) -> str:
-    if private.unit.is_row:
-        return "every row, each its own unit"
-    words = [
-        _words(private.contribution_bounds.max_rows, "row", "in all"),
-        _words(private.contribution_bounds.max_groups, "group", ""),
-        _words(private.contribution_bounds.max_rows_per_group, "row", "in each group"),
-    ]
-    kept = ", ".join(word for word in words if word)
-    return f"of {private.unit.label} at most {kept}" if kept else "every row"
-
-
-def _words(cap: int | None, noun: str, where: str) -> str:
-    if cap is None:
-        return ""
-    return f"{cap:,} {noun}{'s' if cap != 1 else ''} {where}".rstrip()
 
 
 def _price(private: PrivatePlan, budget: Budget, cost: Cost) -> str:

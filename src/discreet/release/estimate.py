@@ -45,7 +45,7 @@ class Estimate(Result):
     made: str
     margin: Figure | None = None
 
-    _schema: ClassVar = "discreet.estimate/1"
+    _schema: ClassVar = "discreet.estimate"
     _noun: ClassVar = "an estimate"
     _exact: ClassVar = "an exact answer"
 

@@ -1,6 +1,6 @@
 """The noisy table that leaves: values with margins, the guarantee in words, the raw integers, and a receipt.
 
-A release is a value. It saves to JSON with a published schema, `discreet.release/1` (see `schema`), and loads back.
+A release is a value. It saves to JSON with a published schema, `discreet.release/2` (see `schema`), and loads back.
 What is computed from it alone costs nothing: totals and ratios with intervals (`total`, `ratio`, `mean`, `share`),
 readable forms (`rounded`, `clamped`, `consistent`, `pivot`), and intervals by simulation (`simulate`).
 """
@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from discreet import plots
+from discreet.catalog import strict_json
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact import shown
-from discreet.release import serialization
+from discreet.release import forms, serialization
 from discreet.release.postprocessing.rows import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows
 from discreet.release.postprocessing.verbs import PostProcessing, answer_text, find_output
 from discreet.release.serialization import SCHEMA, schema
@@ -45,16 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["KEY_TYPES", "MARGIN", "SCHEMA", "Figure", "Key", "MeasuredColumn", "OutputColumn", "Release", "schema"]
 
 _SHOWN_ROWS = 20
-_OTHER_FORMS = {
-    ".csv": "release.to_pandas().to_csv",
-    ".tsv": "release.to_pandas().to_csv",
-    ".xlsx": "release.to_pandas().to_excel",
-    ".parquet": "release.to_pandas().to_parquet",
-    ".html": "release.to_pandas().to_html",
-    ".png": "release.plot().savefig",
-    ".pdf": "release.plot().savefig",
-    ".svg": "release.plot().savefig",
-}
+_COLUMNS = ("keys", "outputs", "measured", "raw")
 
 
 @public_class
@@ -73,7 +65,6 @@ class Release(PostProcessing):
         columns_read: Columns that the engine read.
         post_processing: What was done with the noisy integers, in words.
         untouched: The outputs before they were rounded, clamped or made consistent; `raw` is the release with them.
-        place: Position in a batch: the releases under one receipt have noise of their own each.
 
     Example:
         >>> import discreet as dp
@@ -93,7 +84,6 @@ class Release(PostProcessing):
     columns_read: tuple[str, ...]
     post_processing: tuple[str, ...]
     untouched: RawAnswers | None = None
-    place: int = 0
 
     _schema: ClassVar = SCHEMA
     _noun: ClassVar = "a release"
@@ -121,7 +111,7 @@ class Release(PostProcessing):
             name: Name of the output.
 
         Returns:
-            Half-widths of the confidence intervals, in the unit of the output.
+            Half-widths of the confidence intervals, in the unit of the output; of a quantile, in ranks.
         """
         return self._output(name).margins
 
@@ -151,12 +141,14 @@ class Release(PostProcessing):
         """The release as an Arrow table.
 
         Returns:
-            Key columns, then each output beside its margin of error.
+            Key columns, then each output beside its margin of error. The metadata of its schema has the header of the
+            release, as JSON under the name `discreet`: the query, the guarantee and the receipt.
         """
         columns = key_arrays(self.keys)
         for output in self.outputs:
             columns |= output_arrays(output)
-        return pa.table(columns)
+        header = {name: value for name, value in self._unsigned().items() if name not in _COLUMNS}
+        return pa.table(columns).replace_schema_metadata({"discreet": json.dumps(header, ensure_ascii=False)})
 
     def to_pandas(self) -> "pd.DataFrame":
         """The release as a pandas DataFrame.
@@ -244,7 +236,9 @@ class Release(PostProcessing):
         return f"{what} of {self.dataset}{rest}" + ("" if self.private else " - NOT PRIVATE")
 
     def save(self, path: str | Path) -> None:
-        """Write the release as a JSON file.
+        """Write the release to a file: JSON, or HTML, CSV or Parquet if the name ends so.
+
+        Beside a CSV file its JSON is written as a sidecar, `table.csv.json`.
 
         Args:
             path: Path of the file. An existing file is replaced.
@@ -252,21 +246,15 @@ class Release(PostProcessing):
         Raises:
             UnsupportedError: If the name of the file ends as another format does.
         """
-        other = _OTHER_FORMS.get(Path(path).suffix.lower())
-        if other is not None:
-            raise UnsupportedError(
-                f"save({str(path)!r})",
-                because="a release is saved as JSON, with its margins, its guarantee and its receipt",
-                instead=f"release.save({str(Path(path).with_suffix('.json'))!r}), or {other}({str(path)!r})",
-            )
-        Path(path).write_text(json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        texts = {".json": self._json_text, ".csv": lambda: forms.csv_text(self.to_arrow()), ".html": self._page}
+        forms.save(Path(path), texts, self.to_arrow)
 
     @classmethod
     def load(cls, path: str | Path) -> "Release":
-        """Read a release from a JSON file.
+        """Read a release from a JSON file, or from the sidecar of a CSV file.
 
         Args:
-            path: Path of a file that `save` wrote.
+            path: Path of a JSON or CSV file that `save` wrote.
 
         Returns:
             A release equal to the one that was saved.
@@ -275,7 +263,7 @@ class Release(PostProcessing):
             ParameterError: If the file is not there, is damaged, or has another schema.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            data = strict_json.loads(forms.json_place(Path(path)).read_text("utf-8"))
         except (OSError, ValueError, RecursionError):
             raise ParameterError(
                 f"a release at {str(path)!r}",
@@ -299,12 +287,29 @@ class Release(PostProcessing):
         head, rows = self._cells()
         return [*rendering.text_table(head, rows, len(self.keys)), *self._more()]
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
+    def _json_text(self) -> str:
+        return json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n"
+
+    def _page(self) -> str:
+        """A page of HTML with all rows, the document and the header."""
+        head, rows = self._cells(len(self))
+        lines = (
+            *(() if self.document is None else self.document.lines()),
+            ("guarantee", self.guarantee),
+            ("charged", f"at {self.receipt.get('time', '')}, receipt {str(self.receipt.get('hash', ''))[:12]}"),
+            *(("post-processing", step) for step in self.post_processing),
+            ("signed", self.signature_text()),
+        )
+        title = f"Release from {self.dataset}, version {self.version}"
+        notes = [*self._stamp(), *self._body_notes()]
+        return forms.page(title, notes, rendering.html_table(head, rows, len(self.keys)), lines)
+
+    def _cells(self, most: int = _SHOWN_ROWS) -> tuple[list[str], list[list[str]]]:
         """The names of the columns, and the rows that are shown."""
         head = [rendering.cell(name) for name in (*(k.name for k in self.keys), *(o.name for o in self.outputs))]
         rows = [
             [rendering.cell(key.values[i]) for key in self.keys] + [answer_text(output, i) for output in self.outputs]
-            for i in range(min(len(self), _SHOWN_ROWS))
+            for i in range(min(len(self), most))
         ]
         return head, rows
 

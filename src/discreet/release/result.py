@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from discreet.errors import ParameterError, public_class
+from discreet.release.document import Document
+from discreet.release.signed import Signed
 from discreet.release.values import rendering
 
 _DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -29,6 +31,9 @@ class Result(ABC):
         confidence: Probability with which the error bounds hold.
         private: False for an exact result of `dp.testing`.
         library: Version of discreet that made the result.
+        place: Position in a batch: the results under one receipt have noise of their own each.
+        document: What was asked, what margins leave out, what is not protected; None in files of version 1.
+        signed: The signature of the ledger, and the result as it was signed; None where nothing was signed.
         repeated: Whether the result was stored before and cost nothing now. It does not count in comparisons.
     """
 
@@ -39,10 +44,13 @@ class Result(ABC):
     confidence: Fraction = DEFAULT_CONFIDENCE
     private: bool = True
     library: str = ""
+    place: int = 0
+    document: Document | None = None
+    signed: Signed | None = field(default=None, compare=False)
     repeated: bool = field(default=False, compare=False)
 
     _schema: ClassVar[str]
-    """Name of the JSON format."""
+    """Name of the JSON format, without its version."""
     _noun: ClassVar[str]
     """The result in error messages: "a release"."""
     _exact: ClassVar[str]
@@ -52,16 +60,35 @@ class Result(ABC):
         """The result as plain data.
 
         Returns:
-            A dictionary for `json.dumps`.
+            A dictionary for `json.dumps`. A result that was changed after it was signed has the original with it.
         """
+        plain = self._unsigned()
+        return plain if self.signed is None else plain | self.signed.beside(plain)
+
+    def signature_text(self) -> str:
+        """Whether the result is signed, in words; the signature itself is not checked here.
+
+        Returns:
+            The text.
+        """
+        if self.signed is None:
+            return "no"
+        if self.signed.covers(self._unsigned()):
+            return f"by key {self.signed.key}; check the JSON file by `discreet release verify`"
+        return f"the original, by key {self.signed.key}; these numbers were changed after it"
+
+    def _unsigned(self) -> dict[str, Any]:
+        """What a signature covers."""
         return {
-            "schema": self._schema,
+            "schema": f"{self._schema}/{1 if self.document is None else 2}",
             "library": self.library,
             "private": self.private,
             "dataset": {"name": self.dataset, "version": self.version},
             "guarantee": self.guarantee,
             "confidence": ratio_text(self.confidence),
             **self._body_to_json(),
+            **({"place": self.place} if self.place else {}),
+            **({} if self.document is None else {"document": self.document.to_json()}),
             "receipt": self.receipt,
         }
 
@@ -79,20 +106,32 @@ class Result(ABC):
             ParameterError: If the data has another schema or is damaged.
         """
         found = data.get("schema") if isinstance(data, dict) else None
-        if found != cls._schema:
+        if not cls.reads(data):
             raise ParameterError(
                 f"{cls._noun} of schema {found!r}",
-                because=f"this version reads {cls._schema}",
+                because=f"this version reads {cls._schema}/1 and {cls._schema}/2",
                 instead="what to_json() or save(...) wrote, or a newer version of discreet",
             )
         try:
-            return cls(**_header_from_json(data), **cls._body_from_json(data))
+            return cls(**_header_from_json(data), **cls._body_from_json(data), signed=Signed.from_json(data))
         except _DAMAGES:
             raise ParameterError(
                 f"{cls._noun} that is damaged",
-                because=f"it does not have the shape of {cls._schema}",
+                because=f"it does not have the shape of {found}",
                 instead="what to_json() or save(...) wrote, unchanged",
             ) from None
+
+    @classmethod
+    def reads(cls, data: Any) -> bool:
+        """Whether data names a schema that this class reads.
+
+        Args:
+            data: Plain data, as `json.loads` returns it.
+
+        Returns:
+            Whether `from_json` reads it.
+        """
+        return isinstance(data, dict) and data.get("schema") in (f"{cls._schema}/1", f"{cls._schema}/2")
 
     def __str__(self) -> str:
         return "\n".join([*self._stamp(), *self._body_lines(), *self._notes()])
@@ -140,6 +179,8 @@ def _header_from_json(data: dict[str, Any]) -> dict[str, Any]:
         raise TypeError
     return header | {
         "confidence": confidence,
+        "place": int(data.get("place", 0)),
+        "document": Document.from_json(data["document"]) if data["schema"].endswith("/2") else None,
         "dataset": data["dataset"]["name"],
         "version": data["dataset"]["version"],
     }

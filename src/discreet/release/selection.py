@@ -47,7 +47,7 @@ class Selection(Result):
     candidates: int | None
     within: Fraction
 
-    _schema: ClassVar = "discreet.chosen/1"
+    _schema: ClassVar = "discreet.chosen"
     _noun: ClassVar = "a selection"
     _exact: ClassVar = "the best without noise"
 

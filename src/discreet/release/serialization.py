@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import math
 from fractions import Fraction
 from importlib import resources
 from typing import Any
@@ -10,7 +11,7 @@ from discreet.catalog.catalog import ColumnType, Value
 from discreet.release.result import ratio_text
 from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
-SCHEMA = "discreet.release/1"
+SCHEMA = "discreet.release"
 _LISTS = ("columns_read", "post_processing")
 
 
@@ -24,7 +25,6 @@ def plain_body(fields: dict[str, Any]) -> dict[str, Any]:
         "measured": [_plain_part(m) | {"grid": ratio_text(m.grid), "steps": list(m.steps)} for m in fields["measured"]],
         **{name: list(fields[name]) for name in _LISTS},
         **({"raw": _written_raw(untouched)} if untouched else {}),
-        **({"place": fields["place"]} if fields["place"] else {}),
     }
 
 
@@ -41,7 +41,6 @@ def read_body(data: dict[str, Any]) -> dict[str, Any]:
             )
             for m in data["measured"]
         ),
-        "place": int(data.get("place", 0)),
         "untouched": raw and RawAnswers(tuple(map(_output, raw["outputs"])), tuple(raw["post_processing"])),
     }
     _check(fields)
@@ -50,7 +49,7 @@ def read_body(data: dict[str, Any]) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a saved release."""
-    text = resources.files("discreet.release").joinpath("schemas/release-1.json").read_text(encoding="utf-8")
+    text = resources.files("discreet.release").joinpath("schemas/release-2.json").read_text(encoding="utf-8")
     result: dict[str, Any] = json.loads(text)
     return result
 
@@ -90,8 +89,20 @@ def _check(fields: dict[str, Any]) -> None:
     columns = [k.values for k in fields["keys"]] + [c for o in outputs for c in (o.values, o.margins)]
     if len({len(column) for column in (*columns, *(m.steps for m in fields["measured"] if not m.places))}) != 1:
         raise ValueError("columns of different lengths")
+    if not outputs or not all(_is_figure(value) for column in columns[len(fields["keys"]) :] for value in column):
+        raise TypeError("answers that are no numbers")
+    names = [part.name for part in (*fields["keys"], *outputs)]
+    if not all(
+        isinstance(text, str) for text in (*names, fields["unit"], *fields["columns_read"], *fields["post_processing"])
+    ):
+        raise TypeError("names that are no text")
     if any(not 0 <= place < len(fields["measured"]) for o in outputs for place, _ in (*o.parts, *o.over)):
         raise ValueError("an output that is read off nothing")
+
+
+def _is_figure(value: object) -> bool:
+    """Whether a value is a number, or nothing where automatic bounds found nothing."""
+    return value is None or type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _output(data: dict[str, Any]) -> OutputColumn:

@@ -10,10 +10,10 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.engines import PreparedBlocks, Workspace
 from discreet.events import Event
-from discreet.ledger import Receipt
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.planner import identity
+from discreet.plan.wording import Lines
+from discreet.planner import identity, wording
 from discreet.planner.queries.sample_and_aggregate import AggregateValue, SampleAndAggregatePlan, analyze_sample
 from discreet.planner.queries.smooth_sensitivity import SmoothPlan, analyze_smooth
 from discreet.query.applications import Application
@@ -23,7 +23,7 @@ from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.values.rendering import Figure
 from discreet.sandbox import Sandbox, blocks, transport
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import header, is_charged_for, planned_otherwise
+from discreet.session.stored import Stamp, header, is_charged_for, planned_otherwise
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
@@ -78,9 +78,13 @@ class SmoothEstimates(_Estimates[SmoothPlan]):
         """The query, the method and the cost."""
         return identity.estimate(request.question.plan, catalog, budget, request.price, **_parameters(request))
 
-    def body(self, plan: SmoothPlan, noisy: Fraction | None, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+    def words(self, request: Request, plan: SmoothPlan, catalog: Catalog) -> tuple[Lines, ...]:
+        """The query and the method."""
+        return ((*wording.table(request.question.plan, plan, catalog), ("method", plan.made)),)
+
+    def body(self, plan: SmoothPlan, noisy: Fraction | None, stamp: Stamp) -> dict[str, Any]:
         """The estimate."""
-        return _body(plan, noisy, plan.made, receipt, is_private=is_private)
+        return _body(plan, noisy, plan.made, stamp)
 
 
 class Applications(_Estimates[SampleAndAggregatePlan]):
@@ -124,11 +128,14 @@ class Applications(_Estimates[SampleAndAggregatePlan]):
             answers: list[Fraction] = prepared.box.outputs(found, default=plan.default, directory=room.path)
         return answers
 
-    def body(
-        self, plan: SampleAndAggregatePlan, noisy: AggregateValue, receipt: Receipt, *, is_private: bool
-    ) -> dict[str, Any]:
+    def words(self, request: Request, plan: SampleAndAggregatePlan, catalog: Catalog) -> tuple[Lines, ...]:  # noqa: ARG002
+        """The function by its name and digest, and how blocks are aggregated."""
+        packed, options = _packed_function(request.question), request.question.options
+        return (wording.sample(request.question.source, packed.name, packed.digest, options, plan),)
+
+    def body(self, plan: SampleAndAggregatePlan, noisy: AggregateValue, stamp: Stamp) -> dict[str, Any]:
         """The estimate, with what was released about how it was made."""
-        return _body(plan, noisy.value, noisy.made, receipt, is_private=is_private)
+        return _body(plan, noisy.value, noisy.made, stamp)
 
 
 def _parameters(request: Request) -> dict[str, Any]:
@@ -154,11 +161,9 @@ def _words(question: Application) -> dict[str, Any]:
     return asdict(question.options) | made
 
 
-def _body(
-    plan: SmoothPlan | SampleAndAggregatePlan, value: Fraction | None, made: str, receipt: Receipt, *, is_private: bool
-) -> dict[str, Any]:
+def _body(plan: SmoothPlan | SampleAndAggregatePlan, value: Fraction | None, made: str, stamp: Stamp) -> dict[str, Any]:
     return Estimate(
-        **header(plan, "estimate", receipt, is_private=is_private),
+        **header(plan, "estimate", stamp),
         name=plan.name,
         value=None if value is None else _figure(value),
         made=made,

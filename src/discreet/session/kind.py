@@ -4,7 +4,7 @@ The pipeline knows nothing else about a kind. All of them are listed in `discree
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,17 +14,21 @@ from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.events import Event
 from discreet.exact import Number
-from discreet.ledger import Receipt
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
+from discreet.plan.wording import Lines
 from discreet.planner.budget.price import Price
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.query.methods import Method
+from discreet.session.stored import Stamp
 
 if TYPE_CHECKING:
     from discreet.session.pipeline import Pipeline
 
 Plan = TypeVar("Plan", bound=PrivatePlan)
+Body = dict[str, Any]
+Sign = Callable[[Body], tuple[Body, str]]
+"""A result in plain data with its signature, and its text."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,14 @@ class QuestionKind(ABC, Generic[Plan]):
     def identity(self, request: Request, plan: Plan, catalog: Catalog, budget: Budget) -> Question:
         """What was asked, for the fingerprint."""
 
+    @abstractmethod
+    def words(self, request: Request, plan: Plan, catalog: Catalog) -> tuple[Lines, ...]:
+        """The query in words; of a batch, each of its queries."""
+
+    def parts(self, plan: Plan) -> tuple[AnswerPlan, ...]:
+        """The plan of each query; one, except for a batch."""
+        return (plan,)  # type: ignore[return-value]
+
     @contextmanager
     def prepare(self, request: Request, plan: Plan, pipeline: "Pipeline") -> Iterator[Any]:  # noqa: ARG002
         """What is bound before the charge, without reading a row, and given back at the end."""
@@ -69,9 +81,13 @@ class QuestionKind(ABC, Generic[Plan]):
         return pipeline.exact(plan.dataset, prepared)
 
     @abstractmethod
-    def body(self, plan: Plan, noisy: Any, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
-        """The answer as plain data: what is stored, and restored."""
+    def body(self, plan: Plan, noisy: Any, stamp: Stamp) -> Body:
+        """The answer as plain data: what is signed, stored and restored."""
+
+    def sign(self, body: Body, signed: Sign) -> tuple[Body, str]:
+        """The answer with its signature, and its text to store; of a batch, with one for each query."""
+        return signed(body)
 
     @abstractmethod
-    def restore(self, data: dict[str, Any], plan: Plan, event: Event, confidence: Fraction, *, repeated: bool) -> Any:
+    def restore(self, data: Body, plan: Plan, event: Event, confidence: Fraction, *, repeated: bool) -> Any:
         """The stored answer, with its margins at a confidence; `event` is the one that was charged."""

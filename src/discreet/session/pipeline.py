@@ -20,27 +20,35 @@ from discreet.engines import Engine, PreparedBlocks, PreparedQuery, Source, Stat
 from discreet.errors import CatalogError, Failure, ParameterError, SourceError
 from discreet.home import home
 from discreet.ledger import DatasetCharge, Ledger, Receipt, Reservation, SQLiteLedger, SupersededError, open_ledger
+from discreet.ledger.records.description import describe
 from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan.fingerprint import Context, Fingerprints, Question, canonical, fingerprint
 from discreet.plan.physical import Scan
+from discreet.plan.wording import Lines
 from discreet.planner import format_0
 from discreet.planner.batch import BatchPlan
+from discreet.planner.document import charged_plan, document
 from discreet.planner.queries.online_ranges import OnlineRangesPlan
-from discreet.planner.queries.private_plan import PrivatePlan
+from discreet.planner.queries.private_plan import AnswerPlan, PrivatePlan
 from discreet.planner.queries.sample_and_aggregate import SampleAndAggregatePlan
 from discreet.planner.queries.sparse_vector import SparseVectorPlan
 from discreet.progress import shown_while
+from discreet.release.document import Document
+from discreet.release.signed import SIGNATURE, statement
 from discreet.session import draft_catalog
 from discreet.session.arguments import bottom
 from discreet.session.estimates import Sampling
 from discreet.session.kind import QuestionKind, Request
 from discreet.session.kinds import kind_of
 from discreet.session.public_tables import refuse_protected_rows
+from discreet.session.stored import Stamp
 from discreet.workloads.stream import ThresholdStream
 
 log = logging.getLogger("discreet")
 
 OWNER = "owner"
+Documents = tuple[Document, ...]
+"""One for each query of a request."""
 
 
 class Pipeline:
@@ -107,14 +115,19 @@ class Pipeline:
         """
         kind, plan, budget = self.plan(request)
         question = kind.identity(request, plan, self.catalog, budget)
+        words = kind.words(request, plan, self.catalog)
         with kind.prepare(request, plan, self) as prepared:
-            reservation = self.charge(plan, prepared, question, idempotency_key, fresh=fresh)
+            charged = _charged_plan(plan, states_of(prepared))
+            described = describe(words, charged)
+            pairs = zip(kind.parts(plan), words, strict=True)
+            documents = tuple(self._document(part, lines, charged) for part, lines in pairs)
+            reservation = self.charge(plan, prepared, question, described, idempotency_key, fresh=fresh)
             while reservation.payload is None:
                 try:
-                    data = self._make_and_store(kind, plan, prepared, reservation)
+                    data = self._make_and_store(kind, plan, prepared, reservation, documents)
                     break
                 except SupersededError:  # another process took the charge over: its answer is the answer
-                    reservation = self.charge(plan, prepared, question, idempotency_key, fresh=False)
+                    reservation = self.charge(plan, prepared, question, described, idempotency_key, fresh=False)
             else:
                 data = json.loads(reservation.payload)
         repeated = reservation.payload is not None
@@ -134,8 +147,19 @@ class Pipeline:
         """The engine's query for blocks of rows; no row is read."""
         return self.engine(plan.dataset).prepare_blocks(plan.pushdown, plan.columns, plan.blocks)
 
+    def _document(self, plan: AnswerPlan, words: Lines, charged: str) -> Document:
+        """The documentation of a plan, from public facts alone."""
+        return document(words, plan, charged, self.catalog, type(self.engine(plan.dataset)).__name__)
+
     def charge(
-        self, plan: PrivatePlan, prepared: Any, question: Question, idempotency_key: str | None, *, fresh: bool
+        self,
+        plan: PrivatePlan,
+        prepared: Any,
+        question: Question,
+        described: str,
+        idempotency_key: str | None,
+        *,
+        fresh: bool,
     ) -> Reservation:
         """Charge every dataset that the answer rests on, or none; or find the stored answer to the same query."""
         self._refuse_gone()
@@ -151,7 +175,7 @@ class Pipeline:
             question=known_by.current,
             former=known_by.former,
             request=idempotency_key,
-            description=_description(plan, states),
+            description=described,
             fresh=fresh,
         )
 
@@ -168,24 +192,27 @@ class Pipeline:
         """The state of the sparse vector technique, with noise of its own."""
         return mechanism.open()
 
-    def _make_and_store(self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation) -> Any:
+    def _make_and_store(
+        self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation, documents: Documents
+    ) -> Any:
         """Make the answer under a charge that is durable and store it; where storing fails, asking again is free."""
         with self.ledger.holding(reservation):
-            body, payload = self._make_answer(kind, plan, prepared, reservation)
+            body, payload = self._make_answer(kind, plan, prepared, reservation, documents)
             stored = self.ledger.answer(reservation, payload)
         return body if stored == payload else json.loads(stored)  # another answer where the charge had one
 
     def _make_answer(
-        self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation
+        self, kind: QuestionKind[Any], plan: Any, prepared: Any, reservation: Reservation, documents: Documents
     ) -> tuple[dict[str, Any], bytes]:
-        """Read and add noise: the answer as plain data, and its text to store.
+        """Read, add noise and sign: the answer as plain data, and its text to store.
 
         Any failure from here on, an exit included, raises one constant sentence.
         """
         try:
             noisy = self.randomize(plan, kind.run(plan, prepared, self))
-            body = kind.body(plan, noisy, _own_receipt(plan, reservation), is_private=self.is_private)
-            return body, json.dumps(body, ensure_ascii=False).encode()
+            body = kind.body(plan, noisy, Stamp(_own_receipt(plan, reservation), self.is_private, documents))
+            body, text = kind.sign(body, self._signed)
+            return body, text.encode()
         except BaseException as error:  # noqa: BLE001 - nothing of it goes on: it may quote a cell
             code, is_interrupt = type(error).__name__, isinstance(error, KeyboardInterrupt)
         known = reservation.receipt.id
@@ -194,6 +221,14 @@ class Pipeline:
             raise KeyboardInterrupt(f"stopped; its charge stands, receipt {known}")
         log.error("a query failed after its charge: class %s, receipt %s", code, known)
         raise Failure
+
+    def _signed(self, body: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """A result in plain data with the signature of the ledger, where it has a key; and its text, written once."""
+        text = statement(body)
+        signature = self.ledger.signature(text)
+        if signature is None:
+            return body, text
+        return body | {SIGNATURE: signature}, f'{text.removesuffix("}")},"{SIGNATURE}":{json.dumps(signature)}}}'
 
     def charge_interactive(
         self, plan: SparseVectorPlan | OnlineRangesPlan, question: Question, prepared: PreparedQuery | None
@@ -207,7 +242,7 @@ class Pipeline:
             analyst=self.analyst,
             event=plan.event,
             question=fingerprint(question, self.context(plan.dataset, states=states)),
-            description=_beside_public(plan.description, states),
+            description=describe((plan.words,), charged_plan(plan.description, states)),
             registration=self.registrations[plan.dataset],
             fresh=True,
         )
@@ -311,15 +346,10 @@ def states_of(ready: Any) -> States:
     return tuple(state for part in ready or () for state in states_of(part))
 
 
-def _description(plan: PrivatePlan, states: States) -> str:
-    """The description of a query in the ledger: the engine's query, and the states of public tables."""
+def _charged_plan(plan: PrivatePlan, states: States) -> str:
+    """The engine's query of a plan, and the states of public tables."""
     described = plan.description if isinstance(plan, BatchPlan) else canonical(plan.pushdown)  # type: ignore[attr-defined]
-    return _beside_public(described, states)
-
-
-def _beside_public(described: str, states: States) -> str:
-    """A description, in JSON, with the states of the public tables; receipts hold its digest."""
-    return f'{{"asked":{described},"public":{canonical(states)}}}' if states else described
+    return charged_plan(described, states)
 
 
 def datasets(plan: PrivatePlan) -> tuple[tuple[str, int], ...]:

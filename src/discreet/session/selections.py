@@ -1,16 +1,17 @@
 """Private selection: places in a list of candidates, or keys that were found; how they are stored and restored."""
 
 import datetime as dt
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog, ColumnType, Value
 from discreet.events import Event
-from discreet.ledger import Receipt
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.planner import identity
+from discreet.plan.wording import Lines
+from discreet.planner import identity, wording
 from discreet.planner.queries.selection import MECHANISM_NAMES, SelectionPlan
 from discreet.planner.queries.top_keys import TopKeysPlan
 from discreet.planner.registry import plan_selection
@@ -18,7 +19,7 @@ from discreet.query.scores import Choice
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.selection import Selection
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import header, is_charged_for, planned_otherwise
+from discreet.session.stored import Stamp, header, is_charged_for, planned_otherwise
 
 PLACES = "places"
 KEYS = "keys"
@@ -54,22 +55,37 @@ class Selections(QuestionKind[Selected]):
         known = plan.pushdown.keys if is_listed else None
         return identity.selection(choice.plan, catalog, budget, request.price, choice.top, known)
 
-    def body(self, plan: Selected, noisy: list[Any], receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
-        """The places of the chosen, or the keys that were found, and what the selection says of itself."""
-        plain = [value.isoformat() if isinstance(value, dt.date) else value for value in noisy]
-        common = header(plan, "selection", receipt, is_private=is_private)
-        return {
-            PLACES if isinstance(plan, SelectionPlan) else KEYS: plain,
-            "mechanism": MECHANISM_NAMES[type(plan.mechanism)],
-            "within": str(plan.within(DEFAULT_CONFIDENCE)),
-            "confidence": str(DEFAULT_CONFIDENCE),
-            **{name: common[name] for name in ("guarantee", *_SAME)},
-        }
+    def words(self, request: Request, plan: Selected, catalog: Catalog) -> tuple[Lines, ...]:
+        """Candidates and score."""
+        return (wording.selection(request.question.plan, request.question.top, plan, catalog),)
+
+    def body(self, plan: Selected, noisy: list[Any], stamp: Stamp) -> dict[str, Any]:
+        """The selection."""
+        candidates = plan.query.candidates if isinstance(plan, SelectionPlan) else None
+        return Selection(
+            **header(plan, "selection", stamp),
+            values=tuple(noisy if candidates is None else (candidates[place] for place in noisy)),
+            candidates=None if candidates is None else len(candidates),
+            within=plan.within(DEFAULT_CONFIDENCE),
+        ).to_json()
 
     def restore(
         self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
     ) -> Selection:
-        """The stored selection among the candidates of the query, which are public, or of keys that were found."""
+        """The selection as it was stored; at another confidence, only where its noise is the one planned now."""
+        if "schema" not in data:
+            return self._restore_former(data, plan, event, confidence, repeated=repeated)
+        stored = replace(Selection.from_json(data), repeated=repeated)
+        if stored.confidence == confidence:
+            return stored
+        if not is_charged_for(stored.receipt, event) or plan.within(stored.confidence) != stored.within:
+            raise planned_otherwise(confidence)
+        return replace(stored, within=plan.within(confidence), confidence=confidence)
+
+    def _restore_former(
+        self, data: dict[str, Any], plan: Selected, event: Event, confidence: Fraction, *, repeated: bool
+    ) -> Selection:
+        """A selection that was stored by the places of its candidates, or by keys, as earlier versions did."""
         version = plan.pushdown.scan.version
         return Selection(
             dataset=plan.dataset,

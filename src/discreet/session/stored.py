@@ -9,20 +9,27 @@ the one that was charged.
 import json
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet import events
 from discreet.errors import UnsupportedError
 from discreet.exact import shown
 from discreet.ledger import Receipt
 from discreet.planner.queries.private_plan import AnswerPlan
+from discreet.release.document import Document
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.version import __version__
 
-"""The confidence at which margins are stored."""
+
+class Stamp(NamedTuple):
+    """What every result of one charge has: its receipt, whether it is private, and the documents of its queries."""
+
+    receipt: Receipt
+    is_private: bool
+    documents: tuple[Document, ...]
 
 
-def header(plan: AnswerPlan, noun: str, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+def header(plan: AnswerPlan, noun: str, stamp: Stamp) -> dict[str, Any]:
     """The fields that a new result of any kind has, `discreet.release.result.Result`; `noun` as in "release"."""
     version = plan.pushdown.scan.version
     return {
@@ -30,9 +37,10 @@ def header(plan: AnswerPlan, noun: str, receipt: Receipt, *, is_private: bool) -
         "version": version,
         "confidence": DEFAULT_CONFIDENCE,
         "guarantee": plan.guarantee(f"this {noun} from", version),
-        "receipt": json.loads(receipt.to_json()),
-        "private": is_private,
+        "receipt": json.loads(stamp.receipt.to_json()),
+        "private": stamp.is_private,
         "library": __version__,
+        "document": stamp.documents[0],
     }
 
 

@@ -7,10 +7,10 @@ from typing import Any
 from discreet.accounting.filters import Budget
 from discreet.catalog.catalog import Catalog
 from discreet.events import Event
-from discreet.ledger import Receipt
 from discreet.plan import logical
 from discreet.plan.fingerprint import Question
-from discreet.planner import identity
+from discreet.plan.wording import Lines
+from discreet.planner import identity, wording
 from discreet.planner.queries.aggregate import AggregatePlan
 from discreet.planner.queries.private_plan import TablePlan
 from discreet.planner.registry import plan_query
@@ -18,7 +18,7 @@ from discreet.query.frame import Query
 from discreet.release.release import Release
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.kind import QuestionKind, Request
-from discreet.session.stored import header, is_charged_for, planned_otherwise
+from discreet.session.stored import Stamp, header, is_charged_for, planned_otherwise
 
 
 class Tables(QuestionKind[TablePlan]):
@@ -44,10 +44,14 @@ class Tables(QuestionKind[TablePlan]):
         known = plan.pushdown.keys if isinstance(plan, AggregatePlan) else None
         return identity.table(request.question.plan, catalog, budget, request.price, known)
 
-    def body(self, plan: TablePlan, noisy: Any, receipt: Receipt, *, is_private: bool) -> dict[str, Any]:
+    def words(self, request: Request, plan: TablePlan, catalog: Catalog) -> tuple[Lines, ...]:
+        """Rows, groups and outputs."""
+        return (wording.table(request.question.plan, plan, catalog),)
+
+    def body(self, plan: TablePlan, noisy: Any, stamp: Stamp) -> dict[str, Any]:
         """The release."""
         return Release(
-            **header(plan, "release", receipt, is_private=is_private),
+            **header(plan, "release", stamp),
             keys=plan.keys(noisy),
             outputs=plan.outputs(noisy, DEFAULT_CONFIDENCE),
             measured=plan.measurements(noisy),

@@ -26,6 +26,7 @@ from discreet.release.release import Release
 from discreet.session import draft_catalog
 from discreet.session.pipeline import Pipeline
 from discreet.session.session import Session
+from discreet.session.stored import Stamp
 from discreet.testing import generator
 
 ROWS = pa.table({"id": ["p", "q"], "g": ["a", "b"], "h": [0, 1], "x": [1.0, 2.0]})
@@ -195,9 +196,9 @@ class Generous(Pipeline):
 class Talkative(Pipeline):
     """A failure tells what the driver said."""
 
-    def _make_answer(self, kind, plan, prepared, reservation):
+    def _make_answer(self, kind, plan, prepared, reservation, documents):
         noisy = self.randomize(plan, kind.run(plan, prepared, self))
-        body = kind.body(plan, noisy, reservation.receipt, is_private=True)
+        body = kind.body(plan, noisy, Stamp(reservation.receipt, is_private=True, documents=documents))
         return body, json.dumps(body).encode()
 
 
@@ -253,7 +254,8 @@ class Bottomless(Pipeline):
         except BudgetError:
             kind, plan, _ = self.plan(request)
             noisy = self.randomize(plan, self.exact("t", self.prepare(plan)))
-            body = kind.body(plan, noisy, NoReceipt(), is_private=True)
+            documents = tuple(self._document(plan, lines, "{}") for lines in kind.words(request, plan, self.catalog))
+            body = kind.body(plan, noisy, Stamp(NoReceipt(), is_private=True, documents=documents))
             return kind.restore(body, plan, plan.event, confidence, repeated=False)
 
 

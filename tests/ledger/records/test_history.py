@@ -7,6 +7,7 @@ from discreet import events
 from discreet.accounting.costs import NOTHING
 from discreet.errors import BudgetError
 from discreet.ledger import Kind, State
+from discreet.ledger.records.description import describe
 
 
 def test_the_history_shows_each_charge_with_its_state_in_order(visits, charge):
@@ -61,3 +62,12 @@ def test_an_entry_is_one_line_that_a_person_can_read(visits, charge):
     assert "registered" in registered
     assert charged.startswith("2  ")
     assert charged.endswith("reserved, answered by 'ann': epsilon 0.1")
+
+
+def test_a_query_in_words_cannot_forge_a_line_of_the_history(visits, charge):
+    """Names and words are the analyst's; the owner reads the history."""
+    words = (("score", "w\n99  2026-11-17  reserved, answered by 'mallory'\x1b[31m"),)
+    charge(visits, description=describe((words,), "{}"))
+    shown = str(visits.history("visits")[-1])
+    assert len(shown.splitlines()) == 2
+    assert "\x1b" not in shown

@@ -241,8 +241,16 @@ def _parts(release: Release | None) -> dict[str, Any]:
     ]
     measured = [{**each, "steps": len(each["steps"])} for each in plain["measured"]]
     receipt = {name: value for name, value in plain["receipt"].items() if name not in _OF_THE_RUN}
-    made = {"outputs": outputs, "measured": measured, "receipt": receipt, "repeated": release.repeated}
-    by_rows = ("keys", "outputs", "measured", "receipt")
+    # the text of a signature, and of what was signed, follows from the time and the numbers
+    signed = [name for name in ("original", "signature") if name in plain]
+    made = {
+        "outputs": outputs,
+        "measured": measured,
+        "receipt": receipt,
+        "repeated": release.repeated,
+        "signed": signed,
+    }
+    by_rows = ("keys", "outputs", "measured", "receipt", "original", "signature")
     return {
         "keys": [plain["keys"], release.to_arrow().column_names],
         "shape": {name: value for name, value in plain.items() if name not in by_rows} | made,

@@ -22,6 +22,7 @@ from discreet.ledger.integrity.replay import AnalystTotals, replay_totals, total
 from discreet.ledger.records.account import parse_order
 from discreet.ledger.records.canonical_text import canonical, digest
 from discreet.ledger.records.chain import GENESIS, Kind, State, cost_in, link_of
+from discreet.ledger.records.description import plan_of
 from discreet.ledger.records.receipt import Receipt
 from discreet.ledger.records.registration import budget_of, slice_columns, version_digest
 from discreet.zcdp import cap_at_order
@@ -427,7 +428,7 @@ def _pluralize(number: int, noun: str) -> str:
 
 def _describes(reservation: Row, charge: Row) -> bool:
     same = all(reservation[name] == charge[name] for name in ("analyst", "request", "question"))
-    return same and digest(reservation["description"]) == charge["digest"]
+    return same and digest(plan_of(reservation["description"])) == charge["digest"]
 
 
 def _total(charges: list[dict[str, Any]]) -> Cost:

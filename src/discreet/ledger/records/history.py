@@ -6,6 +6,8 @@ from fractions import Fraction
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost
 from discreet.exact import shown
 from discreet.ledger.records.chain import Kind, State
+from discreet.ledger.records.receipt import Receipt
+from discreet.release.values.rendering import cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +15,7 @@ class Entry:
     """One line of a dataset's history; `state` says where a charge stands now, and is None for what is no charge.
 
     `kind` is any of the chain but what became of a charge, which is its `state`; `event` and `detail` are JSON; `time`
-    is UTC and does not decide the order.
+    is UTC and does not decide the order. `query` is in words; None where the ledger has none.
     """
 
     sequence: int
@@ -26,12 +28,14 @@ class Entry:
     state: State | None
     event: str | None
     detail: str | None
+    query: str | None = None
 
     def __str__(self) -> str:
         state = "" if self.state is None else f", {str(self.state).lower()}"
         who = "" if self.analyst is None else f" by {self.analyst!r}"
+        words = "" if self.query is None else f"\n   {cell(self.query)}"
         cost = f": {cost_text(self.cost)}" if cost_text(self.cost) else ""
-        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{cost}"
+        return f"{self.sequence}  {self.time}  {str(self.kind).lower()}{state}{who}{cost}{words}"
 
     __repr__ = __str__
 
@@ -43,3 +47,8 @@ def cost_text(cost: Cost) -> str:
         del parts["rho"]
     texts = [f"{name} {shown(Fraction(units, per))}" for name, (units, per) in parts.items() if units]
     return ", ".join(texts)
+
+
+def charge_text(receipt: Receipt) -> str:
+    """The charge of a receipt: what, to which dataset, when."""
+    return f"{cost_text(receipt.cost)} to {receipt.dataset!r}, version {receipt.version}, at {receipt.time}"

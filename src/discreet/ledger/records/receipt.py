@@ -4,16 +4,16 @@ A signed receipt also says who vouches for it. The signature is over the canonic
 the hash and the id of the key. The chain knows nothing of signatures, so a receipt may be signed at any time.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from discreet.accounting.costs import Cost
+from discreet.catalog import strict_json
 from discreet.errors import LedgerError, public_class
 from discreet.ledger.records.canonical_text import canonical
 from discreet.ledger.records.chain import ChainLink, Kind
-from discreet.ledger.records.signatures import Publics, Signer, is_signed_by
+from discreet.ledger.records.signatures import Publics, Signer, is_signed_by, key_id
 
 FORMAT = "discreet.receipt/2"
 UNSIGNED_FORMAT = "discreet.receipt/1"
@@ -37,7 +37,7 @@ class Receipt:
         cost: Cost in units of the ledger.
         question: Fingerprint of the query.
         request: Idempotency key, or None.
-        description: SHA-256 of the plan.
+        description: SHA-256 of the plan, with the states of public tables.
         library: Version of the library.
         previous: Hash of the event before.
         hash: Hash of this event.
@@ -138,7 +138,7 @@ class Receipt:
             LedgerError: If the text is not a receipt.
         """
         try:
-            data = json.loads(text, object_pairs_hook=once)
+            data = strict_json.loads(text)
             read = _names(data.pop("format"))
             if read != data.keys() or not all(_has_its_type(name, value) for name, value in data.items()):
                 raise _unreadable()
@@ -197,6 +197,19 @@ def receipt_of(link: ChainLink) -> Receipt:
     )
 
 
+def receipt_fault(receipt: Receipt, publics: Sequence[str]) -> str | None:
+    """What is wrong with a receipt, seen by somebody who has these public keys; None where nothing is."""
+    if not receipt.verify():
+        return "it was changed, its hash is not that of its fields"
+    if receipt.key is None:
+        return "no key signed it, so anybody may have made it up"
+    if receipt.key not in map(key_id, publics):
+        return f"another key signed it, {ascii(receipt.key)[1:-1]}"
+    if not receipt.verify(publics):
+        return "its signature is not that of the key it names"
+    return None
+
+
 def _receipt_fields(receipt: Receipt) -> dict[str, Any]:
     return vars(receipt) | {"cost": cost_texts(receipt.cost), "format": FORMAT}
 
@@ -218,14 +231,6 @@ def cost_of(texts: Mapping[str, object]) -> Cost:
     if None in (cost.rho, cost.delta) or cost_texts(cost) != texts:
         raise TypeError
     return cost
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of some pairs, for `json.loads`: a name that comes twice is one that two readers read differently."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 def _units(value: object) -> int | None:

@@ -16,6 +16,7 @@ from discreet.ledger.records import admission, faults, registration
 from discreet.ledger.records.account import Account
 from discreet.ledger.records.canonical_text import canonical, digest, document, key, label
 from discreet.ledger.records.chain import ChainLink, Kind, State
+from discreet.ledger.records.description import plan_of
 from discreet.ledger.records.quota import Share, lacks_delta
 from discreet.ledger.records.receipt import receipt_of
 from discreet.ledger.records.registration import checked_version
@@ -79,7 +80,7 @@ class ChargeRequest:
         for name in self.fingerprints:
             key(name, "question")
         label(self.request, "request")
-        object.__setattr__(self, "digest", digest(document(self.description, "description")))
+        object.__setattr__(self, "digest", digest(plan_of(document(self.description, "description"))))
         _refuse_duplicates([part.name for part in self.parts], [part.name for part in self.parts])
 
     @property

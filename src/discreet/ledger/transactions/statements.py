@@ -16,6 +16,7 @@ from discreet.ledger.records import faults, places
 from discreet.ledger.records.account import Account, account_of
 from discreet.ledger.records.canonical_text import digest, label, parse_object
 from discreet.ledger.records.chain import ChainLink, Kind, State, columns_of, cost_columns, link_of
+from discreet.ledger.records.description import LONGEST_WORDS, query_of
 from discreet.ledger.records.history import Entry
 from discreet.ledger.records.quota import EVERYONE, Share, share_of
 from discreet.ledger.records.receipt import ChargeReference, Receipt
@@ -48,7 +49,8 @@ SELECT earlier.sequence FROM reservations AS earlier WHERE earlier.dataset = {_N
   AND earlier.question = :question AND earlier.state <> 'FORFEITED'
 ORDER BY earlier.state, earlier.sequence DESC LIMIT 1)"""
 _BY_PLACE = f"{_CHARGED} r.dataset = :dataset AND r.sequence = :sequence"
-_HISTORY = """SELECT events.*, reservations.state FROM events
+_HISTORY = f"""SELECT events.*, reservations.state, substr(reservations.description, 1, {LONGEST_WORDS}) AS description
+FROM events
 LEFT JOIN reservations ON reservations.dataset = events.dataset AND reservations.sequence = events.sequence
 WHERE events.dataset = :name AND kind NOT IN ('ANSWERED', 'FORFEITED', 'RESUMED') ORDER BY events.sequence"""
 _REPLACED = "SELECT detail FROM events WHERE dataset = :name AND kind IN ('CAPPED', 'RECOVERED') ORDER BY sequence"
@@ -447,6 +449,7 @@ def entries(writer: LedgerWriter, name: str) -> Iterator[Entry]:
             state=None if state is None else State(state),
             event=link.event,
             detail=link.detail,
+            query=None if row["description"] is None else query_of(row["description"]),
         )
 
 

@@ -106,6 +106,11 @@ class AutoBoundsPlan(TablePlan):
         return events.ComposedEvent((first, (events.PureEvent if is_pure else events.ConcentratedEvent)(self.rest)))
 
     @property
+    def clamps_values(self) -> bool:
+        """Values outside the bounds that are found count as the nearest bound, where something is computed within."""
+        return bool(self.rest)
+
+    @property
     def groups(self) -> int:
         """How many groups there are; each has all bins."""
         return len(self.pushdown.keys.rows) // (len(self.scale.bins) + 1)

@@ -16,6 +16,7 @@ from discreet.exact import Number, whole
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import CountRows, Pushdown
+from discreet.plan.wording import Lines, relation
 from discreet.planner.budget import allocation
 from discreet.planner.queries.private_plan import PrivatePlan
 from discreet.planner.resolve.binding import bind
@@ -32,6 +33,8 @@ class OnlineRangesPlan(PrivatePlan):
     pushdown: Pushdown
     edges: tuple[logical.Scalar, ...]
     mechanism: Online
+    words: Lines
+    """What was asked, for people."""
 
     @property
     def event(self) -> events.Event:
@@ -40,7 +43,7 @@ class OnlineRangesPlan(PrivatePlan):
 
     @property
     def description(self) -> str:
-        """What the ledger keeps of it."""
+        """The mechanism, as the ledger keeps it."""
         return canonical(("stream", self.dataset, self.version, self.unit, self.pushdown, self.mechanism))
 
     def places(self, start: object, end: object) -> tuple[int, int]:
@@ -103,4 +106,5 @@ def analyze_online_ranges(
         ),
         spending=spent,
         slice=scope.table.part,
+        words=(*relation(source), ("online ranges", f"of {column} between {len(known):,} edges from the query")),
     )

@@ -16,7 +16,7 @@ from discreet.catalog.time_slice import Slice
 from discreet.events import ComposedEvent, Event, total_delta
 from discreet.mechanisms import AdditiveNoise
 from discreet.plan.fingerprint import canonical
-from discreet.plan.physical import CountRows, Pushdown
+from discreet.plan.physical import CountRows, Pushdown, SumSteps
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.sensitivity.sensitivity import Sensitivity
 from discreet.release.explanation import ExplainedOutput
@@ -110,6 +110,11 @@ class AnswerPlan(PrivatePlan):
     def key_selection(self) -> str:
         """How keys are found, in words, where they are not known."""
         return ""
+
+    @property
+    def clamps_values(self) -> bool:
+        """Whether values outside public bounds count as the nearest bound."""
+        return any(isinstance(measure, SumSteps) for measure in self.pushdown.measures)
 
     @abstractmethod
     def randomize(self, exact: Any) -> Any:

@@ -67,6 +67,11 @@ class QuantilePlan(TablePlan):
         return self.method.event
 
     @property
+    def clamps_values(self) -> bool:
+        """Values outside the bounds count as the nearest bound."""
+        return True
+
+    @property
     def groups(self) -> int:
         """How many answers there are to each quantile."""
         return self.method.layout.groups

@@ -55,6 +55,11 @@ class SampleAndAggregatePlan(AnswerPlan):
     made: str
 
     @property
+    def clamps_values(self) -> bool:
+        """Answers of blocks outside the bounds count as the nearest bound."""
+        return True
+
+    @property
     def event(self) -> events.Event:
         """What a release does, for the accountants."""
         return self.mechanism.event()

@@ -125,6 +125,11 @@ class SmoothPlan(AnswerPlan):
         return f"{self.noise_name.replace('_', ' ')} noise on the scale of the smooth sensitivity"
 
     @property
+    def clamps_values(self) -> bool:
+        """Values outside the bounds count as the nearest bound."""
+        return True
+
+    @property
     def groups(self) -> int:
         """One: the rows at each step are no groups."""
         return 1

@@ -28,6 +28,7 @@ from discreet.mechanisms.threshold import AboveThreshold, RepeatedAboveThreshold
 from discreet.plan import logical, physical
 from discreet.plan.fingerprint import canonical
 from discreet.plan.physical import Pushdown, leaves
+from discreet.plan.wording import Lines, counted
 from discreet.planner.budget import allocation
 from discreet.planner.budget.allocation import Spending
 from discreet.planner.queries.private_plan import PrivatePlan
@@ -71,8 +72,19 @@ class SparseVectorPlan(PrivatePlan):
         return self.mechanism.event()
 
     @property
+    def words(self) -> Lines:
+        """What was asked, for people."""
+        above = self.mechanism.each if isinstance(self.mechanism, RepeatedAboveThreshold) else self.mechanism
+        size = f"of sensitivity {shown(above.sensitivity)}" + (", monotone" if above.monotone else "")
+        ends = f"until {counted(self.mechanism.answers, 'answer')} above"
+        return ("table", self.dataset), (
+            "above threshold",
+            f"queries {size} compared with {shown(Fraction(above.threshold))}, {ends}",
+        )
+
+    @property
     def description(self) -> str:
-        """What the ledger keeps of it."""
+        """The mechanism, as the ledger keeps it."""
         return canonical(("watch", self.dataset, self.version, self.unit, self.mechanism))
 
 

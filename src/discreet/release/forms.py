@@ -1,0 +1,85 @@
+"""The files that a release is saved in: JSON, HTML, CSV with a sidecar, and Parquet with metadata.
+
+JSON has everything. Beside a CSV file stands its JSON as a sidecar, `table.csv.json`. Parquet and Arrow tables have the
+header of the release in their metadata, under the name `discreet`. HTML is a page of its own, for people.
+"""
+
+import csv
+import html
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.errors import UnsupportedError
+from discreet.release.document import Lines
+
+_OTHER_FORMS = {
+    ".tsv": "release.to_pandas().to_csv",
+    ".xlsx": "release.to_pandas().to_excel",
+    ".png": "release.plot().savefig",
+    ".pdf": "release.plot().savefig",
+    ".svg": "release.plot().savefig",
+}
+_STYLE = (
+    ":root{color-scheme:light dark;font-family:system-ui,sans-serif;line-height:1.5}"
+    "body{max-width:60rem;margin:auto;padding:1rem}"
+    "table{border-collapse:collapse;margin:1rem 0}"
+    "th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;border-bottom:1px solid #8888}"
+    ".answers td{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}"
+)
+
+
+def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[], pa.Table]) -> None:
+    """Write a release in the form that the name of the file ends with; without an ending that is known, as JSON.
+
+    `texts` makes the text of each form by its ending.
+    """
+    ending = path.suffix.lower()
+    if ending in _OTHER_FORMS:
+        raise UnsupportedError(
+            f"save({str(path)!r})",
+            because="a release is saved with its guarantee and its receipt: as JSON, HTML, CSV or Parquet",
+            instead=f"release.save({str(path.with_suffix('.json'))!r}), or {_OTHER_FORMS[ending]}({str(path)!r})",
+        )
+    if ending == ".parquet":
+        parquet.write_table(table(), path)
+        return
+    if ending == ".csv":
+        sidecar(path).write_text(texts[".json"](), encoding="utf-8", newline="")
+    path.write_text(texts.get(ending, texts[".json"])(), encoding="utf-8", newline="")
+
+
+def sidecar(path: Path) -> Path:
+    """Where the JSON of a release in a CSV file stands: `table.csv.json` for `table.csv`."""
+    return path.with_name(f"{path.name}.json")
+
+
+def json_place(path: Path) -> Path:
+    """Where the JSON of a saved release is: the file itself, or the sidecar of a CSV file."""
+    return sidecar(path) if path.suffix.lower() == ".csv" else path
+
+
+def csv_text(table: pa.Table) -> str:
+    """Keys, then each output beside its margin; what is missing is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    return text.getvalue()
+
+
+def page(title: str, notes: Sequence[str], body: str, lines: Lines) -> str:
+    """A page of HTML that needs nothing else: notes, a body that is HTML, and labels with texts."""
+    under = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    about = "".join(
+        f'<tr><th scope="row">{html.escape(label)}</th><td>{html.escape(text)}</td></tr>' for label, text in lines
+    )
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f'<body><main><h1>{html.escape(title)}</h1><div class="answers">{body}</div>{under}<h2>About this release</h2>'
+        f"<table><tbody>{about}</tbody></table></main></body></html>\n"
+    )

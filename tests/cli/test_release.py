@@ -1,0 +1,124 @@
+"""`discreet release`: show, verify and compare, from the files alone."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dp
+from discreet.cli import app
+from discreet.ledger import Signer
+
+FACTS = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=4)}
+visits = dp.table("visits")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("releases")
+
+
+@pytest.fixture(scope="module")
+def public(place):
+    with (
+        dp.SQLiteLedger(place / "ledger.sqlite", key=place / "signing.key") as ledger,
+        dp.protect(dp.datasets.visits(200), **FACTS, ledger=ledger) as session,
+    ):
+        query = visits.where(visits.age < 65).agg(n=dp.count())
+        first = session.release(query, epsilon=0.5)
+        first.save(place / "first.json")
+        first.rounded(to=10).save(place / "rounded.json")
+        session.release(query, epsilon=0.5, fresh=True).save(place / "second.json")
+        session.release(visits.group_by("ward", keys={"ward": ["surgery"]}).agg(n=dp.count()), epsilon=0.5).save(
+            place / "wards.json"
+        )
+        chosen = session.release(visits.choose(["surgery"], score=dp.score(by="ward")), epsilon=0.1)
+        (place / "chosen.json").write_text(json.dumps(chosen.to_json()))
+    edited = json.loads((place / "first.json").read_text())
+    edited["outputs"][0]["values"][0] += 1
+    (place / "edited.json").write_text(json.dumps(edited))
+    former = {name: value for name, value in edited.items() if name not in ("document", "signature")}
+    (place / "former.json").write_text(json.dumps(former | {"schema": "discreet.release/1"}))
+    return Signer.at(place / "signing.key").public
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["release", *map(str, words)])
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("first", 0, "numbers  covered by the signature"),
+        ("chosen", 0, "numbers  covered by the signature"),
+        ("edited", 1, "WRONG  the numbers"),
+        ("former", 3, "numbers  not covered: the file is of version 1"),
+        ("rounded", 3, "only the copy under 'original' is covered"),
+    ],
+)
+def test_verify_says_what_holds_and_ends_with_its_code(place, public, name, code, words):
+    result = run("verify", place / f"{name}.json", "--key", public)
+    assert result.exit_code == code
+    assert words in result.stdout
+
+
+def test_show_prints_the_query_the_charge_and_what_margins_omit(place, public):
+    result = run("show", place / "first.json")
+    assert result.exit_code == 0
+    for words in (
+        "age < 65",
+        "number of rows",
+        "margins do not include",
+        "not protected",
+        "tightest bound",
+        "protects",
+    ):
+        assert words in result.stdout
+    assert "which is of version 1" in run("show", place / "former.json").stdout
+    assert "concentrated accountant" in run("show", place / "first.json", "--accountants").stdout
+    assert "these numbers were changed after it" in run("show", place / "rounded.json").stdout
+
+
+def test_compare_says_whether_noise_explains_a_difference(place, public):
+    same = run("compare", place / "first.json", place / "second.json").stdout
+    assert "the same" in same
+    assert "with probability at least 90%" in same
+    assert "n  " in same
+    other = run("compare", place / "first.json", place / "wards.json").stdout
+    assert "where: age < 65" in other
+    assert "surgery  only in the second" in other
+    far = json.loads((place / "first.json").read_text())
+    far["outputs"][0]["values"][0] += 10**6
+    (place / "far.json").write_text(json.dumps(far))
+    assert "MORE THAN THE NOISE" in run("compare", place / "first.json", place / "far.json").stdout
+    assert "not in a file of version 1" in run("compare", place / "first.json", place / "former.json").stdout
+
+
+def test_margins_in_ranks_are_not_compared(place, tmp_path):
+    with dp.testing.protect(dp.datasets.visits(200), **FACTS) as session:
+        session.release(visits.agg(m=dp.median("age", bounds=(0, 99))), epsilon=0.5).save(tmp_path / "median.json")
+    shown = run("compare", tmp_path / "median.json", tmp_path / "median.json").stdout
+    assert "not compared, because margins are in ranks" in shown
+
+
+def test_a_csv_file_is_verified_with_its_sidecar(place, public, tmp_path):
+    path = tmp_path / "first.csv"
+    dp.Release.load(place / "first.json").save(path)
+    assert run("verify", path, "--key", public).exit_code == 0
+    path.write_text("n,n_margin\n999990,30\n")
+    assert "not those of the sidecar" in str(run("verify", path, "--key", public).exception)
+
+
+def test_queries_of_the_same_words_and_other_constants_are_told_apart(tmp_path):
+    with dp.testing.protect(dp.datasets.visits(200), **FACTS) as session:
+        for name, last in (("one", 28), ("two", 90)):
+            query = visits.where(visits.age.is_in([*range(20, 28), last])).agg(n=dp.count())
+            session.release(query, epsilon=0.5, confidence=0.3).save(tmp_path / f"{name}.json")
+    shown = run("compare", tmp_path / "one.json", tmp_path / "two.json").stdout
+    assert "the same words, and another fingerprint" in shown
+    assert "with probability at least 0%" in shown
+
+
+def test_a_selection_is_not_compared(place, public):
+    result = run("compare", place / "first.json", place / "chosen.json")
+    assert "two releases with tables" in str(result.exception)
