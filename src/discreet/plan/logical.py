@@ -19,9 +19,13 @@ MOST_STEPS = 1_000
 MOST_KEYS = 2_000_000
 MOST_EDGES = 10_000
 EDGES_IN_A_PART = 10
+LONGEST_TEXT = 1_000
 
 Comparison = Choice["==", "!=", "<", "<=", ">", ">="]
 Arithmetic = Choice["+", "-", "*", "/"]
+TextPlace = Choice["starts", "ends", "contains"]
+TimeUnit = Choice["year", "quarter", "month", "week", "day", "hour", "minute"]
+CalendarPart = Choice["year", "quarter", "month", "day", "weekday", "hour"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,59 @@ class Bin:
     edges: tuple[Scalar, ...]
 
 
-Expression = ColumnRef | Literal | Compare | Both | Either | Not | IsIn | IsMissing | Combine | Cast | Bin
+@dataclass(frozen=True)
+class Case:
+    """The value of the first condition that is true; a missing condition is not true.
+
+    Where no condition is true, it is `otherwise`, or missing where that is None.
+    """
+
+    branches: tuple[tuple["Expression", "Expression"], ...]
+    otherwise: "Expression | None" = None
+
+
+@dataclass(frozen=True)
+class TextMatch:
+    """Whether a text starts or ends with another, or contains it; by code points, with their case."""
+
+    operand: "Expression"
+    how: TextPlace
+    text: str
+
+
+@dataclass(frozen=True)
+class Truncate:
+    """The start of the year, quarter, month, week (Monday), day, hour or minute that a date or timestamp is in."""
+
+    operand: "Expression"
+    unit: TimeUnit
+
+
+@dataclass(frozen=True)
+class DatePart:
+    """A number of the calendar: year, quarter, month, day, weekday (Monday 1 to Sunday 7) or hour."""
+
+    operand: "Expression"
+    part: CalendarPart
+
+
+Expression = (
+    ColumnRef
+    | Literal
+    | Compare
+    | Both
+    | Either
+    | Not
+    | IsIn
+    | IsMissing
+    | Combine
+    | Cast
+    | Bin
+    | Case
+    | TextMatch
+    | Truncate
+    | DatePart
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,12 @@ Operator = Literal[
     "and", "or", "not", "in", "missing",
     "add", "subtract", "multiply", "divide",
     "to_integer", "to_real", "to_text", "to_date", "to_timestamp", "bin",
+    "case", "starts_with", "ends_with", "contains",
+    "truncate_year", "truncate_quarter", "truncate_month", "truncate_week", "truncate_day", "truncate_hour",
+    "truncate_minute",
+    "part_year", "part_quarter", "part_month", "part_day", "part_weekday", "part_hour",
 ]  # fmt: skip
+"""A "case" has a condition and a value in turn, and a last value where it has an otherwise."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,13 @@ class Apply:
 
 
 Term = Read | Constant | Apply
+
+
+def case_parts(case: Apply) -> tuple[tuple[tuple[Term, Term], ...], Term | None]:
+    """The branches of a case, each a condition and its value, and the value where none is true."""
+    paired = len(case.arguments) // 2 * 2
+    branches = tuple(zip(case.arguments[:paired:2], case.arguments[1:paired:2], strict=True))
+    return branches, case.arguments[-1] if len(case.arguments) > paired else None
 
 
 def reads_of(term: Term) -> Iterator[Read]:

@@ -17,6 +17,7 @@ Lines = tuple[tuple[str, str], ...]
 _MOST_CONSTANTS = 8
 _LONGEST = 1_000
 _OPERATORS = {"==": "=", "!=": "≠"}
+_PLACES: dict[logical.TextPlace, str] = {"starts": "starts with", "ends": "ends with", "contains": "contains"}
 _VALUES: dict[type, str] = {
     logical.Sum: "sum",
     logical.Mean: "mean",
@@ -99,7 +100,7 @@ def _feature(of: logical.Measure | logical.UnitExtreme) -> str:
     return measure(of)
 
 
-def _written(node: logical.Expression) -> str:  # noqa: C901 - one case for each node
+def _written(node: logical.Expression) -> str:  # noqa: C901, PLR0912 - one case for each node
     match node:
         case logical.ColumnRef(column):
             return name(column)
@@ -121,6 +122,15 @@ def _written(node: logical.Expression) -> str:  # noqa: C901 - one case for each
             return f"bin of {_inner(operand)} by the edges ({constants(edges)})"
         case logical.Cast(operand, kind):
             return f"{_inner(operand)} as {kind}"
+        case logical.Case(branches, otherwise):
+            ways = [f"{_inner(value)} if {_inner(condition)}" for condition, value in branches]
+            return ", ".join([*ways, f"otherwise {'missing' if otherwise is None else _inner(otherwise)}"])
+        case logical.TextMatch(operand, how, text):
+            return f"{_inner(operand)} {_PLACES[how]} {text!r}"
+        case logical.Truncate(operand, unit):
+            return f"start of the {unit} of {_inner(operand)}"
+        case logical.DatePart(operand, part):
+            return f"{part} of {_inner(operand)}"
 
 
 def _inner(node: logical.Expression) -> str:

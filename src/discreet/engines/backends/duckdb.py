@@ -18,7 +18,7 @@ from discreet.catalog.catalog import ColumnType
 from discreet.engines.sources.arrow_types import transport_type
 from discreet.engines.sources.source import Source
 from discreet.engines.sources.workspace import Workspace
-from discreet.engines.sql import bins
+from discreet.engines.sql import bins, functions
 from discreet.engines.sql import casts as total_casts
 from discreet.engines.sql.blocks import BATCH
 from discreet.engines.sql.dialect import Dialect, StorageType, finite
@@ -74,6 +74,12 @@ DIALECT = Dialect(
             real="{0}",
             limited=_LIMITED,
         )
+    ),
+    functions=functions.functions(
+        {"starts": "starts_with({0}, {1})", "ends": "ends_with({0}, {1})", "contains": "contains({0}, {1})"},
+        functions.every_unit("TRY_CAST(date_trunc('{1}', {0}) AS DATE)"),
+        functions.every_unit("TRY_CAST(date_trunc('{1}', {0}) AS TIMESTAMP)"),
+        functions.every_part("{1}({0})", "isodow({0})"),
     ),
     keyed_hash=lambda columns, key: f"hash({', '.join(columns)}, {key}::UBIGINT)",
     micros="epoch_us({0})",

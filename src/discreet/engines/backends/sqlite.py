@@ -15,10 +15,11 @@ import pyarrow as pa
 from discreet.catalog.catalog import ColumnType
 from discreet.engines.sources.files import find_files
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unfit_table, unopened_database
-from discreet.engines.sql import casts
+from discreet.engines.sql import casts, functions
 from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import LIMITED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import OneConnection, SQLEngine
+from discreet.plan.logical import CalendarPart, TextPlace, TimeUnit
 
 KIND = "sqlite"
 _md5 = partial(hashlib.md5, usedforsecurity=False)
@@ -74,9 +75,38 @@ def _reads() -> Reads:
     return {pair: sql.replace("THEN TRUE", "THEN 1").replace("THEN FALSE", "THEN 0") for pair, sql in reads.items()}
 
 
+_MIDNIGHT = "({0} || ' 00:00:00.000000')"
+_MONTHS_OF_QUARTERS = "010101040404070707101010"
+_DAYS: dict[TimeUnit, str] = {
+    "year": "(substr({0}, 1, 4) || '-01-01')",
+    "quarter": f"(substr({{0}}, 1, 5) || substr('{_MONTHS_OF_QUARTERS}', 2 * substr({{0}}, 6, 2) - 1, 2) || '-01')",
+    "month": "(substr({0}, 1, 7) || '-01')",
+    "week": "date(substr({0}, 1, 10), '-6 days', 'weekday 1')",  # the Sunday of the last week is in the year 10000
+    "day": "substr({0}, 1, 10)",
+}
+_TIMES: dict[TimeUnit, str] = {
+    **{unit: _MIDNIGHT.format(day) for unit, day in _DAYS.items()},
+    "hour": "(substr({0}, 1, 13) || ':00:00.000000')",
+    "minute": "(substr({0}, 1, 16) || ':00.000000')",
+}
+_PARTS: dict[CalendarPart, str] = {
+    "year": "CAST(substr({0}, 1, 4) AS INTEGER)",
+    "quarter": "((substr({0}, 6, 2) + 2) / 3)",
+    "month": "CAST(substr({0}, 6, 2) AS INTEGER)",
+    "day": "CAST(substr({0}, 9, 2) AS INTEGER)",
+    "weekday": "((strftime('%w', substr({0}, 1, 10)) + 6) % 7 + 1)",
+    "hour": "CAST(substr({0}, 12, 2) AS INTEGER)",
+}
+_MATCHES: dict[TextPlace, str] = {  # bytes: functions of text end at a NUL
+    "starts": "(substr(CAST({0} AS BLOB), 1, {3}) = CAST({1} AS BLOB))",
+    "ends": "(substr(CAST({0} AS BLOB), -{3}) = CAST({1} AS BLOB))",
+    "contains": "(instr(CAST({0} AS BLOB), CAST({1} AS BLOB)) > 0)",
+}
+
 DIALECT = Dialect(
     name=KIND,
     reads=_reads(),
+    functions=functions.functions(_MATCHES, _DAYS, _TIMES, _PARTS),
     keyed_hash=lambda columns, key: f"md5('{key}', {', '.join(columns)})",
     micros="(strftime('%s', substr({0}, 1, 19)) * 1000000 + substr({0}, 21))",
     whole="{0}",

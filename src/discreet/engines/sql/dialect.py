@@ -50,6 +50,7 @@ because expressions within expressions would double with every step.
 """
 
 Reads = Mapping[tuple[StorageType, ColumnType], str]
+Functions = Mapping[tuple[str, ColumnType], str]
 
 
 @dataclass(frozen=True)
@@ -57,20 +58,21 @@ class Dialect:
     """The templates of one engine; `{0}` and so on stand for SQL that has been emitted already.
 
     `reads` says for each pair of a stored and a declared type how one is read as the other; a pair that is not there
-    has no reading. `keyed_hash` orders the rows of a unit where only this engine must agree with itself. `same` joins
-    two values of one type of which both may be missing; whether such a join is quick depends on its form. An
-    engine that `keeps_rows_whole` finds a number sooner when no text stands before it, and sorts by it sooner; one that
-    `groups_by_unit` counts distinct units sooner from one row for each unit and group; one that
-    `ranks_by_hash` sorts by one fixed-width number so much sooner that ranking the few units with ties again pays.
-    One that `narrows_rows` ranks the rows of a single answer sooner when they hold only what that answer reads.
-    `one_of` is a text {0} as one of the texts {1} or missing, in few bytes. `part` is one of {1} equal parts by a hash,
-    `part_of_text` by an md5 in hexadecimal digits; `together` brings the rows of one part together. `search` says how
-    many of the constants of a type, spelled and in order, are at most a value, which stands in it once; where a value
-    is a column, a tree of comparisons with `few_edges` is quicker.
+    has no reading. `functions` has the text matches and parts of dates, by operator and type of operand. `keyed_hash`
+    orders the rows of a unit where only this engine must agree with itself. `same` joins two values of one type of
+    which both may be missing; whether such a join is quick depends on its form. An engine that `keeps_rows_whole` finds
+    a number sooner when no text stands before it, and sorts by it sooner; one that `groups_by_unit` counts distinct
+    units sooner from one row for each unit and group; one that `ranks_by_hash` sorts by one fixed-width number so much
+    sooner that ranking the few units with ties again pays. One that `narrows_rows` ranks the rows of a single answer
+    sooner when they hold only what that answer reads. `one_of` is a text {0} as one of the texts {1} or missing, in few
+    bytes. `part` is one of {1} equal parts by a hash, `part_of_text` by an md5 in hexadecimal digits; `together` brings
+    the rows of one part together. `search` says how many of the constants of a type, spelled and in order, are at most
+    a value, which stands in it once; where a value is a column, a tree of comparisons with `few_edges` is quicker.
     """
 
     name: str
     reads: Reads
+    functions: Functions
     keyed_hash: Callable[[Mapping[str, ColumnType], int], str]
     micros: str
     whole: str

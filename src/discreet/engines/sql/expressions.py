@@ -25,6 +25,7 @@ from discreet.plan.physical import (
     Read,
     SumSteps,
     Term,
+    case_parts,
 )
 
 LONGEST_TERM = 50_000
@@ -64,9 +65,9 @@ def term(node: Term, dialect: Dialect) -> str:
 
 
 def _factor(node: Term, dialect: Dialect) -> str:
-    """A real within the limits: columns and casts of text keep to them already, results of arithmetic may not."""
+    """A real within the limits: columns, casts and cases keep to them already, results of arithmetic may not."""
     raw = _raw(node, dialect)
-    if not isinstance(node, Apply) or node.operator == "to_real":
+    if not isinstance(node, Apply) or node.operator in ("to_real", "case"):
         return raw
     return limit_real(raw, dialect)
 
@@ -91,6 +92,8 @@ def _raw(node: Term, dialect: Dialect) -> str:
             return f"({operand} IN ({', '.join(values)}))"
         case Apply("bin", (operand, *edges)):
             return _bin_number(operand, [each.value for each in edges if isinstance(each, Constant)], dialect)
+        case Apply("case"):
+            return _case(node, dialect)
         case Apply(operator, arguments) if operator in _SUMS:
             return _short(_SUMS[operator].format(*(_raw(each, dialect) for each in arguments)))
         case Apply(operator, arguments) if operator in _PRODUCTS:
@@ -103,6 +106,8 @@ def _raw(node: Term, dialect: Dialect) -> str:
 
 def _apply_operator(operator: Operator, kind: ColumnType, arguments: tuple[Term, ...], dialect: Dialect) -> str:
     parts = [term(each, dialect) for each in arguments]
+    if (operator, arguments[0].type) in dialect.functions:
+        return _short(dialect.functions[operator, arguments[0].type].format(*parts, *_sizes(arguments)))
     if operator in _COMPARISONS:
         return f"({parts[0]} {_COMPARISONS[operator]} {parts[1]})"
     if operator in _LOGIC:
@@ -110,6 +115,22 @@ def _apply_operator(operator: Operator, kind: ColumnType, arguments: tuple[Term,
     if operator == "missing":
         return f"({parts[0]} IS NULL)"
     return _short(dialect.reads[StorageType(arguments[0].type), kind].format(parts[0]))
+
+
+def _case(node: Apply, dialect: Dialect) -> str:
+    """Values in one type of the engine: a constant alone may have a narrower one, or another collation."""
+    write = _factor if node.type is ColumnType.REAL else term
+    branches, otherwise = case_parts(node)
+    ways = [f"WHEN {term(condition, dialect)} THEN {write(value, dialect)}" for condition, value in branches]
+    last = [] if otherwise is None else [f"ELSE {write(otherwise, dialect)}"]
+    whole = f"(CASE {' '.join([*ways, *last])} END)"
+    return {ColumnType.INTEGER: dialect.bigint, ColumnType.TEXT: dialect.varchar}.get(node.type, "{0}").format(whole)
+
+
+def _sizes(arguments: tuple[Term, ...]) -> list[int]:
+    """Code points and bytes of the text that a column is matched with."""
+    texts = [each.value for each in arguments[1:] if isinstance(each, Constant) and isinstance(each.value, str)]
+    return [size for text in texts for size in (len(text), len(text.encode()))]
 
 
 def _bin_number(operand: Term, edges: Sequence[Scalar], dialect: Dialect) -> str:

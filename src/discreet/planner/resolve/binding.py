@@ -12,7 +12,6 @@ from typing import Any
 
 from discreet.catalog.catalog import (
     NUMERIC,
-    UNSTRUCTURED,
     Catalog,
     Column,
     ColumnType,
@@ -20,14 +19,22 @@ from discreet.catalog.catalog import (
     Through,
     Value,
     is_of_type,
-    python_value,
 )
 from discreet.errors import KeysError, ParameterError, TypeMismatchError, UnsupportedError, suggestion
 from discreet.plan import logical
 from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES, MOST_STEPS
 from discreet.plan.physical import Apply, Constant, Operator, Read, Term
-from discreet.planner.resolve import per_unit, relations
+from discreet.planner.resolve import operators, per_unit, relations
 from discreet.planner.resolve.relations import Origin
+from discreet.planner.resolve.terms import (
+    CASTABLE,
+    alike,
+    cast,
+    constant,
+    refuse_documents,
+    require_condition,
+    term_text,
+)
 
 _DEEPEST_TERM = DEEPEST + 20
 _LARGEST_TERM = 2 * MOST_NODES
@@ -42,21 +49,6 @@ _COMPARISONS: dict[logical.Comparison, Operator] = {
     ">=": "ge",
 }
 _ARITHMETIC: dict[logical.Arithmetic, Operator] = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide"}
-_CASTS: dict[ColumnType, Operator] = {
-    ColumnType.INTEGER: "to_integer",
-    ColumnType.REAL: "to_real",
-    ColumnType.TEXT: "to_text",
-    ColumnType.DATE: "to_date",
-    ColumnType.TIMESTAMP: "to_timestamp",
-}
-_CASTABLE: dict[ColumnType, tuple[ColumnType, ...]] = {
-    ColumnType.INTEGER: (ColumnType.REAL, ColumnType.TEXT),
-    ColumnType.REAL: (ColumnType.INTEGER,),
-    ColumnType.TEXT: (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP),
-    ColumnType.BOOLEAN: (ColumnType.INTEGER,),
-    ColumnType.DATE: (ColumnType.TIMESTAMP, ColumnType.TEXT),
-    ColumnType.TIMESTAMP: (ColumnType.DATE,),
-}
 
 
 @dataclass(frozen=True)
@@ -141,7 +133,7 @@ def _apply_step(
 
 
 def _apply_where(scope: Bound, step: logical.Where) -> Bound:
-    condition = _logical(scope.term(step.predicate), "where")
+    condition = require_condition(scope.term(step.predicate), "where")
     both = condition if scope.predicate is None else _require_size(_apply("and", scope.predicate, condition))
     return replace(scope, predicate=both)
 
@@ -150,46 +142,9 @@ def _apply_derive(scope: Bound, step: logical.Derive) -> Bound:
     return replace(scope, derived={**scope.derived, step.name: scope.term(step.expression)})
 
 
-def constant(value: Value | logical.Scalar, kind: ColumnType, place: str) -> logical.Scalar:
-    """A value as a constant of the type; dates may be written as ISO text."""
-    plain: Any = python_value(value)
-    if kind is not ColumnType.TEXT and isinstance(plain, str):
-        plain = _parse_date(plain, kind, place)
-    if isinstance(plain, dt.datetime) and plain.tzinfo is not None:
-        plain = plain.astimezone(dt.UTC).replace(tzinfo=None)
-    if not is_of_type(plain, kind):
-        raise _unfit(plain, kind, place)
-    result: logical.Scalar = plain + 0.0 if kind is ColumnType.REAL else plain
-    return result
-
-
-def _unfit(value: object, kind: ColumnType, place: str) -> ParameterError | TypeMismatchError:
-    if kind is ColumnType.TEXT and isinstance(value, str):
-        return ParameterError(
-            f"a text in {place} with a NUL or half a character",
-            because="no engine stores such text in one way",
-            instead='plain text, such as "A"',
-        )
-    return TypeMismatchError(
-        f"{value!r} in {place}",
-        because=f"it is compared with values of type {kind}",
-        instead=f"a constant of type {kind}, such as {_EXAMPLES[kind]}",
-    )
-
-
 def key_constant(value: Value, kind: ColumnType, place: str) -> Value:
     """A key as a constant of the type, or the missing key; no type that has keys is real."""
     return None if value is None else constant(value, kind, place)  # type: ignore[return-value]
-
-
-_EXAMPLES: dict[ColumnType, str] = {
-    ColumnType.INTEGER: "40",
-    ColumnType.REAL: "12.5",
-    ColumnType.TEXT: '"A"',
-    ColumnType.BOOLEAN: "True",
-    ColumnType.DATE: '"2026-01-31"',
-    ColumnType.TIMESTAMP: '"2026-01-31 12:00"',
-}
 
 
 KEY_EXAMPLES: dict[ColumnType, str] = {
@@ -221,11 +176,13 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
                 operator, *_refuse_unknown_key_constants(operator, _bind(left, scope), _bind(right, scope), scope)
             )
         case logical.Both(left, right):
-            return _apply("and", _logical(_bind(left, scope), "&"), _logical(_bind(right, scope), "&"))
+            return _apply(
+                "and", require_condition(_bind(left, scope), "&"), require_condition(_bind(right, scope), "&")
+            )
         case logical.Either(left, right):
-            return _apply("or", _logical(_bind(left, scope), "|"), _logical(_bind(right, scope), "|"))
+            return _apply("or", require_condition(_bind(left, scope), "|"), require_condition(_bind(right, scope), "|"))
         case logical.Not(operand):
-            return _apply("not", _logical(_bind(operand, scope), "~"))
+            return _apply("not", require_condition(_bind(operand, scope), "~"))
         case logical.IsMissing(operand):
             return _apply("missing", _bind(operand, scope))
         case logical.IsIn(operand, values):
@@ -236,6 +193,23 @@ def _bind(expression: logical.Expression, scope: Bound) -> Term:  # noqa: C901 -
             return cast(_bind(operand, scope), kind)
         case logical.Bin(operand, edges):
             return _bin(_bind(operand, scope), edges)
+        case _:
+            return _bind_operator(expression, scope)
+
+
+def _bind_operator(
+    expression: logical.Case | logical.TextMatch | logical.Truncate | logical.DatePart, scope: Bound
+) -> Term:
+    match expression:
+        case logical.Case(branches, otherwise):
+            ways = [(_bind(condition, scope), _bind(value, scope)) for condition, value in branches]
+            return operators.case(ways, None if otherwise is None else _bind(otherwise, scope))
+        case logical.TextMatch(operand, how, text):
+            return operators.text_match(_bind(operand, scope), how, text)
+        case logical.Truncate(operand, unit):
+            return operators.truncate(_bind(operand, scope), unit)
+        case logical.DatePart(operand, part):
+            return operators.date_part(_bind(operand, scope), part)
 
 
 def _refuse_unknown_key_constants(
@@ -256,25 +230,11 @@ def _refuse_unknown_keys(operand: Term, values: tuple[logical.Scalar, ...], scop
             known = [key for key in keys if isinstance(key, str)]
             nearest = suggestion(value, known)
             raise KeysError(
-                f"{value[:_LONGEST_SHOWN]!r} beside {_term_text(operand)}",
+                f"{value[:_LONGEST_SHOWN]!r} beside {term_text(operand)}",
                 because="the catalog declares the keys of this column, and it is not among them",
-                instead=_term_text(operand) + form.format(repr(nearest)) if nearest in known else nearest,
+                instead=term_text(operand) + form.format(repr(nearest)) if nearest in known else nearest,
             )
     return operand
-
-
-def cast(term: Term, kind: ColumnType) -> Term:
-    """A total cast, where the pair of types has one."""
-    if term.type is kind:
-        return term
-    if kind not in _CASTABLE.get(term.type, ()):
-        raise TypeMismatchError(
-            f"a cast from {term.type} to {kind}",
-            because="the two have no cast that means the same on every engine",
-            instead=" or ".join(f"{_term_text(term)}.cast({str(to)!r})" for to in _CASTABLE.get(term.type, ()))
-            or f"{_term_text(term)}.is_missing()",
-        )
-    return Apply(_CASTS[kind], (term,), kind)
 
 
 def _literal(value: logical.Scalar) -> Constant:
@@ -290,7 +250,7 @@ def _literal(value: logical.Scalar) -> Constant:
 
 
 def _compare(operator: logical.Comparison, left: Term, right: Term) -> Term:
-    left, right = _alike(left, right, operator)
+    left, right = alike(left, right, operator)
     if operator not in ("==", "!=") and left.type not in _ORDERED:
         raise TypeMismatchError(
             f"{operator} between values of type {left.type}",
@@ -300,41 +260,8 @@ def _compare(operator: logical.Comparison, left: Term, right: Term) -> Term:
     return _apply(_COMPARISONS[operator], left, right)
 
 
-def _alike(left: Term, right: Term, operator: str) -> tuple[Term, Term]:
-    """Both sides in one type: numbers widen, and a text constant beside a date is read as one."""
-    _refuse_documents(left, right)
-    if isinstance(right, Constant) and right.type is not left.type:
-        right = _widened_constant(right, left.type)
-    if isinstance(left, Constant) and left.type is not right.type:
-        left = _widened_constant(left, right.type)
-    if left.type is right.type:
-        return left, right
-    if left.type in NUMERIC and right.type in NUMERIC:
-        return cast(left, ColumnType.REAL), cast(right, ColumnType.REAL)
-    if {left.type, right.type} == {ColumnType.DATE, ColumnType.TIMESTAMP}:
-        return cast(left, ColumnType.TIMESTAMP), cast(right, ColumnType.TIMESTAMP)
-    raise TypeMismatchError(
-        f"{operator} between {_term_text(left)} of type {left.type} and {_term_text(right)} of type {right.type}",
-        because="values of different types are never equal, and never in order",
-        instead=f"{_term_text(left)} {operator} {_EXAMPLES[left.type]}" + _cast_between(left, right),
-    )
-
-
-def _cast_between(left: Term, right: Term) -> str:
-    for side, other in ((left, right), (right, left)):
-        if other.type in _CASTABLE[side.type] and not isinstance(side, Constant):
-            return f", or {_term_text(side)}.cast({str(other.type)!r}) beside {_term_text(other)}"
-    return ""
-
-
-def _widened_constant(term: Constant, kind: ColumnType) -> Constant:
-    if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) and term.type is ColumnType.TEXT:
-        return Constant(constant(term.value, kind, "a comparison"), kind)
-    return term
-
-
 def _membership(operand: Term, values: tuple[logical.Scalar, ...]) -> Term:
-    _refuse_documents(operand)
+    refuse_documents(operand)
     if not values:
         raise ParameterError("is_in([])", because="nothing is in an empty list", instead='is_in(["A", "B"])')
     if operand.type is ColumnType.INTEGER and any(isinstance(value, float) for value in values):
@@ -345,14 +272,14 @@ def _membership(operand: Term, values: tuple[logical.Scalar, ...]) -> Term:
 
 
 def _bin(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
-    _refuse_documents(operand)
+    refuse_documents(operand)
     if operand.type not in _ORDERED:
         raise TypeMismatchError(
-            f"bin of {_term_text(operand)}, which is of type {operand.type}",
+            f"bin of {term_text(operand)}, which is of type {operand.type}",
             because="its values have no order that all engines share",
-            instead=f"{_term_text(operand)} == True"
+            instead=f"{term_text(operand)} == True"
             if operand.type is ColumnType.BOOLEAN
-            else f"{_term_text(operand)}.cast('integer').bin([18, 30, 45])",
+            else f"{term_text(operand)}.cast('integer').bin([18, 30, 45])",
         )
     operand, edges = _on_one_scale(operand, edges)
     known: list[Any] = [constant(edge, operand.type, "bin") for edge in edges]
@@ -360,7 +287,7 @@ def _bin(operand: Term, edges: tuple[logical.Scalar, ...]) -> Term:
         raise ParameterError(
             f"bin of {len(known):,} edges",
             because=f"there are 1 to {MOST_EDGES:,} of them",
-            instead=f"{_term_text(operand)}.bin([18, 30, 45])",
+            instead=f"{term_text(operand)}.bin([18, 30, 45])",
         )
     for one, other in itertools.pairwise(known):
         if one >= other:
@@ -403,8 +330,8 @@ def _arithmetic(operator: logical.Arithmetic, left: Term, right: Term) -> Term:
     for side in (left, right):
         if side.type not in NUMERIC:
             raise TypeMismatchError(
-                f"{_term_text(left)} {operator} {_term_text(right)}",
-                because=f"{_term_text(side)} is of type {side.type}",
+                f"{term_text(left)} {operator} {term_text(right)}",
+                because=f"{term_text(side)} is of type {side.type}",
                 instead=_numbers_instead(operator, left, right, side),
             )
     arguments = (cast(left, ColumnType.REAL), cast(right, ColumnType.REAL))
@@ -414,53 +341,14 @@ def _arithmetic(operator: logical.Arithmetic, left: Term, right: Term) -> Term:
 def _numbers_instead(operator: str, left: Term, right: Term, wrong: Term) -> str:
     """The same arithmetic with a number in place of a constant, or with a cast of a column that has one."""
     if isinstance(wrong, Constant):
-        return f"{_term_text(left)} {operator} 10" if wrong is right else f"10 {operator} {_term_text(right)}"
-    if ColumnType.REAL in _CASTABLE.get(wrong.type, ()):
-        return f"numbers on both sides; where the text holds numbers, {_term_text(wrong)}.cast('real')"
+        return f"{term_text(left)} {operator} 10" if wrong is right else f"10 {operator} {term_text(right)}"
+    if ColumnType.REAL in CASTABLE.get(wrong.type, ()):
+        return f"numbers on both sides; where the text holds numbers, {term_text(wrong)}.cast('real')"
     return "numbers on both sides"
-
-
-def _logical(term: Term, place: str) -> Term:
-    if term.type is not ColumnType.BOOLEAN:
-        raise TypeMismatchError(
-            f"{place} of {_term_text(term)}, which is of type {term.type}",
-            because="a condition is true or false",
-            instead=f"{_term_text(term)} == {_EXAMPLES[term.type]}"
-            if term.type in _EXAMPLES
-            else f"{_term_text(term)}.is_missing()",
-        )
-    return term
-
-
-def _refuse_documents(*terms: Term) -> None:
-    for term in terms:
-        if term.type in UNSTRUCTURED:
-            raise TypeMismatchError(
-                f"{_term_text(term)} of type {term.type} in an expression",
-                because="documents and binary values have no values that are public in advance",
-                instead=f"{_term_text(term)}.is_missing(), or a column that the owner extracted from it",
-            )
-
-
-def _parse_date(text: str, kind: ColumnType, place: str) -> object:
-    try:
-        if kind is ColumnType.DATE:
-            return dt.date.fromisoformat(text)
-        return dt.datetime.fromisoformat(text) if kind is ColumnType.TIMESTAMP else text
-    except ValueError:
-        raise TypeMismatchError(
-            f"{text!r} in {place}", because=f"it is no {kind} in ISO form", instead=_EXAMPLES[kind]
-        ) from None
 
 
 def _apply(operator: Operator, *arguments: Term) -> Apply:
     return Apply(operator, arguments, ColumnType.BOOLEAN)
-
-
-def _term_text(term: Term) -> str:
-    if isinstance(term, Read):
-        return f"table[{term.column!r}]"
-    return repr(term.value) if isinstance(term, Constant) else "(...)"
 
 
 def _require_size(term: Term) -> Term:

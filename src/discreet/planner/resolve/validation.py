@@ -176,6 +176,7 @@ _RULES: dict[type, tuple[Rule, ...]] = {
         (lambda found: found.at_least >= 1, "at_least is at least 1"),
         (lambda found: found.weight > 0, "a weight is above zero"),
     ),
+    logical.Case: ((lambda case: len(case.branches) > 0, "a case has at least one condition"),),
     logical.Search: ((lambda search: 0 < search.share < 1, "the share of a search is above 0 and below 1"),),
     logical.AutoBoundsAggregate: (
         (lambda found: found.measure.bounds is None, "bounds that are found are not given as well"),

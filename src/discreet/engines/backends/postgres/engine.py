@@ -22,7 +22,7 @@ from discreet.engines.backends.postgres.identity import identity
 from discreet.engines.shelf import Shelf
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements
-from discreet.engines.sql import casts, expressions
+from discreet.engines.sql import casts, expressions, functions
 from discreet.engines.sql.blocks import batches_of
 from discreet.engines.sql.dialect import DRAFTED, Dialect, Reads, StorageType, finite
 from discreet.engines.sql_engine import PreparedQuery, RegisteredSource, SQLEngine
@@ -149,6 +149,13 @@ def _search(value: str, edges: Sequence[str], kind: ColumnType) -> str:
 DIALECT = Dialect(
     name=KIND,
     reads=_reads(),
+    functions=functions.functions(
+        {"starts": "starts_with({0}, {1})", "ends": "(right({0}, {2}) = {1})", "contains": "(strpos({0}, {1}) > 0)"},
+        # of a date alone it would be a time in the zone of the server
+        functions.every_unit("CAST(date_trunc('{1}', CAST({0} AS timestamp)) AS date)"),
+        functions.every_unit("date_trunc('{1}', {0})"),
+        functions.every_part("CAST(extract({1} FROM {0}) AS bigint)", "CAST(extract(isodow FROM {0}) AS bigint)"),
+    ),
     keyed_hash=_keyed_hash,
     micros="CAST(extract(epoch FROM {0}) * 1000000 AS bigint)",
     whole="CAST({0} AS numeric)",

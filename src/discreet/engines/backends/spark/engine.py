@@ -22,7 +22,7 @@ from discreet.engines.backends.spark import plans as spark_plans
 from discreet.engines.backends.spark import rows as spark_rows
 from discreet.engines.sources.arrow_types import distinct_names
 from discreet.engines.sources.source import UNSTATED, Source, Statements, unwanted_table
-from discreet.engines.sql import bins, casts
+from discreet.engines.sql import bins, casts, functions
 from discreet.engines.sql.blocks import Spool
 from discreet.engines.sql.dialect import DRAFTED, Dialect, StorageType
 from discreet.engines.sql.interrupts import Outcome, cancellable
@@ -97,6 +97,13 @@ DIALECT = Dialect(
             moment="TIMESTAMP_NTZ '{0}'",
             limited=_LIMITED,
         )
+    ),
+    # without a zone the function is not there; the session is in UTC
+    functions=functions.functions(
+        {"starts": "startswith({0}, {1})", "ends": "endswith({0}, {1})", "contains": "contains({0}, {1})"},
+        functions.every_unit("TRY_CAST(date_trunc('{1}', TRY_CAST({0} AS TIMESTAMP_LTZ)) AS DATE)"),
+        functions.every_unit("TRY_CAST(date_trunc('{1}', TRY_CAST({0} AS TIMESTAMP_LTZ)) AS TIMESTAMP_NTZ)"),
+        functions.every_part("CAST({1}({0}) AS BIGINT)", "CAST(weekday({0}) + 1 AS BIGINT)"),
     ),
     keyed_hash=_keyed_hash,
     micros=f"timestampdiff(MICROSECOND, {_EPOCH}, {{0}})",
