@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         sum,  # noqa: A004 - dp.sum is the name that people type
         variance,
     )
+    from discreet.query.conditional import when
     from discreet.query.frame import table
     from discreet.query.histograms import bins
     from discreet.query.joins import largest, smallest
@@ -85,6 +86,7 @@ _HOMES = {
     "table": "query.frame",
     "variance": "query.aggregates",
     "verify": "session.verify_joins",
+    "when": "query.conditional",
 }
 _MODULES = (
     "accounting",
@@ -148,6 +150,7 @@ __all__ = [
     "testing",
     "variance",
     "verify",
+    "when",
 ]
 
 

@@ -11,7 +11,8 @@ from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError,
 from discreet.exact import Number, positive, rational, shown
 from discreet.plan import logical
 from discreet.query import keys
-from discreet.query.expression import Expr, expression_text
+from discreet.query.expression import Expr
+from discreet.query.expression_text import expression_text
 
 SHARE_OF_A_SEARCH = Fraction(1, 4)
 _BOUNDS_FIRST = (

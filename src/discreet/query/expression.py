@@ -7,14 +7,22 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 from discreet.catalog.catalog import UNSTRUCTURED, ColumnType, python_value
-from discreet.errors import ParameterError, TypeMismatchError, UnsupportedError, public_class, short_traceback
+from discreet.errors import (
+    ParameterError,
+    TypeMismatchError,
+    UnsupportedError,
+    public_class,
+    short_traceback,
+    suggestion,
+)
 from discreet.exact import rational
 from discreet.plan import logical
-from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES
+from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, LONGEST_TEXT, MOST_EDGES, MOST_NODES
 from discreet.query import hints
+from discreet.query.expression_text import expression_text
 
 _LARGEST_CONSTANT = 10**300
 
@@ -257,6 +265,131 @@ class Expr:
             )
         return _unary(lambda node: logical.Cast(node, ColumnType(kind)), self)
 
+    @short_traceback
+    def fill_missing(self, value: object) -> "Expr":
+        """The value, or another one where it is missing.
+
+        Args:
+            value: A constant, or an expression of the same row.
+
+        Returns:
+            An expression.
+
+        Raises:
+            TypeMismatchError: If `value` is not a number, text, boolean, date, timestamp or expression.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").cost.fill_missing(0)
+            table.cost.fill_missing(0)
+        """
+        return case(((self.is_present(), self),), as_expr(value))
+
+    @short_traceback
+    def starts_with(self, text: str) -> "Expr":
+        """Whether a text starts with another, by code points; case matters.
+
+        Args:
+            text: 1 to 1,000 characters.
+
+        Returns:
+            A condition, missing where the text is missing.
+
+        Raises:
+            TypeMismatchError: If `text` is not a text.
+            ParameterError: If it is empty or longer than 1,000 characters.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").diagnosis.starts_with("E11")
+            table.diagnosis.starts_with('E11')
+        """
+        return _match(self, "starts", "starts_with", text)
+
+    @short_traceback
+    def ends_with(self, text: str) -> "Expr":
+        """Whether a text ends with another, by code points; case matters.
+
+        Args:
+            text: 1 to 1,000 characters.
+
+        Returns:
+            A condition, missing where the text is missing.
+
+        Raises:
+            TypeMismatchError: If `text` is not a text.
+            ParameterError: If it is empty or longer than 1,000 characters.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").diagnosis.ends_with(".9")
+            table.diagnosis.ends_with('.9')
+        """
+        return _match(self, "ends", "ends_with", text)
+
+    @short_traceback
+    def contains(self, text: str) -> "Expr":
+        """Whether a text contains another, by code points; case matters.
+
+        Args:
+            text: 1 to 1,000 characters, without wildcards: "%" and "_" stand for themselves.
+
+        Returns:
+            A condition, missing where the text is missing.
+
+        Raises:
+            TypeMismatchError: If `text` is not a text.
+            ParameterError: If it is empty or longer than 1,000 characters.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").note.contains("insulin")
+            table.note.contains('insulin')
+        """
+        return _match(self, "contains", "contains", text)
+
+    @short_traceback
+    def truncate(self, unit: str) -> "Expr":
+        """Start of the unit of time that a date or timestamp is in; its type stays.
+
+        Args:
+            unit: "year", "quarter", "month", "week" (from Monday), "day", or "hour" and "minute" of a timestamp.
+
+        Returns:
+            A date or a timestamp.
+
+        Raises:
+            ParameterError: If there is no such unit.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").day.truncate("month")
+            table.day.truncate('month')
+        """
+        _require_choice("truncate", unit, get_args(logical.TimeUnit))
+        return _unary(lambda node: logical.Truncate(node, unit), self)  # type: ignore[arg-type]
+
+    @short_traceback
+    def part(self, part: str) -> "Expr":
+        """Part of a date or timestamp as a whole number.
+
+        Args:
+            part: "year", "quarter", "month", "day", "weekday" (Monday 1 to Sunday 7), or "hour" of a timestamp.
+
+        Returns:
+            An integer expression.
+
+        Raises:
+            ParameterError: If there is no such part.
+
+        Example:
+            >>> import discreet as dp
+            >>> dp.table("visits").day.part("weekday")
+            table.day.part('weekday')
+        """
+        _require_choice("part", part, get_args(logical.CalendarPart))
+        return _unary(lambda node: logical.DatePart(node, part), self)  # type: ignore[arg-type]
+
     def __hash__(self) -> int:
         return hash(self.node)
 
@@ -294,46 +427,6 @@ class Expr:
         return expression_text(self.node)
 
 
-def expression_text(node: logical.Expression) -> str:  # noqa: C901 - one case per node
-    """An expression as it could be typed, with `table` for its table."""
-    match node:
-        case logical.ColumnRef(name):
-            return f"table.{name}" if name.isidentifier() else f"table[{name!r}]"
-        case logical.Literal(value):
-            return repr(value.isoformat(sep=" ") if isinstance(value, dt.datetime) else _iso(value))
-        case logical.Compare(operator, left, right) | logical.Combine(operator, left, right):
-            return f"{_inner(left)} {operator} {_inner(right)}"
-        case logical.Both(left, right):
-            return f"{_inner(left)} & {_inner(right)}"
-        case logical.Either(left, right):
-            return f"{_inner(left)} | {_inner(right)}"
-        case logical.Not(operand):
-            return f"~{_inner(operand)}"
-        case logical.IsMissing(operand):
-            return f"{_inner(operand)}.is_missing()"
-        case logical.IsIn(operand, values):
-            return f"{_inner(operand)}.is_in([{_list_text(values)}])"
-        case logical.Bin(operand, edges):
-            return f"{_inner(operand)}.bin([{_list_text(edges)}])"
-        case logical.Cast(operand, kind):
-            return f"{_inner(operand)}.cast({str(kind)!r})"
-
-
-def _list_text(values: tuple[logical.Scalar, ...]) -> str:
-    return ", ".join([repr(_iso(value)) for value in values[:8]] + ["..."] * (len(values) > 8))
-
-
-def _inner(node: logical.Expression) -> str:
-    is_simple = isinstance(
-        node, logical.ColumnRef | logical.Literal | logical.IsMissing | logical.IsIn | logical.Cast | logical.Bin
-    )
-    return expression_text(node) if is_simple else f"({expression_text(node)})"
-
-
-def _iso(value: logical.Scalar) -> object:
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
 def _is_above(low: object, high: object) -> bool:
     """Whether two constants of one kind are in the wrong order."""
     a, b = python_value(low), python_value(high)
@@ -360,17 +453,43 @@ def _scalar(value: object) -> logical.Scalar:
     )
 
 
-def _as_expr(value: object) -> Expr:
+def as_expr(value: object) -> Expr:
+    """An expression as it is, and anything else as a constant."""
     return value if isinstance(value, Expr) else Expr(logical.Literal(_scalar(value)))
 
 
 def _binary(build: Any, left: object, right: object) -> Expr:
-    a, b = _as_expr(left), _as_expr(right)
+    a, b = as_expr(left), as_expr(right)
     return _check_size(Expr(build(a.node, b.node), max(a.depth, b.depth) + 1, a.nodes + b.nodes + 1))
 
 
 def _unary(build: Any, operand: Expr) -> Expr:
     return _check_size(Expr(build(operand.node), operand.depth + 1, operand.nodes + 1))
+
+
+def case(branches: tuple[tuple[Expr, Expr], ...], otherwise: Expr | None) -> Expr:
+    """A conditional value, whose parts are those of its conditions and values."""
+    last = () if otherwise is None else (otherwise,)
+    parts = [part for branch in branches for part in branch] + [*last]
+    node = logical.Case(tuple((a.node, b.node) for a, b in branches), None if otherwise is None else otherwise.node)
+    depth, nodes = max(part.depth for part in parts), sum(part.nodes for part in parts)
+    return _check_size(Expr(node, depth + 1, nodes + 1))
+
+
+def _match(operand: Expr, how: logical.TextPlace, call: str, text: object) -> Expr:
+    because = f"it takes a text of 1 to {LONGEST_TEXT:,} characters"
+    if not isinstance(text, str):
+        raise TypeMismatchError(f"{call} of type {type(text).__name__}", because=because, instead=f'{call}("A")')
+    if not 0 < len(text) <= LONGEST_TEXT:
+        raise ParameterError(f"{call} of {len(text):,} characters", because=because, instead=f'{call}("A")')
+    return _unary(lambda node: logical.TextMatch(node, how, str(text)), operand)
+
+
+def _require_choice(call: str, word: object, known: tuple[str, ...]) -> None:
+    if word not in known:
+        nearest = next((each for each in known if each == suggestion(str(word), known)), known[0])
+        because = f"it takes one of {', '.join(known)}"
+        raise ParameterError(f"{call}({word!r})", because=because, instead=f'{call}("{nearest}")')
 
 
 def _check_size(expr: Expr) -> Expr:

@@ -63,6 +63,8 @@ MODULE: Mapping[str, Hint] = {
     **_same("size len count_rows", _ELSEWHERE, "dp.count()"),
     **_same("Chosen", _ELSEWHERE, "dp.Selection"),
     **_same("nunique distinct count_unique", _ELSEWHERE, 'dp.count_distinct("ward", domain=["A", "B"])'),
+    **_same("case case_when ifelse if_else where", _ELSEWHERE, "dp.when(table.age >= 18, 1).otherwise(0)"),
+    **_same("coalesce fillna ifnull", "missing values belong to an expression", "table.cost.fill_missing(0)"),
     **_same("col column", "columns belong to a table", 'dp.table("visits").age, or dp.table("visits")["age"]'),
     **_same(
         "read_csv read_parquet read open load connect from_pandas DataFrame",
@@ -178,10 +180,21 @@ EXPRESSION: Mapping[str, Hint] = {
     **_same("notnull notna is_not_null is_not_na is_not_missing", _ELSEWHERE, ".is_present()"),
     **_same("astype", _ELSEWHERE, '.cast("integer")'),
     **_same("round floor ceil", _PREPARED, '.cast("integer"), which rounds to the nearest'),
+    **_same("fillna fill_null fill_nan coalesce ifnull nvl", _ELSEWHERE, ".fill_missing(0)"),
+    **_same("startswith", _ELSEWHERE, '.starts_with("E11")'),
+    **_same("endswith", _ELSEWHERE, '.ends_with(".9")'),
     **_same(
-        "fillna fill_null coalesce", "what a missing value counts as is a public fact", 'missing={"cost": 0} in protect'
+        "str like ilike rlike match",
+        "patterns do not mean the same on every engine",
+        '.starts_with("E11"), .ends_with(".9") or .contains("insulin"), where case matters',
     ),
-    **_same("str dt lower upper startswith contains like abs", _PREPARED, "a column that the owner prepared"),
+    **_same("dt", _ELSEWHERE, '.part("weekday"), or .truncate("month")'),
+    **_same("date_trunc trunc to_period", _ELSEWHERE, '.truncate("month")'),
+    **_same("extract date_part strftime", _ELSEWHERE, '.part("month")'),
+    **{each: Hint(_ELSEWHERE, f'.part("{each}")') for each in ("year", "quarter", "month", "day", "hour")},
+    **_same("weekday dayofweek isodow", _ELSEWHERE, '.part("weekday"), Monday 1 to Sunday 7'),
+    **_same("case case_when when otherwise mask", _ELSEWHERE, "dp.when(table.age >= 18, 1).otherwise(0)"),
+    **_same("lower upper abs", _PREPARED, "a column that the owner prepared"),
 }
 
 

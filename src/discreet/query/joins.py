@@ -11,7 +11,8 @@ from discreet.errors import ParameterError, TypeMismatchError, short_traceback
 from discreet.exact import whole
 from discreet.plan import logical
 from discreet.query.aggregates import Aggregation
-from discreet.query.expression import Expr, expression_text
+from discreet.query.expression import Expr
+from discreet.query.expression_text import expression_text
 
 _PAIRS = 'on="ward", on=["patient_id", "visit_id"], or on={"ward_id": "id"}'
 
