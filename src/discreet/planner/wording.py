@@ -22,6 +22,7 @@ class SampleOptions(Protocol):
 
 _IN_CATALOG = "from the catalog"
 _IN_QUERY = "from the query"
+_IN_BRANCHES = "from its branches"
 _BOUNDS = "contribution bounds"
 
 
@@ -84,7 +85,8 @@ def _output(of: logical.Measure, scope: Bound) -> str:
             return f"{measure(of)}, {clipped(of.bounds)}, bounds {_IN_QUERY}"
     declared = scope.declared_column(of.operand)
     known = None if declared is None else declared.bounds
-    return f"{measure(of)}, {clipped(known)}, bounds {_IN_CATALOG}" if known else measure(of)
+    where = _IN_CATALOG if scope.is_declared(of.operand) else _IN_BRANCHES
+    return f"{measure(of)}, {clipped(known)}, bounds {where}" if known else measure(of)
 
 
 def sample(source: logical.Relation, function: str, digest: str, options: "SampleOptions", plan: AnswerPlan) -> Lines:

@@ -89,7 +89,8 @@ def when(condition: Expr, value: object) -> Conditional:
     Example:
         >>> import discreet as dp
         >>> visits = dp.table("visits")
-        >>> query = visits.agg(cost_of_A=dp.sum(dp.when(visits.ward == "A", visits.cost).otherwise(0), bounds=(0, 5_000)))
+        >>> cost = dp.when(visits.ward == "A", visits.cost).otherwise(0)
+        >>> query = visits.agg(cost=dp.sum(cost, bounds=(0, 5_000)))
     """
     return _conditional((_branch(condition, value),))
 

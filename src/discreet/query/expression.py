@@ -1,15 +1,11 @@
 """Values computed from one row: what `table.age` is, and everything that can be done with it."""
 
-import datetime as dt
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
-from discreet.catalog.catalog import UNSTRUCTURED, ColumnType, python_value
+from discreet.catalog.catalog import UNSTRUCTURED, ColumnType
 from discreet.errors import (
     ParameterError,
     TypeMismatchError,
@@ -18,13 +14,11 @@ from discreet.errors import (
     short_traceback,
     suggestion,
 )
-from discreet.exact import rational
 from discreet.plan import logical
 from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, LONGEST_TEXT, MOST_EDGES, MOST_NODES
 from discreet.query import hints
+from discreet.query.constants import is_above, scalar
 from discreet.query.expression_text import expression_text
-
-_LARGEST_CONSTANT = 10**300
 
 
 def _no_operator(symbol: str, instead: str) -> Callable[..., NoReturn]:
@@ -147,7 +141,7 @@ class Expr:
             raise TypeMismatchError(
                 f"is_in of type {type(values).__name__}", because="it takes a list", instead='is_in(["A", "B"])'
             )
-        constants = tuple(_scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
+        constants = tuple(scalar(value) for value in itertools.islice(values, MOST_NODES + 1))
         return _check_size(Expr(logical.IsIn(self.node, constants), self.depth + 1, self.nodes + 1 + len(constants)))
 
     @short_traceback
@@ -175,7 +169,7 @@ class Expr:
                 because="it takes a list of edges, smallest first",
                 instead="bin([18, 30, 45])",
             )
-        constants = tuple(_scalar(value) for value in itertools.islice(edges, MOST_EDGES + 1))
+        constants = tuple(scalar(value) for value in itertools.islice(edges, MOST_EDGES + 1))
         if len(constants) > MOST_EDGES:
             raise ParameterError(
                 f"bin of more than {MOST_EDGES:,} edges",
@@ -230,7 +224,7 @@ class Expr:
             >>> dp.table("visits").age.between(40, 60)
             (table.age >= 40) & (table.age <= 60)
         """
-        if _is_above(low, high):
+        if is_above(low, high):
             raise ParameterError(
                 f"between({low!r}, {high!r})",
                 because="the lower end is above the upper one, so nothing lies between them",
@@ -427,35 +421,9 @@ class Expr:
         return expression_text(self.node)
 
 
-def _is_above(low: object, high: object) -> bool:
-    """Whether two constants of one kind are in the wrong order."""
-    a, b = python_value(low), python_value(high)
-    if isinstance(a, int | float | Decimal | Fraction) and isinstance(b, int | float | Decimal | Fraction):
-        return a > b
-    with suppress(TypeError, ValueError):
-        first, second = (dt.datetime.fromisoformat(str(end)) for end in (a, b))
-        return first > second
-    return False
-
-
-def _scalar(value: object) -> logical.Scalar:
-    plain = python_value(value)
-    if isinstance(plain, float | Decimal | Fraction):
-        exact = rational(plain, "a constant")
-        if abs(exact) <= _LARGEST_CONSTANT:
-            return float(exact)
-    if isinstance(plain, str | int | dt.date):
-        return plain
-    raise TypeMismatchError(
-        f"a constant of type {type(value).__name__}",
-        because="constants are numbers of ordinary size, text, booleans, dates and timestamps",
-        instead="table.age >= 40, or table.age.is_missing() for missing values",
-    )
-
-
 def as_expr(value: object) -> Expr:
     """An expression as it is, and anything else as a constant."""
-    return value if isinstance(value, Expr) else Expr(logical.Literal(_scalar(value)))
+    return value if isinstance(value, Expr) else Expr(logical.Literal(scalar(value)))
 
 
 def _binary(build: Any, left: object, right: object) -> Expr:

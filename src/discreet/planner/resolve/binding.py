@@ -25,6 +25,7 @@ from discreet.plan import logical
 from discreet.plan.logical import DEEPEST, EDGES_IN_A_PART, MOST_EDGES, MOST_NODES, MOST_STEPS
 from discreet.plan.physical import Apply, Constant, Operator, Read, Term
 from discreet.planner.resolve import operators, per_unit, relations
+from discreet.planner.resolve.case_bounds import case_bounds
 from discreet.planner.resolve.relations import Origin
 from discreet.planner.resolve.terms import (
     CASTABLE,
@@ -68,11 +69,17 @@ class Bound:
         """An expression as a typed term."""
         return _require_size(_bind(expression, self))
 
+    def is_declared(self, expression: logical.Expression) -> bool:
+        """Whether an expression is a column of the catalog that nothing redefined."""
+        return isinstance(expression, logical.ColumnRef) and expression.name not in self.derived
+
     def declared_column(self, expression: logical.Expression) -> Column | None:
-        """The catalog's facts, only where the expression is a column that nothing redefined."""
-        if isinstance(expression, logical.ColumnRef) and expression.name not in self.derived:
+        """The public facts of a value: those of the catalog, or the bounds that the branches of a case have."""
+        if isinstance(expression, logical.ColumnRef) and self.is_declared(expression):
             return self.table.column(expression.name)
-        return None
+        term = self.term(expression)
+        bounds = case_bounds(term, lambda read: self.table.column(read.column).bounds)
+        return None if bounds is None else Column(type=term.type, bounds=bounds)
 
     def restrict(self, condition: Term) -> "Bound":
         """The same rows, of which only those count that meet a condition."""
