@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet as dp
 from discreet.errors import SourceError
 from discreet.query import frame
 from opened import KEY
@@ -863,3 +864,158 @@ def test_close_leaves_nothing_behind(asking, question_of, tmp_path):
     engine.run(engine.prepare(question_of(T.agg(n=N), {"id": "integer"}, max_rows=1)))
     engine.close()
     assert not [path for path in (tmp_path / "private").iterdir() if path.is_dir()]
+
+
+# conditional values, text matches and parts of dates
+
+
+def _alike(expression, expected):
+    """Whether an expression has the value of a column, or both are missing."""
+    return (expression == expected) | (expression.is_missing() & expected.is_missing())
+
+
+def _differing(asking, table, columns, expressions):
+    """The names of the expressions that differ from the column of that name, in any row; one query if none does."""
+    met = T
+    for name, each in expressions.items():
+        met = met.where(_alike(each, T[name]))
+    if asking.answer(table, met.agg(n=N), columns)[0][0] == len(table):
+        return []
+    answers = [
+        asking.answer(table, T.where(_alike(e, T[name])).agg(n=N), columns)[0][0] for name, e in expressions.items()
+    ]
+    return [name for name, rows in zip(expressions, answers, strict=True) if rows != len(table)]
+
+
+def _start(moment, unit):
+    """The start of a unit, by Python's calendar."""
+    if moment is None:
+        return None
+    is_time = isinstance(moment, dt.datetime)
+    day = moment.date() if is_time else moment
+    if unit in ("hour", "minute"):
+        return moment.replace(minute=moment.minute if unit == "minute" else 0, second=0, microsecond=0)
+    start = {
+        "year": lambda: day.replace(month=1, day=1),
+        "quarter": lambda: day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1),
+        "month": lambda: day.replace(day=1),
+        "week": lambda: day - dt.timedelta(days=day.weekday()),
+        "day": lambda: day,
+    }[unit]()
+    return dt.datetime.combine(start, dt.time()) if is_time else start
+
+
+def _part(moment, part):
+    if moment is None:
+        return None
+    own = {"quarter": lambda: (moment.month + 2) // 3, "weekday": moment.isoweekday}
+    return own[part]() if part in own else getattr(moment, part)
+
+
+UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
+PARTS = ("year", "quarter", "month", "day", "weekday", "hour")
+DAYS = [
+    *(dt.date(1, 1, 1), dt.date(1, 1, 7), dt.date(4, 2, 29), dt.date(1582, 10, 10), dt.date(1900, 2, 28)),
+    *(dt.date(1969, 12, 31), dt.date(2000, 2, 29), dt.date(2023, 12, 31), dt.date(2024, 2, 29), dt.date(2024, 12, 30)),
+    *(dt.date(2025, month, 15) for month in range(1, 13)),
+    *(dt.date(2026, 11, day) for day in range(1, 9)),
+    *(dt.date(9999, 12, 26), dt.date(9999, 12, 31), None),
+]
+TIMES = [dt.time(), dt.time(0, 0, 0, 1), dt.time(13, 59, 59, 999_999), dt.time(23, 59, 59, 999_999)]
+MOMENTS = [None if day is None else dt.datetime.combine(day, TIMES[i % 4]) for i, day in enumerate(DAYS)]
+
+
+@pytest.mark.pitfall("A18")
+def test_dates_and_times_are_cut_to_their_units_and_have_the_parts_of_the_calendar(asking):
+    cells = {"d": pa.array(DAYS, pa.date32()), "m": pa.array(MOMENTS, pa.timestamp("us"))}
+    columns, expressions = {"d": "date", "m": "timestamp"}, {}
+    for name, values, kind in (("d", DAYS, "date"), ("m", MOMENTS, "timestamp")):
+        for unit in UNITS[: 5 if name == "d" else 7]:
+            key = f"{name}_{unit}"
+            cells[key] = pa.array([_start(value, unit) for value in values], cells[name].type)
+            columns[key], expressions[key] = kind, T[name].truncate(unit)
+        for part in PARTS[: 5 if name == "d" else 6]:
+            key = f"{name}_part_{part}"
+            cells[key] = pa.array([_part(value, part) for value in values], pa.int64())
+            columns[key], expressions[key] = "integer", T[name].part(part)
+    assert _differing(asking, pa.table(cells), columns, expressions) == []
+
+
+MATCHED = ["", "a", "ab", "ba", "A", "aa%", "%a", "a_b", "_", "\\", "\\%", "it's", '"', "''", "é", "e\u0301", "\u0301"]
+MATCHED += ["\U0001f600", "x\U0001f600y", "\U0001f469\u200d\U0001f52c", "ß", "SS", "a\nb", "{0}", "$1", "a" * 300, None]
+SOUGHT = ["a", "A", "b", "%", "_", "\\", "'", '"', "e", "\u0301", "é", "\U0001f600", "\u200d", "ß", "\n", "{0}", "aaaa"]
+
+
+@pytest.mark.pitfall("A18")
+def test_text_is_matched_by_code_points_with_case_and_without_wildcards(asking):
+    cells, columns, expressions = {"s": pa.array(MATCHED)}, {"s": "text"}, {}
+    for i, text in enumerate(SOUGHT):
+        calls = {"starts_with": str.startswith, "ends_with": str.endswith, "contains": str.__contains__}
+        for call, python in calls.items():
+            found = [None if cell is None else python(cell, text) for cell in MATCHED]
+            cells[f"{call}_{i}"] = pa.array(found, pa.bool_())
+            columns[f"{call}_{i}"], expressions[f"{call}_{i}"] = "boolean", getattr(T.s, call)(text)
+    assert _differing(asking, pa.table(cells), columns, expressions) == []
+
+
+@pytest.mark.pitfall("A4")
+@pytest.mark.pitfall("A18")
+def test_a_case_has_the_value_of_the_first_condition_that_is_true(asking):
+    x = [1, 2, 3, None]
+    cells = {
+        "x": pa.array(x, pa.int64()),
+        "r": pa.array([0.5, NAN, None, -2.0]),
+        "s": pa.array(["A", "é", None, ""]),
+        "d": pa.array([DAYS[0], DAYS[-2], None, DAYS[8]], pa.date32()),
+        "b": pa.array([True, False, None, True]),
+        "first": pa.array([10, 20, -(2**63), -(2**63)], pa.int64()),
+        "nothing": pa.array([None, LARGEST, None, None], pa.int64()),
+        "real": pa.array([0.5, None, 3.0, 7.0]),
+        "filled": pa.array([0.5, 0.25, 0.25, -2.0]),
+        "limited": pa.array([None, 2.0, 0.0, 0.0]),
+        "text": pa.array(["A!", "é", "none", ""]),
+        "day": pa.array([DAYS[0], DAYS[-2], dt.date(2026, 1, 31), DAYS[8]], pa.date32()),
+        "moment": pa.array(
+            [dt.datetime.combine(DAYS[0], TIMES[0]), MOMENTS[2], MOMENTS[2], MOMENTS[2]], pa.timestamp("us")
+        ),
+        "truth": pa.array([True, False, True, True]),
+        "sum": pa.array([1.5, None, None, -1.0]),
+    }
+    columns = {"x": "integer", "r": "real", "s": "text", "d": "date", "b": "boolean", "first": "integer"}
+    columns |= {"nothing": "integer", "real": "real", "filled": "real", "limited": "real", "text": "text"}
+    columns |= {"day": "date", "moment": "timestamp", "truth": "boolean", "sum": "real"}
+    expressions = {
+        "first": dp.when(T.x == 1, 10).when(T.x <= 2, 20).otherwise(-(2**63)),
+        "nothing": dp.when(T.x == 2, LARGEST),
+        "real": dp.when(T.x <= 2, T.r).when(T.x == 3, T.x).otherwise(7),
+        "filled": T.r.fill_missing(0.25),
+        "limited": dp.when(T.x == 1, 1e200).when(T.x == 2, 2.0).otherwise(1e-200),
+        "text": dp.when(T.s == "A", "A!").otherwise(T.s.fill_missing("none")),
+        "day": T.d.fill_missing("2026-01-31"),
+        "moment": dp.when(T.x == 1, T.d).otherwise(MOMENTS[2]),
+        "truth": T.b.fill_missing(True),
+        "sum": dp.when(T.b, T.r).when(T.r < 0, T.r) + 1,
+    }
+    assert _differing(asking, pa.table(cells), columns, expressions) == []
+
+
+def test_a_case_of_many_branches_is_answered_as_a_key_and_a_sum(asking):
+    rows = pa.table({"x": pa.array([*range(300), None], pa.int64())})
+    number = T.x
+    for i in range(300):
+        number = dp.when(T.x == 0, 5) if i == 0 else number.when(T.x == i, i % 7)
+    query = T.derive(k=number.otherwise(9)).group_by("k", keys={"k": [0, 5, 9]}).agg(n=N, s=frame.sum("k"))
+    expected = [5 if i == 0 else i % 7 for i in range(300)]
+    counts = [sum(each == key for each in expected) for key in (0, 5)]
+    answered = asking.answer(rows, query, {"x": "integer"})
+    assert answered == [[*counts, 1], [0, 5 * counts[1], 9]]
+
+
+@pytest.mark.pitfall("A11")
+def test_a_case_of_texts_and_the_start_of_a_month_are_keys(asking):
+    rows = pa.table({"x": pa.array([1, 2, 3, None], pa.int64()), "m": pa.array(MOMENTS[8:12], pa.timestamp("us"))})
+    columns = {"x": "integer", "m": "timestamp"}
+    named = T.derive(g=dp.when(T.x < 2, "low").when(T.x < 3, "é"), month=T.m.truncate("month"))
+    assert asking.answer(rows, named.group_by("g", keys={"g": ["é", "low", None]}).agg(n=N), columns) == [[1, 1, 2]]
+    months = ["2024-02-01 00:00", "2024-12-01 00:00", "2024-12-02 00:00"]
+    assert asking.answer(rows, named.group_by("month", keys={"month": months}).agg(n=N), columns) == [[1, 1, 0]]

@@ -97,9 +97,10 @@ _PARTS: dict[CalendarPart, str] = {
     "weekday": "((strftime('%w', substr({0}, 1, 10)) + 6) % 7 + 1)",
     "hour": "CAST(substr({0}, 12, 2) AS INTEGER)",
 }
-_MATCHES: dict[TextPlace, str] = {  # bytes: functions of text end at a NUL
-    "starts": "(substr(CAST({0} AS BLOB), 1, {3}) = CAST({1} AS BLOB))",
-    "ends": "(substr(CAST({0} AS BLOB), -{3}) = CAST({1} AS BLOB))",
+# Bytes, because functions of text end at a NUL; one is added, because a part of no bytes is NULL. No constant has one.
+_MATCHES: dict[TextPlace, str] = {
+    "starts": "(substr(CAST({0} || char(0) AS BLOB), 1, {3}) = CAST({1} AS BLOB))",
+    "ends": "(substr(CAST(char(0) || {0} AS BLOB), -{3}) = CAST({1} AS BLOB))",
     "contains": "(instr(CAST({0} AS BLOB), CAST({1} AS BLOB)) > 0)",
 }
 
