@@ -7,7 +7,7 @@ from discreet.query.expression import Expr, as_expr, case
 
 
 @public_class
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Conditional(Expr):
     """A conditional value that can have more branches; as it is, it is missing where no condition is true.
 

@@ -21,7 +21,7 @@ from discreet.catalog.catalog import ColumnType, Value
 from discreet.engines.sql import casts
 from discreet.engines.sql.dialect import Reads, StorageType
 from discreet.errors import ParameterError
-from discreet.plan.physical import Apply, Constant, CountValues, Keys, Read, Term
+from discreet.plan.physical import Apply, Constant, CountValues, Keys, Read, Term, case_parts, reads_of
 
 EXACT = 2**53
 BLANKS = " \t\n\v\f\r"
@@ -43,6 +43,9 @@ _DIGITS = 15
 _SIGN = 0x80
 _LONGEST = 128  # bytes, or 308 digits: the largest real has 151
 TEXT = (StorageType.TEXT, ColumnType.TEXT)
+_DECLARED_TYPES = (
+    'the file itself, dp.protect("visits.csv", ...), or fixed_schema=True if column types were declared to the reader'
+)
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
 
@@ -233,8 +236,13 @@ def canonical(thing: Any) -> Any:
             return _keys(thing)
         case CountValues():
             return _count_values(thing)
-        case Apply("to_date" | "to_timestamp" as operator, (Read(column, ColumnType.TEXT),)):
+        case Apply("to_date" | "to_timestamp" as operator, (operand,)) if _is_read(operand, ColumnType.TEXT):
+            column = next(reads_of(operand)).column
             raise _missing_constant_error(f"{column!r} of an in-memory table, cast to a {operator.removeprefix('to_')}")
+        case Apply("starts_with" | "ends_with" | "contains" as operator, (_, Constant(str() as text))):
+            _require_letters(operator, text)
+        case Apply("case") if _is_read(thing):
+            return replace(thing, arguments=tuple(_constant(each) for each in thing.arguments))
         case Apply(operator, arguments) if operator in _COMPARED and any(_is_read(each) for each in arguments):
             return replace(thing, arguments=tuple(_constant(each) for each in arguments))
         case tuple():
@@ -251,9 +259,25 @@ def _constant(node: Term) -> Term:
     return canonical(node)  # type: ignore[no-any-return]
 
 
-def _is_read(node: Term) -> bool:
-    """Whether a term is a column whose constants are normalised or refused."""
-    return isinstance(node, Read) and node.type in (ColumnType.TEXT, ColumnType.INTEGER)
+def _is_read(node: Term, *kinds: ColumnType) -> bool:
+    """Whether a term is a column whose constants are normalised or refused, or a case that may have its value."""
+    if node.type not in (kinds or (ColumnType.TEXT, ColumnType.INTEGER)):
+        return False
+    if isinstance(node, Apply) and node.operator == "case":
+        branches, otherwise = case_parts(node)
+        values = [value for _, value in branches] + ([] if otherwise is None else [otherwise])
+        return any(_is_read(value, *kinds) for value in values)
+    return isinstance(node, Read)
+
+
+def _require_letters(operator: str, text: str) -> None:
+    """Numbers are read in one form, without zeros in front or behind: a part of another form would match nothing."""
+    if re.fullmatch(r"[0-9+.\s-]*", text):
+        raise ParameterError(
+            f"{operator}({text!r}) about an in-memory table",
+            because="a reader may have read such cells as numbers, which have no zeros in front",
+            instead=_DECLARED_TYPES,
+        )
 
 
 def _keys(keys: Keys) -> Keys:
@@ -299,8 +323,7 @@ def _missing_constant_error(what: str) -> ParameterError:
     return ParameterError(
         what,
         because="a reader may have read such cells as missing, dates or large numbers",
-        instead='the file itself, dp.protect("visits.csv", ...), or fixed_schema=True if column types were declared to '
-        "the reader",
+        instead=_DECLARED_TYPES,
     )
 
 
