@@ -32,6 +32,13 @@ def test_a_table_says_where_its_keys_and_bounds_come_from(session):
     assert given["output"] == "c = sum of cost, values clipped to 0 to 5, bounds from the query"
 
 
+def test_bounds_of_a_conditional_value_come_from_its_branches(session):
+    asked = words(session, visits.agg(a=dp.sum(dp.when(visits.ward == "surgery", visits.age).otherwise(0))))
+    assert asked["output"] == (
+        "a = sum of age if (ward = 'surgery'), otherwise 0, values clipped to 0 to 110, bounds from its branches"
+    )
+
+
 def test_bounds_that_are_found_name_the_method(session):
     asked = words(session, visits.agg(c=dp.sum("cost", bounds="auto")))
     assert "values clipped to bounds found by histogram, for 25% of the privacy cost" in asked["output"]

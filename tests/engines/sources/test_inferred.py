@@ -239,3 +239,31 @@ def test_a_cell_of_42_digits_changes_no_other_cell_of_a_csv_file_that_duckdb_rea
     expected = [*(cell or None for cell in cells), "9" * 42, "-" + "9" * 42, "1e999"]
     for frame in (relation.to_arrow_table(), relation.pl().to_arrow()):
         assert inferred.declared_columns(frame, ["v"])["v"].to_pylist() == expected
+
+
+def test_constants_of_a_case_of_a_column_are_normalised_as_its_cells_are():
+    table = dp.table("t")
+    session = protected(pd.DataFrame({"id": list("abc"), "zip": [1001, None, 7]}), {"id": "text", "zip": "text"})
+    filled = table.derive(z=table.zip.fill_missing("01001"))
+    query = filled.group_by("z", keys={"z": ["01001", "07"]}).agg(n=dp.count())
+    assert session.release(query, epsilon=1).to_arrow().column("n").to_pylist() == [2, 1]
+    equal = table.where(table.zip.fill_missing("01001") == "1001.0").agg(n=dp.count())
+    assert session.release(equal, epsilon=1).value() == 2
+    with pytest.raises(ParameterError, match="may have read such cells as missing"):
+        session.release(table.where(table.zip.fill_missing("x").cast("date").is_missing()).agg(n=dp.count()), epsilon=1)
+
+
+@pytest.mark.parametrize("call", ["starts_with", "ends_with", "contains"])
+def test_a_match_with_part_of_a_number_is_refused_because_zeros_may_be_gone(call):
+    table = dp.table("t")
+    frame = pa.table({"id": ["a", "b"], "code": ["E11.9", "01001"]})
+    session = protected(frame, {"id": "text", "code": "text"})
+    for text in ("0", "010", "-1.", " 7"):
+        with pytest.raises(ParameterError, match="no zeros in front"):
+            session.release(table.where(getattr(table.code, call)(text)).agg(n=dp.count()), epsilon=1)
+    assert session.remaining().epsilon == 9
+    named = session.release(table.where(table.code.starts_with("E11")).agg(n=dp.count()), epsilon=1)
+    assert named.value() == 1
+    declared = protected(frame, {"id": "text", "code": "text"}, fixed_schema=True)
+    exact = declared.release(table.where(table.code.starts_with("010")).agg(n=dp.count()), epsilon=1)
+    assert exact.value() == 1
