@@ -31,6 +31,7 @@ RETURNED = (
     "query.grouped:GroupedFrame",
     "query.grouped:Query",
     "query.expression:Expr",
+    "query.conditional:Conditional",
     "session.above_threshold:SparseVector",
     "session.online_ranges:OnlineRanges",
     "release.remaining:Remaining",
@@ -48,7 +49,7 @@ RETURNED = (
 )
 """Classes that no public module names, and that calls of sessions and tables return."""
 
-WITH_EXAMPLES = ("Session", "OpenSession", "Frame", "WorkloadQueries", "GroupedFrame", "Expr")
+WITH_EXAMPLES = ("Session", "OpenSession", "Frame", "WorkloadQueries", "GroupedFrame", "Expr", "Conditional")
 """Classes whose methods have an example each."""
 
 SECTIONS = ("Args", "Attributes", "Returns", "Yields", "Raises", "Example", "Examples")

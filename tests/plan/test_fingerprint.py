@@ -251,3 +251,26 @@ def test_a_version_that_plans_otherwise_repeats_what_this_one_stores(later, tmp_
 
 def test_the_format_has_a_number():
     assert module.FORMAT == 1
+
+
+@pytest.mark.pitfall("B19")
+def test_conditional_values_text_matches_and_parts_of_dates_keep_their_fingerprints():
+    t = dp.table("t")
+    nodes = {
+        "case": dp.when(t.a, 1).otherwise(0),
+        "case without otherwise": dp.when(t.a, 1).when(t.b, 2),
+        "text match": t.s.starts_with("é%"),
+        "truncate": t.d.truncate("week"),
+        "date part": t.d.part("weekday"),
+    }
+    found = {name: fingerprint(Question("table", {"a": each.node}, {}), CONTEXT)[:16] for name, each in nodes.items()}
+    assert found == {
+        "case": "f6411bba03daac87",
+        "case without otherwise": "7c5db605cb96b63f",
+        "text match": "3a090c8ff6c7eec0",
+        "truncate": "1cf926e5f713afd5",
+        "date part": "0d8607a27b59b84d",
+    }
+    assert canonical(nodes["text match"].node) == (
+        '{"how":"starts","is":"TextMatch","operand":{"is":"Column","name":"s"},"text":"é%"}'
+    )
