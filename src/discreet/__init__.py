@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from discreet import accounting, attacks, auditing, datasets, errors, events, mechanisms, plots, sandbox, testing
     from discreet.accounting.filters import Budget
     from discreet.catalog.catalog import Catalog
+    from discreet.catalog.imports.importer import import_catalog
     from discreet.catalog.privacy_unit import ROW
     from discreet.catalog.time_slice import Slice
     from discreet.errors import Failure, LedgerError, Refusal
@@ -72,6 +73,7 @@ _HOMES = {
     "count_distinct": "query.aggregates",
     "count_units": "query.aggregates",
     "discover": "query.keys",
+    "import_catalog": "catalog.imports.importer",
     "interquartile_range": "query.quantiles",
     "largest": "query.joins",
     "mean": "query.aggregates",
@@ -132,6 +134,7 @@ __all__ = [
     "discover",
     "errors",
     "events",
+    "import_catalog",
     "interquartile_range",
     "largest",
     "mean",

@@ -53,3 +53,15 @@ def test_what_could_be_read_in_two_ways_is_refused(text):
 def test_the_shape_that_refusals_show_is_a_catalog():
     assert list(Catalog.parse(strict_yaml.SHAPE).tables) == ["visits"]
     assert yaml.safe_load(strict_yaml.SHAPE)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["a", "dp.ROW", "true", "no", "0x10", "", "a: b #", '"\\', "\u2028\x7f\n", "\U0001f600" * 200, None, True, -5],
+)
+def test_a_scalar_on_one_line_reads_back_the_same_alone_in_a_list_and_as_a_key(value):
+    text = strict_yaml.one_line(value)
+    assert len(text.splitlines()) == 1
+    assert strict_yaml.read(text) == value
+    assert strict_yaml.read(f"a: [{text}, 1]  # b") == {"a": [value, 1]}
+    assert not isinstance(value, str) or strict_yaml.read(f"{text}: 1") == {value: 1}

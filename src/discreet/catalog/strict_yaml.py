@@ -9,6 +9,8 @@ import yaml
 
 from discreet.errors import CatalogError
 
+_PATH_OF_CATALOG = 'Session("catalog.yaml"), with the path of an existing YAML file in UTF-8'
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 SHAPE = "tables: {visits: {privacy_unit: patient_id, columns: {patient_id: {type: text}, age: {type: integer}}}}"
 
 
@@ -23,6 +25,21 @@ def read(text: str) -> object:
 def write(data: object) -> str:
     """YAML text that `read` reads back as the same data."""
     return yaml.dump(data, Dumper=ExactDumper, sort_keys=False, allow_unicode=True)
+
+
+def one_line(value: str | bool | int | None) -> str:
+    """A scalar as YAML on one line, in a block or in a list: a plain word as it is, other text quoted and escaped."""
+    if not isinstance(value, str):
+        return "null" if value is None else str(value).lower()
+    if _WORD.fullmatch(value) and read(value) == value:
+        return value
+    return f'"{"".join(map(_escape, value))}"'
+
+
+def _escape(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"
 
 
 class ExactLoader(yaml.SafeLoader):
@@ -110,8 +127,10 @@ def data_not_catalog(given: object) -> CatalogError:
     )
 
 
-def unreadable_file(path: str | Path, error: Exception) -> CatalogError:
-    """The refusal of a catalog that cannot be read."""
+def unreadable_file(
+    path: str | Path, error: Exception, what: str = "catalog", instead: str = _PATH_OF_CATALOG
+) -> CatalogError:
+    """The refusal of a catalog, or of another file, that cannot be read."""
     reasons = {
         FileNotFoundError: "there is no file at that path",
         IsADirectoryError: "it is a directory",
@@ -119,7 +138,7 @@ def unreadable_file(path: str | Path, error: Exception) -> CatalogError:
         UnicodeDecodeError: "the file is not UTF-8 text",
     }
     return CatalogError(
-        f"catalog {str(path)!r}",
+        f"{what} {str(path)!r}",
         because=reasons.get(type(error), "the file cannot be read"),
-        instead='Session("catalog.yaml"), with the path of an existing YAML file in UTF-8',
+        instead=instead,
     )
