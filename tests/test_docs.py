@@ -40,6 +40,7 @@ GUIDES = [
     for name in (
         "attacks.md",
         "audit.md",
+        "catalog.md",
         "clipping-bounds.md",
         "histograms.md",
         "joins.md",

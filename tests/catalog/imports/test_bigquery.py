@@ -59,8 +59,8 @@ class TestWhatCarriesOver:
             view(policy()),
             f"CREATE VIEW IF NOT EXISTS `my-project.clinic.visits` OPTIONS(privacy_policy='{policy()}') AS SELECT 1",
             f"ALTER VIEW my-project.clinic.visits SET OPTIONS (privacy_policy=r'{policy()}')",
-            'ALTER VIEW IF EXISTS visits SET OPTIONS (privacy_policy="%s")' % policy().replace('"', '\\"'),
-            f"# a comment\n/* another */ SELECT 1; -- third\nalter view visits set options(privacy_policy='{policy()}');",
+            f"ALTER VIEW IF EXISTS visits SET OPTIONS (privacy_policy={json.dumps(policy())})",
+            f"# one\n/* two */ SELECT 1; -- three\nalter view visits set options(privacy_policy='{policy()}');",
         ],
     )
     def test_documented_spellings_give_the_same_facts(self, text):
@@ -114,8 +114,8 @@ class TestWhatDoesNotCarryOver:
 
     def test_other_policies_options_and_statements_are_listed_without_their_values(self):
         both = {"differential_privacy_policy": FIELDS, "join_restriction_policy": {"join_condition": "JOIN_ANY"}}
-        text = f"INSERT INTO t VALUES ('secret'); CREATE VIEW v OPTIONS(description='d', privacy_policy='{json.dumps(both)}') AS SELECT 1"
-        draft = drafted(text)
+        options = f"description='d', privacy_policy='{json.dumps(both)}'"
+        draft = drafted(f"INSERT INTO t VALUES ('secret'); CREATE VIEW v OPTIONS({options}) AS SELECT 1")
         assert "not carried over: INSERT INTO T in line 1" in draft
         assert "not carried over: option 'description'" in draft
         assert "not carried over: 'join_restriction_policy'" in draft

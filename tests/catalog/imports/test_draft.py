@@ -1,12 +1,16 @@
 """A draft is YAML with comments, in which no foreign text can end a line, and which does not load while open."""
 
+import contextlib
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import discreet as dp
 from discreet.catalog import strict_yaml
+from discreet.catalog.catalog import Catalog
 from discreet.catalog.imports.draft import (
     OPEN,
     DraftColumn,
@@ -19,7 +23,7 @@ from discreet.catalog.imports.draft import (
     total_budget,
     write,
 )
-from discreet.errors import CatalogError
+from discreet.errors import CatalogError, Refusal
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ORIGIN = Origin("metadata", "a.yaml")
@@ -53,8 +57,8 @@ def test_a_name_is_held_exactly_or_refused(name):
     draft = DraftTable("there", {"privacy_unit": DraftFact(name, "there")})
     try:
         data = strict_yaml.read(write({name: draft}, ORIGIN))
-    except CatalogError as refusal:
-        assert "names are" in refusal.because
+    except CatalogError:
+        assert not name.isprintable() or name == "dp.ROW" or name.casefold().startswith("discreet_")
         return
     assert data["tables"][name]["privacy_unit"] == name
     assert list(data["tables"][name]["columns"]) == [name]
@@ -118,3 +122,21 @@ def test_a_float_is_read_by_its_shortest_decimal():
 )
 def test_a_value_in_a_comment_is_short_and_on_one_line(value, text):
     assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    "open_line", ["max_rows: 3", "epsilon: 20", "delta: 1e-9", "privacy_unit: p", "type: integer", "reason: agreed"]
+)
+def test_a_decision_that_is_left_open_is_refused_by_the_catalog_or_the_session(open_line):
+    text = """
+        tables: {t: {
+          privacy_unit: p, max_rows: 3,
+          budget: {epsilon: 20, delta: 1e-9, reason: agreed},
+          columns: {p: {type: integer}}}}
+    """
+    field = open_line.partition(":")[0]
+    value = "null" if field in ("privacy_unit", "reason") else repr(OPEN)
+    rows = pa.table({"p": [1, 2]})
+    for catalog, refused in ((text, False), (text.replace(open_line, f"{field}: {value}"), True)):
+        with pytest.raises(Refusal) if refused else contextlib.nullcontext():
+            dp.Session(Catalog.parse(catalog), sources={"t": rows}, ledger=dp.SQLiteLedger(":memory:")).close()

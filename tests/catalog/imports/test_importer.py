@@ -76,8 +76,8 @@ def test_text_and_files_that_are_too_long_are_refused_before_they_are_parsed(tmp
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        (lambda path: None, "no file"),
-        (lambda path: path.mkdir(), "directory"),
+        (Path.exists, "no file"),
+        (Path.mkdir, "directory"),
         (lambda path: path.write_bytes(b"\xff\xfe"), "not UTF-8"),
     ],
 )

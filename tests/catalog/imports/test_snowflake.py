@@ -1,4 +1,4 @@
-"""Snowflake DDL becomes a draft: entity keys, domains and types carry over; budgets and rows of a unit are decisions."""
+"""Snowflake DDL becomes a draft: entity keys, domains and types carry over; budgets and rows are decisions."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +14,8 @@ SURVEY = """
 CREATE OR REPLACE TABLE survey (
   patient_id TEXT NOT NULL, smoker BOOLEAN, gender VARCHAR(10), age INT, cost NUMBER(10, 2), seen TIMESTAMP_NTZ(9));
 CREATE PRIVACY POLICY policies.p AS () RETURNS PRIVACY_BUDGET ->
-  PRIVACY_BUDGET(BUDGET_NAME=> 'analysts', BUDGET_LIMIT=> 300, MAX_BUDGET_PER_AGGREGATE=> 0.1, BUDGET_WINDOW=> 'weekly');
+  PRIVACY_BUDGET(BUDGET_NAME=> 'analysts', BUDGET_LIMIT=> 300, MAX_BUDGET_PER_AGGREGATE=> 0.1,
+  BUDGET_WINDOW=> 'weekly');
 ALTER TABLE db.s.survey ADD PRIVACY POLICY policies.p ENTITY KEY (patient_id);
 ALTER TABLE db.s.survey ALTER (
   COLUMN gender SET PRIVACY DOMAIN IN ('female', 'male', 'it''s'),
@@ -62,8 +63,8 @@ class TestWhatCarriesOver:
         assert strict_yaml.read(draft)["tables"]["T"]["privacy_unit"] is None
 
     def test_a_domain_in_create_table_or_a_new_column_carries_over(self):
-        text = "CREATE TABLE t (a INT PRIVACY DOMAIN BETWEEN (0, 1)); ALTER TABLE t ADD COLUMN b TEXT PRIVACY DOMAIN IN ('x')"
-        columns = tables(text)["T"]["columns"]
+        new = "ALTER TABLE t ADD COLUMN b TEXT PRIVACY DOMAIN IN ('x')"
+        columns = tables(f"CREATE TABLE t (a INT PRIVACY DOMAIN BETWEEN (0, 1)); {new}")["T"]["columns"]
         assert columns["A"]["bounds"] == [0, 1]
         assert columns["B"]["keys"] == ["x"]
 
@@ -105,7 +106,8 @@ class TestWhatDoesNotCarryOver:
         assert "not carried over: MAX_BUDGET_PER_AGGREGATE = 0.1" in draft
 
     def test_a_changed_body_and_unrestricted_roles_are_listed(self):
-        body = "CASE WHEN CURRENT_USER() = 'A' THEN NO_PRIVACY_POLICY() ELSE privacy_budget(budget_name => 'x.' || F()) END"
+        other = "privacy_budget(budget_name => 'x.' || F())"
+        body = f"CASE WHEN CURRENT_USER() = 'A' THEN NO_PRIVACY_POLICY() ELSE {other} END"
         draft = drafted(f"{SURVEY} ALTER PRIVACY POLICY policies.p SET BODY -> {body}")
         assert "not carried over: NO_PRIVACY_POLICY()" in draft
         assert "BUDGET_NAME = 'an expression'" in draft
@@ -118,7 +120,8 @@ class TestWhatDoesNotCarryOver:
         assert "secret" not in draft
 
     def test_options_constraints_and_unused_policies_are_listed(self):
-        text = "CREATE TABLE t (a INT DEFAULT 5, PRIMARY KEY (a)) COMMENT = 'c'; ALTER TABLE t ADD PRIVACY POLICY q ENTITY KEY (a);"
+        text = "CREATE TABLE t (a INT DEFAULT 5, PRIMARY KEY (a)) COMMENT = 'c';"
+        text += "ALTER TABLE t ADD PRIVACY POLICY q ENTITY KEY (a);"
         draft = drafted(
             f"{text} CREATE PRIVACY POLICY p AS () RETURNS PRIVACY_BUDGET -> PRIVACY_BUDGET(BUDGET_NAME => 'b')"
         )

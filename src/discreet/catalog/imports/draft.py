@@ -2,7 +2,7 @@
 
 The text of a draft is YAML in the format of catalogs. Each imported fact has a comment with its origin. `decide:` marks
 each decision of the owner, and `not carried over:` each fact without a counterpart. A catalog with an open decision
-does not load, because its value is the word DECIDE or null.
+does not load, because its value is the word DECIDE or null; a session refuses a `reason` of null.
 
 Foreign text is written on one line, quoted and escaped, in values and in comments. It cannot end a line.
 """
@@ -125,7 +125,7 @@ def count(value: object, what: str, origin: Origin, *, least: int = 1) -> int:
 
 def open_budget() -> dict[str, DraftFact]:
     """A budget that the owner decides."""
-    why = "total over all releases, for the life of the dataset; it never refills; delta: is 0 unless stated"
+    why = "total over all releases, for the life of the dataset; it never refills. Delta is 0 by default"
     return {"epsilon": DraftFact(OPEN, decide=why)}
 
 
