@@ -26,6 +26,7 @@ def one(text, lexicon=SNOWFLAKE):
         (r"'it\'s \\ \x41\u00e9\101'", SNOWFLAKE, "it's \\ Aé" + "A"),
         ("$$it's$$", SNOWFLAKE, "it's"),
         ("''", SNOWFLAKE, ""),
+        ("'''00'", SNOWFLAKE, "'00"),
         (r"'a\'b\n'", GOOGLE, "a'b\n"),
         (r"r'a\d'", GOOGLE, r"a\d"),
         ("'''it's \"so\"\n'''", GOOGLE, 'it\'s "so"\n'),

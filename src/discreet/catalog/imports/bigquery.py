@@ -113,8 +113,11 @@ def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]
     before = views.get(key)
     if before is not None:
         policy.dropped.append(f"an earlier policy of the same view: {title} replaces it")
-    for name in columns or (list(before.columns) if before is not None and is_change else []):
+    for name in columns:
         policy.columns.setdefault(name, _untyped())
+    if before is not None and is_change:
+        before.columns.update({name: each for name, each in policy.columns.items() if name not in before.columns})
+        policy.columns = before.columns
     if not is_change:
         policy.dropped.append("the query of the view: source: must have the rows that the view selects")
     views[key] = policy

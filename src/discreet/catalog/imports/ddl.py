@@ -34,7 +34,7 @@ class Lexicon:
 
 GOOGLE = Lexicon(
     re.compile(
-        r"""(?P<space>\s+|--[^\n]*|\#[^\n]*|/\*.*?\*/)
+        r"""(?P<space>\s+|--[^\r\n]*|\#[^\r\n]*|/\*.*?\*/)
     |(?P<text>[rR]?(?:'''(?:[^\\]|\\.)*?'''|\"""(?:[^\\]|\\.)*?\"""
         |'(?!'')(?:[^'\\\n]|\\.)*+'|"(?!"")(?:[^"\\\n]|\\.)*+"))
     |(?P<name>`(?:[^`\\\n]|\\.)++`)
@@ -47,7 +47,7 @@ GOOGLE = Lexicon(
 )
 SNOWFLAKE = Lexicon(
     re.compile(
-        r"""(?P<space>\s+|--[^\n]*|//[^\n]*|/\*.*?\*/)
+        r"""(?P<space>\s+|--[^\r\n]*|//[^\r\n]*|/\*.*?\*/)
     |(?P<text>'(?:[^'\\]|\\.|'')*+'|\$\$.*?\$\$)
     |(?P<name>"(?:[^"]|"")++")
     |(?P<word>[A-Za-z_][A-Za-z0-9_$]*)"""
@@ -155,7 +155,8 @@ class Statement:
             return token.text[2:-2]
         is_raw = token.text[0] in "rR"
         quoted = token.text[1:] if is_raw else token.text
-        size = 3 if len(quoted) > 5 and quoted[:3] in ("'''", '"""') else 1
+        is_triple = not self.lexicon.folds_case and quoted[:3] in ("'''", '"""')
+        size = 3 if is_triple else 1
         inner = quoted[size:-size]
         if is_raw:
             return inner
@@ -205,6 +206,11 @@ class Statement:
         """Read all that is left."""
         found, self.place = self.tokens[self.place :], len(self.tokens)
         return found
+
+    def end(self) -> None:
+        """Refuse tokens that are left, such as an expression where a literal belongs."""
+        if not self.is_done():
+            raise self.refusal("nothing more belongs here", "literals instead of expressions")
 
     def refusal(self, because: str, instead: str) -> CatalogError:
         """The error for a statement that is not of the documented form."""

@@ -6,7 +6,7 @@ privacy budget of Snowflake refills, so its limit is listed and epsilon is a dec
 rows of an entity, so `max_rows` is a decision too. Names without quotes are in upper case, as Snowflake stores them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from discreet.catalog.catalog import ROW_IN_TEXT
@@ -35,6 +35,7 @@ _TYPES = {
     "BOOLEAN": ColumnType.BOOLEAN,
     "DATE": ColumnType.DATE,
 }
+_MOST_NAMES = 1_000
 _SCALED = ("NUMBER", "DECIMAL", "NUMERIC")
 _CONSTRAINTS = ("CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
 _KINDS = ("TRANSIENT", "TEMPORARY", "TEMP", "VOLATILE", "LOCAL", "GLOBAL", "HYBRID")
@@ -72,7 +73,14 @@ class _Script:
             "other_releases: what Snowflake released of these rows; its privacy loss is not in this budget",
         ]
         table.budget = open_budget()
+        self.refuse_many(self.tables)
         return self.tables.setdefault(key, table)
+
+    def refuse_many(self, found: Mapping[tuple[str, ...], object]) -> None:
+        """Refuse a script whose names would take too long to compare."""
+        if len(found) >= _MOST_NAMES:
+            because = f"a script has at most {_MOST_NAMES:,} tables and as many policies"
+            raise self.origin.refusal("too many names", because=because, instead="the tables in several files")
 
 
 def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -173,6 +181,7 @@ def _create_policy(statement: Statement, script: _Script) -> None:
 def _set_body(statement: Statement, script: _Script, path: tuple[str, ...]) -> None:
     for known in [each for each in script.policies if _is_same(each, path)]:
         del script.policies[known]
+    script.refuse_many(script.policies)
     script.policies[path] = list(_budgets(statement))
 
 
@@ -200,9 +209,11 @@ def _budget(statement: Statement) -> Iterator[str]:
         argument.expect("=>")
         if name not in _BUDGET or name in seen:
             raise argument.refusal(f"arguments are {', '.join(_BUDGET)}, each once", "BUDGET_NAME => 'analysts'")
-        is_text = name in ("BUDGET_NAME", "BUDGET_WINDOW")
-        is_plain = len(argument.tokens) == 3
-        seen[name] = shown(argument.string() if is_plain else "an expression") if is_text else shown(argument.number())
+        if name in ("BUDGET_NAME", "BUDGET_WINDOW"):
+            seen[name] = shown(argument.string()) if len(argument.tokens) == 3 else "an expression"
+        else:
+            seen[name] = shown(argument.number())
+            argument.end()
     window = seen.get("BUDGET_WINDOW", "absent")
     name = seen.get("BUDGET_NAME", "absent")
     yield f"BUDGET_NAME = {name}: one budget holds for all analysts and accounts"
@@ -294,11 +305,13 @@ def _alter_table(part: Statement, table: DraftTable, script: _Script, title: str
         part.expect("ENTITY", "KEY", "(")
         unit = part.name()
         part.expect(")")
+        part.end()
         table.facts["privacy_unit"] = DraftFact(unit, f"{table.place}, entity key")
         table.facts.setdefault("max_rows", _MAX_ROWS)
         table.columns.setdefault(unit, DraftColumn())
     elif part.accept("DROP", "PRIVACY", "POLICY"):
         script.assigned.pop(key, None)
+        table.facts.setdefault("max_rows", _MAX_ROWS)
         table.facts["privacy_unit"] = DraftFact(
             None, decide="the column that identifies people; its policy was dropped"
         )
@@ -345,11 +358,16 @@ def _domain(part: Statement, column: DraftColumn, table: DraftTable, place: str)
             column.dropped.append("PRIVACY DOMAIN BETWEEN: only numbers have bounds; a query filters dates and times")
             return
         bounds = [exact_number(value.number(), f"{place}, privacy domain", part.origin) for value in values]
+        for value in values:
+            value.end()
         if kind is None:
             column.facts["type"] = DraftFact(OPEN, decide="integer or real; there is no CREATE TABLE in this text")
         column.facts["bounds"] = DraftFact(bounds, origin, _BOUNDS)
     elif part.accept("IN"):
-        keys = [value.string() for value in part.inside(part.group())]
+        values = list(part.inside(part.group()))
+        keys = [value.string() for value in values]
+        for value in values:
+            value.end()
         if kind not in (None, OPEN, ColumnType.TEXT):
             column.dropped.append(f"PRIVACY DOMAIN IN: a list of text, and the column is {kind}")
             return
