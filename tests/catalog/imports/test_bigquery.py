@@ -88,6 +88,7 @@ class TestWhatCarriesOver:
         assert visits["budget"]["epsilon"] == 1
         assert list(visits["columns"]) == ["patient_id", "ward"]
         assert "not carried over: an earlier policy of the same view" in draft
+        assert "not carried over: options of column 'ward'" in drafted(text)
 
 
 class TestWhatTheOwnerDecides:

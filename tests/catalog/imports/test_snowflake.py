@@ -110,6 +110,7 @@ class TestWhatDoesNotCarryOver:
         body = f"CASE WHEN CURRENT_USER() = 'A' THEN NO_PRIVACY_POLICY() ELSE {other} END"
         draft = drafted(f"{SURVEY} ALTER PRIVACY POLICY policies.p SET BODY -> {body}")
         assert "not carried over: NO_PRIVACY_POLICY()" in draft
+        assert "not carried over: conditions and comments of the policy" in draft
         assert "BUDGET_NAME = an expression" in draft
         assert "300" not in draft
 

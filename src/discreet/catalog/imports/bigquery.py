@@ -95,7 +95,7 @@ def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]
         return
     is_change = title.startswith("ALTER")
     path = statement.path()
-    columns = _view_columns(statement) if not is_change and statement.sees("(") else []
+    columns, described = _view_columns(statement) if not is_change and statement.sees("(") else ([], [])
     if is_change and not statement.sees("SET", "OPTIONS"):
         dropped.append(f"{title}: only SET OPTIONS is imported")
         return
@@ -104,11 +104,12 @@ def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]
     policy, others = _policy(options, f"view {shown('.'.join(path))}", statement.origin)
     if not is_change and not statement.sees("AS"):
         raise statement.refusal("AS and a query belong here", "AS SELECT ...")
-    statement.rest()
+    if is_change:
+        statement.end()
     if policy is None:
         dropped.append(f"{title}: it has no differential privacy policy")
         return
-    policy.dropped += others
+    policy.dropped += others + described
     key = "\0".join(path)
     before = views.get(key)
     if before is not None:
@@ -123,14 +124,17 @@ def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]
     views[key] = policy
 
 
-def _view_columns(statement: Statement) -> list[str]:
-    columns = []
+def _view_columns(statement: Statement) -> tuple[list[str], list[str]]:
+    """The columns of a view, and what does not carry over from their options."""
+    columns, described = list[str](), list[str]()
     for part in statement.inside(statement.group()):
         columns.append(part.name())
         if not part.is_done():
             part.expect("OPTIONS")
             part.group()
-    return columns
+            part.end()
+            described.append(f"options of column {shown(columns[-1])}: they say nothing about privacy")
+    return columns, described
 
 
 def _policy(options: list[Statement], place: str, origin: Origin) -> tuple[DraftTable | None, list[str]]:

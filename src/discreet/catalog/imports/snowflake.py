@@ -187,7 +187,7 @@ def _set_body(statement: Statement, script: _Script, path: tuple[str, ...]) -> N
 
 def _budgets(statement: Statement) -> Iterator[str]:
     """What does not carry over from the body of a policy: each budget, and unrestricted access."""
-    found = 0
+    found = others = 0
     while not statement.is_done():
         if statement.sees("PRIVACY_BUDGET", "("):
             statement.next()
@@ -198,6 +198,9 @@ def _budgets(statement: Statement) -> Iterator[str]:
             yield "NO_PRIVACY_POLICY(): every query of every analyst is private and charged"
         else:
             statement.next()
+            others += 1
+    if others:
+        yield "conditions and comments of the policy: one budget holds for all analysts"
     if not found:
         raise statement.refusal("a policy returns a budget", "PRIVACY_BUDGET(BUDGET_NAME => 'analysts')")
 
