@@ -110,18 +110,23 @@ def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]
         dropped.append(f"{title}: it has no differential privacy policy")
         return
     policy.dropped += others + described
-    key = "\0".join(path)
-    before = views.get(key)
-    if before is not None:
-        policy.dropped.append(f"an earlier policy of the same view: {title} replaces it")
     for name in columns:
         policy.columns.setdefault(name, _untyped())
-    if before is not None and is_change:
+    key = "\0".join(path)
+    if is_change:
+        _keep_columns(policy, views.get(key))
+    else:
+        policy.dropped.append("the query of the view: source: must have the rows that the view selects")
+    if key in views:
+        policy.dropped.append(f"an earlier policy of the same view: {title} replaces it")
+    views[key] = policy
+
+
+def _keep_columns(policy: DraftTable, before: DraftTable | None) -> None:
+    """A changed policy leaves the columns of the view as they are."""
+    if before is not None:
         before.columns.update({name: each for name, each in policy.columns.items() if name not in before.columns})
         policy.columns = before.columns
-    if not is_change:
-        policy.dropped.append("the query of the view: source: must have the rows that the view selects")
-    views[key] = policy
 
 
 def _view_columns(statement: Statement) -> tuple[list[str], list[str]]:
