@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
     from discreet.release.selection import Selection
     from discreet.session.session import Session, protect
+    from discreet.sql_queries.sql_release import SqlRelease
+    from discreet.sql_queries.statement import sql
     from discreet.session.verify_joins import verify
 
 _HOMES = {
@@ -66,6 +68,7 @@ _HOMES = {
     "Selection": "release.selection",
     "Session": "session.session",
     "Slice": "catalog.time_slice",
+    "SqlRelease": "sql_queries.sql_release",
     "SmoothSensitivity": "query.methods",
     "auto_bounds": "query.aggregates",
     "bins": "query.histograms",
@@ -83,6 +86,7 @@ _HOMES = {
     "quantiles": "query.quantiles",
     "score": "query.scores",
     "smallest": "query.joins",
+    "sql": "sql_queries.statement",
     "std": "query.aggregates",
     "sum": "query.aggregates",
     "table": "query.frame",
@@ -120,6 +124,7 @@ __all__ = [
     "Selection",
     "Session",
     "Slice",
+    "SqlRelease",
     "SmoothSensitivity",
     "__version__",
     "accounting",
@@ -147,6 +152,7 @@ __all__ = [
     "sandbox",
     "score",
     "smallest",
+    "sql",
     "std",
     "sum",
     "table",

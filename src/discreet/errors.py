@@ -16,6 +16,7 @@
     │   ├── SourceError          a source that cannot be opened, or is not the one registered
     │   ├── UnsupportedError     something that discreet does not do
     │   │   └── MissingExtraError  a part whose optional package is not installed; an AttributeError too
+    │   ├── SqlError             a SQL statement, or a part of one, that has no translation
     │   ├── UnknownCallError     a name that discreet does not have; an AttributeError too
     │   └── ArgumentsError       a call whose arguments do not fit; a TypeError too
     ├── LedgerError              the ledger is damaged, newer than this library, or cannot be written
@@ -233,6 +234,17 @@ class UnsupportedError(Refusal):
         >>> dp.table("visits").age % 10
         Traceback (most recent call last):
         discreet.errors.UnsupportedError: ...
+    """
+
+
+class SqlError(Refusal):
+    """A SQL statement, or a part of one, that has no translation; the message has its place.
+
+    Example:
+        >>> import discreet as dp
+        >>> dp.sql("DELETE FROM visits")
+        Traceback (most recent call last):
+        discreet.errors.SqlError: ...
     """
 
 

@@ -1,0 +1,355 @@
+"""Scalar expressions of a statement: each accepted node has one translation, and every other node is refused."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any, cast
+
+from sqlglot import exp
+
+from discreet.catalog.catalog import ColumnType
+from discreet.errors import SqlError
+from discreet.plan import logical
+from discreet.query.conditional import when
+from discreet.query.expression import Expr, as_expr
+from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal
+from discreet.sql_queries.scope import Scope
+
+_TYPES: dict[exp.DType, str] = {
+    **dict.fromkeys((exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT), "integer"),
+    **dict.fromkeys((exp.DType.DOUBLE, exp.DType.FLOAT), "real"),
+    **dict.fromkeys((exp.DType.VARCHAR, exp.DType.TEXT), "text"),
+    exp.DType.DATE: "date",
+    **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.DATETIME, exp.DType.TIMESTAMPNTZ), "timestamp"),
+}
+_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
+_UNIT_NAMES = {"MM": "month", "MON": "month", "YYYY": "year", "YY": "year", "ISOWEEK": "week", "WEEK(MONDAY)": "week"}
+_PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "DAY": "day", "HOUR": "hour", "ISODOW": "weekday"}
+_DISTRIBUTIVE = "docs/sql.md lists the functions"
+
+Translation = Callable[[Any, Scope], Expr]
+
+
+def expression(node: exp.Expr, scope: Scope) -> Expr:
+    """The expression of a node, over columns of the frame."""
+    translation = TRANSLATIONS.get(type(node))
+    if translation is None:
+        raise _no_translation(node)
+    return translation(node, scope)
+
+
+def literal(node: exp.Expr) -> Any:
+    """The constant that a node is; None where it is not one."""
+    match node:
+        case exp.Literal():
+            return node.this if node.is_string else _number(node)
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Neg():
+            inner = literal(node.this)
+            return -inner if isinstance(inner, int | Decimal) and not isinstance(inner, bool) else None
+        case exp.Paren():
+            return literal(node.this)
+        case exp.Cast() | exp.TryCast() if isinstance(node.this, exp.Literal) and node.this.is_string:
+            return _moment(node)
+    return None
+
+
+def constant_of(node: exp.Expr, what: str) -> Any:
+    """The constant that a node is; anything else is refused."""
+    value = literal(node)
+    if value is None:
+        raise refusal(node, because=f"{what} is a constant", instead="a number, or text in single quotes")
+    return value
+
+
+def operands(node: exp.Expr) -> list[exp.Expr]:
+    """The conditions that AND joins at the top of a condition."""
+    inner = node.unnest()
+    if not isinstance(inner, exp.And):
+        return [inner]
+    return [*operands(inner.this), *operands(inner.expression)]
+
+
+def is_integer(value: Expr, scope: Scope) -> bool:
+    """Whether an expression is known to hold whole numbers."""
+    node = value.node
+    if isinstance(node, logical.Literal):
+        return type(node.value) is int
+    if isinstance(node, logical.Cast):
+        return node.type is ColumnType.INTEGER
+    fact = scope.fact(value)
+    return isinstance(node, logical.Bin | logical.DatePart) or (fact is not None and fact.type is ColumnType.INTEGER)
+
+
+def _number(node: exp.Literal) -> int | Decimal:
+    text = str(node.this)
+    try:
+        return int(text) if text.isdigit() else Decimal(text)
+    except (InvalidOperation, ValueError):
+        raise refusal(node, because="it is not a plain number", instead="12 or 12.5") from None
+
+
+def _moment(node: exp.Cast) -> dt.date | None:
+    kind = _TYPES.get(node.to.this)
+    read = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}.get(str(kind))
+    if read is None:
+        return None
+    try:
+        return cast(dt.date, read(str(node.this.this)))
+    except ValueError:
+        raise refusal(
+            node,
+            because=f"the text is not a {kind} in ISO form",
+            instead="DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00'",
+        ) from None
+
+
+def _constant(node: exp.Expr, _: Scope) -> Expr:
+    return as_expr(literal(node))
+
+
+def _two(build: Callable[[Expr, Expr], Expr]) -> Translation:
+    def translate(node: exp.Expr, scope: Scope) -> Expr:
+        left, right = arguments(node, "this", "expression")
+        _refuse_null(node, left, right)
+        return build(expression(left, scope), expression(right, scope))
+
+    return translate
+
+
+def _refuse_null(node: exp.Expr, *sides: exp.Expr) -> None:
+    if any(isinstance(side, exp.Null) for side in sides):
+        raise refusal(node, because="a comparison with NULL is never true", instead="x IS NULL, or x IS NOT NULL")
+
+
+def _divide(node: exp.Div, scope: Scope) -> Expr:
+    left, right, is_typed = arguments(node, "this", "expression", "typed")
+    one, other = expression(left, scope), expression(right, scope)
+    if is_typed and is_integer(one, scope) and is_integer(other, scope):
+        raise refusal(
+            node,
+            because="in this dialect whole numbers divided by whole numbers lose their fraction",
+            instead=f"{left.sql(scope.dialect)} / {right.sql(scope.dialect)}.0",
+        )
+    return one / other
+
+
+def _not(node: exp.Not, scope: Scope) -> Expr:
+    (operand,) = arguments(node, "this")
+    return ~expression(operand, scope)
+
+
+def _is(node: exp.Is, scope: Scope) -> Expr:
+    left, right = arguments(node, "this", "expression")
+    if not isinstance(right, exp.Null):
+        raise refusal(node, because="IS is read with NULL alone", instead="x IS NULL, or x = TRUE")
+    return expression(left, scope).is_missing()
+
+
+def _in(node: exp.In, scope: Scope) -> Expr:
+    operand, values = arguments(node, "this", "expressions")
+    if not values:
+        raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
+    return expression(operand, scope).is_in([constant_of(value, "an element of IN") for value in values])
+
+
+def _between(node: exp.Between, scope: Scope) -> Expr:
+    operand, low, high = arguments(node, "this", "low", "high")
+    value = expression(operand, scope)
+    return (value >= expression(low, scope)) & (value <= expression(high, scope))
+
+
+def _negative(node: exp.Neg, scope: Scope) -> Expr:
+    known = literal(node)
+    return as_expr(known) if known is not None else -expression(arguments(node, "this")[0], scope)
+
+
+def _cast(node: exp.Cast, scope: Scope) -> Expr:
+    operand, to = arguments(node, "this", "to")
+    known = literal(node)
+    if known is not None:
+        return as_expr(known)
+    kind = _TYPES.get(to.this)
+    if kind is None or to.expressions:
+        raise refusal(
+            node,
+            because=f"a cast is to {', '.join(sorted(set(_TYPES.values())))}, without a length",
+            instead="CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR), CAST(x AS DATE)",
+        )
+    return expression(operand, scope).cast(kind)
+
+
+def _coalesce(node: exp.Coalesce, scope: Scope) -> Expr:
+    first, rest = arguments(node, "this", "expressions")
+    value = expression(first, scope)
+    for other in rest:
+        value = value.fill_missing(expression(other, scope))
+    return value
+
+
+def _case(node: exp.Case, scope: Scope) -> Expr:
+    subject, ifs, default = arguments(node, "this", "ifs", "default")
+    made: Any = None
+    for branch in ifs:
+        condition, value = arguments(branch, "this", "true")
+        is_met = expression(condition, scope)
+        is_met = is_met if subject is None else expression(subject, scope) == is_met
+        made = (when if made is None else made.when)(is_met, expression(value, scope))
+    return _otherwise(made, default, scope)
+
+
+def _if(node: exp.If, scope: Scope) -> Expr:
+    condition, value, default = arguments(node, "this", "true", "false")
+    return _otherwise(when(expression(condition, scope), expression(value, scope)), default, scope)
+
+
+def _otherwise(made: Any, default: exp.Expr | None, scope: Scope) -> Expr:
+    is_missing = default is None or isinstance(default, exp.Null)
+    return cast(Expr, made if is_missing else made.otherwise(expression(cast(exp.Expr, default), scope)))
+
+
+def _like(node: exp.Like, scope: Scope) -> Expr:
+    operand, pattern = arguments(node, "this", "expression")
+    text = constant_of(pattern, "a pattern")
+    value, inner = expression(operand, scope), str(text).strip("%")
+    if not isinstance(text, str) or any(sign in inner for sign in "%_\\") or not inner:
+        raise refusal(
+            node,
+            because="a pattern is text with % at its start, its end, or both",
+            instead="name LIKE 'A%', name LIKE '%son', name LIKE '%and%'",
+        )
+    starts, ends = not text.startswith("%"), not text.endswith("%")
+    if starts and ends:
+        return value == inner
+    return value.starts_with(inner) if starts else value.ends_with(inner) if ends else value.contains(inner)
+
+
+def _starts_with(node: exp.StartsWith, scope: Scope) -> Expr:
+    operand, text = arguments(node, "this", "expression")
+    return expression(operand, scope).starts_with(str(constant_of(text, "a prefix")))
+
+
+def _truncate(node: exp.Expr, scope: Scope) -> Expr:
+    operand, unit = arguments(node, "this", "unit")
+    name = str(unit.this if isinstance(unit, exp.Var | exp.Literal) else unit.sql()).upper()
+    known = _UNIT_NAMES.get(name, name.lower())
+    if known == "week" and scope.dialect == "bigquery" and name == "WEEK":
+        raise refusal(node, because="weeks begin on Monday here", instead="DATE_TRUNC(day, WEEK(MONDAY))")
+    if known not in _UNITS:
+        raise refusal(node, because=f"the units are {', '.join(_UNITS)}", instead="DATE_TRUNC('month', day)")
+    return expression(operand, scope).truncate(known)
+
+
+def _extract(node: exp.Extract, scope: Scope) -> Expr:
+    part, operand = arguments(node, "this", "expression")
+    name = _PARTS.get(str(part.this).upper() if isinstance(part, exp.Var) else "")
+    if name is None:
+        raise refusal(
+            node,
+            because=f"the parts are {', '.join(_PARTS)}",
+            instead="EXTRACT(MONTH FROM day), EXTRACT(ISODOW FROM day)",
+        )
+    return expression(operand, scope).part(name)
+
+
+def _part(name: str) -> Translation:
+    return lambda node, scope: expression(arguments(node, "this")[0], scope).part(name)
+
+
+def _range_bucket(node: exp.Expr, scope: Scope) -> Expr:
+    operand, edges = arguments(node, "this", "expression")
+    values = edges.expressions if isinstance(edges, exp.Array) else []
+    return expression(operand, scope).bin([constant_of(edge, "an edge") for edge in values])
+
+
+def _width_bucket(node: exp.WidthBucket, scope: Scope) -> Expr:
+    operand, *limits = arguments(node, "this", "min_value", "max_value", "num_buckets")
+    low, high, number = (constant_of(limit, "a limit of WIDTH_BUCKET") for limit in limits)
+    if not (isinstance(number, int) and 1 <= number <= logical.MOST_EDGES - 1 and low < high):
+        raise refusal(
+            node, because="limits increase, and there are 1 bucket or more", instead="WIDTH_BUCKET(age, 0, 100, 10)"
+        )
+    return expression(operand, scope).bin([low + (high - low) * i / Decimal(number) for i in range(number + 1)])
+
+
+TRANSLATIONS: dict[type[exp.Expr], Translation] = {
+    exp.Column: lambda node, scope: scope.column(node),
+    exp.Paren: lambda node, scope: expression(arguments(node, "this")[0], scope),
+    exp.Literal: _constant,
+    exp.Boolean: _constant,
+    exp.Neg: _negative,
+    exp.EQ: _two(lambda a, b: a == b),
+    exp.NEQ: _two(lambda a, b: a != b),
+    exp.LT: _two(lambda a, b: a < b),
+    exp.LTE: _two(lambda a, b: a <= b),
+    exp.GT: _two(lambda a, b: a > b),
+    exp.GTE: _two(lambda a, b: a >= b),
+    exp.And: _two(lambda a, b: a & b),
+    exp.Or: _two(lambda a, b: a | b),
+    exp.Not: _not,
+    exp.Add: _two(lambda a, b: a + b),
+    exp.Sub: _two(lambda a, b: a - b),
+    exp.Mul: _two(lambda a, b: a * b),
+    exp.Div: _divide,
+    exp.Is: _is,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Coalesce: _coalesce,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Like: _like,
+    exp.StartsWith: _starts_with,
+    exp.TimestampTrunc: _truncate,
+    exp.DateTrunc: _truncate,
+    exp.Extract: _extract,
+    exp.Year: _part("year"),
+    exp.Quarter: _part("quarter"),
+    exp.Month: _part("month"),
+    exp.Day: _part("day"),
+    exp.DayOfMonth: _part("day"),
+    exp.Hour: _part("hour"),
+    exp.WidthBucket: _width_bucket,
+}
+"""Every scalar node that is accepted. Decisions for others are in `_INSTEAD`."""
+
+_INSTEAD: dict[type[exp.Expr], tuple[str, str]] = {
+    exp.ILike: ("patterns tell capitals from small letters", "name LIKE 'A%' OR name LIKE 'a%'"),
+    exp.RegexpLike: ("regular expressions differ from engine to engine", "name LIKE 'A%'"),
+    exp.SimilarTo: ("regular expressions differ from engine to engine", "name LIKE 'A%'"),
+    exp.Mod: ("% does not mean the same on every engine", "a column that the owner prepared"),
+    exp.IntDiv: ("integer division does not mean the same on every engine", "WIDTH_BUCKET(age, 0, 100, 10)"),
+    exp.Subquery: ("a subquery inside an expression reads rows of other units", "a JOIN, or a subquery in FROM"),
+    exp.Exists: ("a subquery inside an expression reads rows of other units", "a JOIN, or a subquery in FROM"),
+    exp.Window: ("a window shows rows of other units beside a row", "GROUP BY"),
+    exp.Null: ("NULL is used in IS NULL, and in ELSE", "x IS NULL"),
+    exp.Star: ("* stands for columns only inside COUNT(*)", "COUNT(*)"),
+    exp.DPipe: ("text is not put together", "GROUP BY of both columns"),
+    exp.Rand: ("noise is drawn by discreet alone", "the statement without it"),
+    exp.Interval: ("arithmetic with dates differs from engine to engine", "day >= DATE '2026-01-01'"),
+    exp.CurrentDate: ("a statement means the same on every day", "DATE '2026-01-31'"),
+    exp.CurrentTimestamp: ("a statement means the same at every time", "TIMESTAMP '2026-01-31 12:00'"),
+    exp.Placeholder: ("parameters are not filled in", "the value itself"),
+    exp.Parameter: ("parameters are not filled in", "the value itself"),
+}
+
+
+def _no_translation(node: exp.Expr) -> SqlError:
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "RANGE_BUCKET":
+        return refusal(node, because="its edges are a list of constants", instead="RANGE_BUCKET(age, [18, 65])")
+    for kind, (because, instead) in _INSTEAD.items():
+        if isinstance(node, kind):
+            return refusal(node, because=because, instead=instead)
+    if isinstance(node, exp.AggFunc):
+        return refusal(
+            node,
+            because="an aggregate stands in SELECT, HAVING or ORDER BY, and not inside another one",
+            instead="HAVING for conditions on aggregates, or a subquery in FROM that groups by the privacy unit",
+        )
+    if isinstance(node, exp.Func):
+        return refusal(
+            node, because="no such function is translated", instead=f"a column prepared by the owner; {ACCEPTED}"
+        )
+    return refusal(node, because=f"{node.key.upper()} has no translation here", instead=ACCEPTED)

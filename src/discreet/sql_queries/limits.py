@@ -1,0 +1,47 @@
+"""Limits on the size and the depth of a statement, checked on its tokens before it is parsed.
+
+A parser by recursive descent needs stack for every level. Within these limits it always has enough, and takes less than
+a tenth of a second.
+"""
+
+from collections.abc import Sequence
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.errors import SqlError
+
+LONGEST = 20_000
+MOST_TOKENS = 2_000
+DEEPEST = 24
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
+_PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
+_SHORTER = "a shorter statement; keys and long lists belong in the catalog"
+
+
+def check_length(text: str) -> None:
+    """Refuse a text that is too long."""
+    if len(text) > LONGEST:
+        raise SqlError(
+            f"a statement of {len(text):,} characters", because=f"at most {LONGEST:,} are read", instead=_SHORTER
+        )
+
+
+def check_tokens(tokens: Sequence[Token]) -> None:
+    """Refuse too many tokens, and brackets, CASE or signs within each other too deep."""
+    if len(tokens) > MOST_TOKENS:
+        raise SqlError(
+            f"a statement of {len(tokens):,} words and signs",
+            because=f"at most {MOST_TOKENS:,} are read",
+            instead=_SHORTER,
+        )
+    depth = prefixes = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        if depth + prefixes > DEEPEST:
+            raise SqlError(
+                f"a statement of more than {DEEPEST} levels in line {token.line}",
+                because="brackets, CASE, NOT and signs within each other are read to that depth",
+                instead="fewer levels, or WITH for the inner ones",
+            )

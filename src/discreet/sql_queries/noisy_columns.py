@@ -1,0 +1,214 @@
+"""What follows the aggregates of a statement: arithmetic, conditions and order of noisy columns.
+
+All of it is post-processing: it reads releases alone, and costs nothing. Arithmetic of counts, sums and means has the
+interval of the result, with noise that both sides share taken as shared. Other arithmetic has values without intervals.
+"""
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import Refusal
+from discreet.release.postprocessing.derived import DerivedValues
+from discreet.release.postprocessing.verbs import answer_text
+from discreet.release.release import Release
+
+
+@dataclass(frozen=True)
+class KeyOf:
+    """A grouping column, by its place; `shown` are other values for its keys, in the order of the keys."""
+
+    column: str
+    keys: tuple[Any, ...] | None = None
+    shown: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
+class OutputOf:
+    """An output of one of the queries; its name stands once in all of them."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant beside noisy numbers."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Two noisy numbers put together."""
+
+    sign: str
+    left: "Column"
+    right: "Column"
+
+
+@dataclass(frozen=True)
+class IntervalEnd:
+    """An end of the interval of a noisy number."""
+
+    operand: "Column"
+    is_high: bool
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on the columns of a row."""
+
+    sign: str
+    operands: tuple["Column", ...]
+
+
+Column = KeyOf | OutputOf | Constant | Arithmetic | IntervalEnd | Condition
+
+
+@dataclass(frozen=True)
+class Values:
+    """A column of the answer: values, and the ends of their intervals where these are known.
+
+    `texts` are the values in words where a margin is of another kind, such as ranks.
+    """
+
+    values: tuple[Any, ...]
+    lows: tuple[float | None, ...] | None = None
+    highs: tuple[float | None, ...] | None = None
+    texts: tuple[str, ...] | None = None
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def evaluate(column: Column, releases: Sequence[Release]) -> Values:
+    """A column, row by row."""
+    match column:
+        case KeyOf():
+            return Values(_keys(column, releases[0]))
+        case OutputOf(name):
+            return _output(_holder(releases, name), name)
+        case Constant(value):
+            return Values((value,) * len(releases[0]))
+        case Arithmetic():
+            return _arithmetic(column, releases)
+        case IntervalEnd(operand, is_high):
+            found = evaluate(operand, releases)
+            ends = found.highs if is_high else found.lows
+            return Values((None,) * len(found.values) if ends is None else ends)
+        case Condition(sign, operands):
+            columns = [evaluate(each, releases).values for each in operands]
+            return Values(tuple(_test(sign, row) for row in zip(*columns, strict=True)))
+
+
+def _keys(column: KeyOf, release: Release) -> tuple[Any, ...]:
+    (values,) = [key.values for key in release.keys if key.name == column.column]
+    if column.shown is None or column.keys is None:
+        return values
+    shown = dict(zip(column.keys, column.shown, strict=True))
+    return tuple(shown[value] for value in values)
+
+
+def _holder(releases: Sequence[Release], name: str) -> Release:
+    return next(release for release in releases if name in {output.name for output in release.outputs})
+
+
+def _output(release: Release, name: str) -> Values:
+    (output,) = [each for each in release.outputs if each.name == name]
+    if output.margin_of or not output.is_found:
+        return Values(output.values, texts=tuple(answer_text(output, row) for row in range(len(release))))
+    pairs = list(zip(output.values, output.margins, strict=True))
+    return Values(
+        output.values,
+        tuple(float(value - margin) for value, margin in pairs),  # type: ignore[operator]
+        tuple(float(value + margin) for value, margin in pairs),  # type: ignore[operator]
+    )
+
+
+def _arithmetic(column: Arithmetic, releases: Sequence[Release]) -> Values:
+    derived = _derived(column, releases)
+    if isinstance(derived, DerivedValues) and len(derived) == len(releases[0]):
+        values = tuple(None if math.isnan(value) else value for value in derived.values)
+        return Values(values, _finite(derived.lows), _finite(derived.highs))
+    left, right = (evaluate(side, releases).values for side in (column.left, column.right))
+    return Values(tuple(_combine(column.sign, a, b) for a, b in zip(left, right, strict=True)))
+
+
+def _finite(ends: Sequence[float]) -> tuple[float | None, ...]:
+    return tuple(end if math.isfinite(end) else None for end in ends)
+
+
+def _derived(column: Column, releases: Sequence[Release]) -> DerivedValues | Fraction | None:
+    """A column as values with known noise, a constant, or None where the noise is not known."""
+    match column:
+        case Constant(value):
+            return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+        case OutputOf(name):
+            return _traced(_holder(releases, name), name)
+        case Arithmetic(sign, left, right):
+            sides = [_derived(side, releases) for side in (left, right)]
+            if None in sides:
+                return None
+            try:
+                made: DerivedValues | Fraction = _ARITHMETIC[sign](*sides)
+            except (Refusal, ZeroDivisionError, TypeError):
+                return None
+            return made
+    return None
+
+
+def _traced(release: Release, name: str) -> DerivedValues | None:
+    """An output with the noise that is in it; None for quantiles, variances and the like."""
+    by = [key.name for key in release.keys]
+    (output,) = [each for each in release.outputs if each.name == name]
+    try:
+        return release.mean(name, by=by) if output.over else release.total(name, by=by)
+    except Refusal:
+        return None
+
+
+def _combine(sign: str, a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return None
+    try:
+        return _ARITHMETIC[sign](float(a), float(b))
+    except (ZeroDivisionError, OverflowError, TypeError, ValueError):
+        return None
+
+
+def _test(sign: str, row: tuple[Any, ...]) -> bool | None:
+    """A condition with missing values as SQL has them."""
+    if sign == "is null":
+        return row[0] is None
+    if sign == "not":
+        return None if row[0] is None else not row[0]
+    if sign in ("and", "or"):
+        decisive = sign == "or"
+        if decisive in row:
+            return decisive
+        return None if None in row else not decisive
+    if None in row:
+        return None
+    if sign == "in":
+        return row[0] in row[1:]
+    try:
+        return _COMPARISONS[sign](*row)
+    except TypeError:
+        return None
