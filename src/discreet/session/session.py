@@ -71,6 +71,9 @@ class Session(OpenSession):
     """
 
     @overload
+    def explain(self, query: Statement, **price: Unpack[Preview]) -> Explanation | BatchExplanation: ...
+
+    @overload
     def explain(self, query: Question, *, method: Method | None = None, **price: Unpack[Preview]) -> Explanation: ...
 
     @overload
@@ -79,7 +82,7 @@ class Session(OpenSession):
     @short_traceback
     def explain(
         self,
-        query: Question | Sequence[Question],
+        query: Question | Statement | Sequence[Question],
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -157,7 +160,7 @@ class Session(OpenSession):
     @short_traceback
     def release(
         self,
-        query: Question | Sequence[Question],
+        query: Question | Statement | Sequence[Question],
         *,
         epsilon: Number | None = None,
         rho: Number | None = None,
@@ -305,7 +308,7 @@ class Session(OpenSession):
     @short_traceback
     def epsilon_for(
         self,
-        query: Question,
+        query: Question | Statement,
         *,
         margin: Number,
         output: str | None = None,

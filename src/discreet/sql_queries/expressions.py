@@ -96,7 +96,7 @@ def _moment(node: exp.Cast) -> dt.date | None:
     if read is None:
         return None
     try:
-        return cast(dt.date, read(str(node.this.this)))
+        return read(str(node.this.this))
     except ValueError:
         raise refusal(
             node,

@@ -86,7 +86,7 @@ def _keys(node: exp.Expr, value: Expr, scope: Scope) -> tuple[tuple[Value, ...] 
         keys = _periods(value.node, node, scope)
         return keys, keys is not None
     possible = possible_values(value.node)
-    return possible, possible is not None
+    return possible, possible is not None  # type: ignore[return-value]
 
 
 def _listed_keys(node: logical.Expression, scope: Scope) -> tuple[Value, ...] | None:
@@ -255,6 +255,6 @@ def _unknown_keys(node: exp.Expr, scope: Scope) -> Exception:
         node,
         what=f"GROUP BY {text}"[:80],
         because="its keys are not public, so a rare one would reveal a unit",
-        instead=f"WHERE {text} IN ('A', 'B') or keys in the catalog, which are public; "
-        "or delta=1e-10 (OPTIONS (delta = 1e-10)) under a budget with reserved_delta, which finds keys and leaves rare ones out",
+        instead=f"public keys: WHERE {text} IN ('A', 'B'), or keys in the catalog; or unknown keys, of which rare ones are "
+        "left out: delta=1e-10, or OPTIONS (delta = 1e-10), under a budget with reserved_delta",
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp, parse, tokenize
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from discreet.errors import SqlError
 from discreet.sql_queries.limits import DEEPEST, check_length, check_tokens
@@ -39,10 +39,10 @@ def parse_statement(text: str, dialect: str) -> Parsed:
             because="its parts are nested too deep, or are out of place",
             instead=_STATEMENT,
         ) from None
-    trees = [tree for tree in trees if tree is not None]
-    if len(trees) != 1:
-        raise SqlError(f"{len(trees)} statements", because="one SELECT is one batch and one charge", instead=_STATEMENT)
-    return Parsed(_select(trees[0], plain), clause)
+    found = [tree for tree in trees if tree is not None]
+    if len(found) != 1:
+        raise SqlError(f"{len(found)} statements", because="one SELECT is one batch and one charge", instead=_STATEMENT)
+    return Parsed(_select(found[0], plain), clause)
 
 
 def _tokens(text: str, dialect: str) -> list[Token]:

@@ -1,5 +1,7 @@
 """The table that a statement gives: columns of SELECT, computed from the releases of its queries."""
 
+# ruff: noqa: PD011 - the values here are tuples, and none of them is a pandas frame
+
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -144,7 +146,7 @@ class SqlRelease:
         more = len(self) - _SHOWN_ROWS
         return "\n".join(
             [
-                *self.releases[0]._stamp(),
+                *self._stamp(),
                 *rendering.text_table(head, rows, self._text_columns),
                 *([f"... {more:,} more rows: .to_pandas() has all"] if more > 0 else []),
                 *self._notes(),
@@ -156,7 +158,10 @@ class SqlRelease:
     def _repr_html_(self) -> str:
         head, rows = self._cells(_SHOWN_ROWS)
         table = rendering.html_table(head, rows, self._text_columns)
-        return rendering.card(self.releases[0]._stamp(), table, self._notes())
+        return rendering.card(self._stamp(), table, self._notes())
+
+    def _stamp(self) -> list[str]:
+        return rendering.stamp("exact answers", private=all(release.private for release in self.releases))
 
     def _page(self) -> str:
         head, rows = self._cells(len(self))

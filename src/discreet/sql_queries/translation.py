@@ -208,7 +208,7 @@ class _Statement:
             )
         return dict(self.shown)
 
-    def column(self, node: exp.Expr, name: str = "") -> Column:  # noqa: C901 - one case for each kind
+    def column(self, node: exp.Expr, name: str = "") -> Column:
         """An expression over aggregates and grouping columns."""
         known = next((each for each in self.groups if each.node == node), None)
         if known is not None:
@@ -217,6 +217,14 @@ class _Statement:
             return self._output(node, name)
         if (value := literal(node)) is not None:
             return Constant(value)
+        if type(node) in _SIGNS:
+            return self._arithmetic(node)
+        if type(node) in _TESTS:
+            left, right = arguments(node, "this", "expression")
+            return Condition(_TESTS[type(node)], (self.column(left), self.column(right)))
+        return self._other_column(node)
+
+    def _other_column(self, node: exp.Expr) -> Column:
         match node:
             case exp.Paren():
                 return self.column(arguments(node, "this")[0])
@@ -239,19 +247,17 @@ class _Statement:
                 operand, values = arguments(node, "this", "expressions")
                 listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
                 return Condition("in", (self.column(operand), *listed))
-        if type(node) in _SIGNS:
-            left, right, is_typed = arguments(node, "this", "expression", "typed")
-            if is_typed and not _has_fraction(node):
-                raise refusal(
-                    node,
-                    because="in this dialect whole numbers divided by whole numbers lose their fraction",
-                    instead=f"1.0 * {node.sql(self.scope.dialect)}",
-                )
-            return Arithmetic(_SIGNS[type(node)], self.column(left), self.column(right))
-        if type(node) in _TESTS:
-            left, right = arguments(node, "this", "expression")
-            return Condition(_TESTS[type(node)], (self.column(left), self.column(right)))
         raise self._not_grouped(node)
+
+    def _arithmetic(self, node: exp.Expr) -> Arithmetic:
+        left, right, is_typed = arguments(node, "this", "expression", "typed")
+        if is_typed and not _has_fraction(node):
+            raise refusal(
+                node,
+                because="in this dialect whole numbers divided by whole numbers lose their fraction",
+                instead=f"1.0 * {node.sql(self.scope.dialect)}",
+            )
+        return Arithmetic(_SIGNS[type(node)], self.column(left), self.column(right))
 
     def read_order(self, node: exp.Ordered) -> Order:
         """An element of ORDER BY; a number is a column of SELECT."""
