@@ -255,6 +255,6 @@ def _unknown_keys(node: exp.Expr, scope: Scope) -> Exception:
         node,
         what=f"GROUP BY {text}"[:80],
         because="its keys are not public, so a rare one would reveal a unit",
-        instead=f"public keys: WHERE {text} IN ('A', 'B'), or keys in the catalog; or unknown keys, of which rare ones are "
-        "left out: delta=1e-10, or OPTIONS (delta = 1e-10), under a budget with reserved_delta",
+        instead=f"public keys: WHERE {text} IN ('A', 'B'), or keys in the catalog; or unknown keys without the rare "
+        "ones: delta=1e-10, or OPTIONS (delta = 1e-10), under a budget with reserved_delta",
     )
