@@ -41,7 +41,7 @@ class TranslatedStatement:
     def result(self, answer: Release | list[Release]) -> SqlRelease:
         """The table of the statement, from the answers of its queries."""
         releases = tuple(answer) if isinstance(answer, list) else (answer,)
-        return SqlRelease(self.statement.text, self.statement.dialect, self.translation, releases)
+        return SqlRelease(self.statement.text, self.statement.dialect, self.translation.recipe, releases)
 
 
 def translate(statement: Statement, catalog: Catalog, price: Price) -> TranslatedStatement:

@@ -4,10 +4,11 @@ All of it is post-processing: it reads releases alone, and costs nothing. Arithm
 interval of the result, with noise that both sides share taken as shared. Other arithmetic has values without intervals.
 """
 
+import datetime as dt
 import math
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -67,6 +68,54 @@ class Condition:
 
 
 Column = KeyOf | OutputOf | Constant | Arithmetic | IntervalEnd | Condition
+
+
+@dataclass(frozen=True)
+class Order:
+    """An element of ORDER BY."""
+
+    column: Column
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a table is computed from releases: its columns by name, the condition on rows, their order and number."""
+
+    columns: Mapping[str, Column]
+    having: Column | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+    @property
+    def selects(self) -> bool:
+        """Whether rows are left out by their noisy numbers; intervals then do not hold after the selection."""
+        return self.having is not None or (bool(self.order) and self.limit is not None)
+
+    def to_json(self) -> dict[str, Any]:
+        """The recipe as plain data."""
+        return {
+            "columns": {name: _plain(column) for name, column in self.columns.items()},
+            "having": _plain(self.having),
+            "order": _plain(self.order),
+            "limit": self.limit,
+            "offset": self.offset,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Recipe":
+        """The recipe that `to_json` wrote; an error of Python where the data is damaged."""
+        columns = {str(name): _column(each) for name, each in data["columns"].items()}
+        having = None if data["having"] is None else _column(data["having"])
+        order = tuple(_parsed(each) for each in _parsed(data["order"]))
+        if not all(isinstance(each, Order) for each in order) or not columns:
+            raise TypeError
+        limit, offset = data["limit"], data["offset"]
+        if not (limit is None or type(limit) is int) or type(offset) is not int:
+            raise TypeError
+        return cls(columns, having, order, limit, offset)
 
 
 @dataclass(frozen=True)
@@ -212,3 +261,42 @@ def _test(sign: str, row: tuple[Any, ...]) -> bool | None:
         return _COMPARISONS[sign](*row)
     except TypeError:
         return None
+
+
+_NODES: dict[str, type] = {
+    kind.__name__: kind for kind in (KeyOf, OutputOf, Constant, Arithmetic, IntervalEnd, Condition, Order)
+}
+_SCALARS: dict[str, tuple[type, Callable[[str], Any]]] = {
+    "decimal": (Decimal, Decimal),
+    "timestamp": (dt.datetime, dt.datetime.fromisoformat),
+    "date": (dt.date, dt.date.fromisoformat),
+}
+
+
+def _plain(part: Any) -> Any:
+    """A node as a list that begins with its name; texts, numbers and truth values as they are."""
+    if type(part).__name__ in _NODES:
+        return [type(part).__name__, *(_plain(getattr(part, each.name)) for each in fields(part))]
+    if isinstance(part, tuple):
+        return ["tuple", *map(_plain, part)]
+    for name, (kind, _) in _SCALARS.items():
+        if isinstance(part, kind):
+            return [name, part.isoformat() if isinstance(part, dt.date) else str(part)]
+    return part
+
+
+def _parsed(data: Any) -> Any:
+    if not isinstance(data, list):
+        return data
+    name, *parts = data
+    if name in _SCALARS:
+        return _SCALARS[name][1](parts[0])
+    known = tuple(map(_parsed, parts))
+    return known if name == "tuple" else _NODES[name](*known)
+
+
+def _column(data: Any) -> Column:
+    found = _parsed(data)
+    if not isinstance(found, Column):
+        raise TypeError
+    return found

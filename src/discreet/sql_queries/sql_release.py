@@ -16,8 +16,7 @@ from discreet.exact import shown
 from discreet.release import forms
 from discreet.release.release import Release
 from discreet.release.values import rendering
-from discreet.sql_queries.noisy_columns import Arithmetic, KeyOf, Values, evaluate
-from discreet.sql_queries.translation import Order, Translation
+from discreet.sql_queries.noisy_columns import Arithmetic, KeyOf, Order, Recipe, Values, evaluate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +37,7 @@ class SqlRelease:
     Attributes:
         text: The statement.
         dialect: The dialect it is written in.
+        recipe: How the table is computed from the releases.
         releases: The releases of its queries.
 
     Example:
@@ -51,7 +51,7 @@ class SqlRelease:
 
     text: str
     dialect: str
-    translation: Translation = field(repr=False)
+    recipe: Recipe = field(repr=False)
     releases: tuple[Release, ...]
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class SqlRelease:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns of SELECT."""
-        return tuple(self.translation.columns)
+        return tuple(self.recipe.columns)
 
     def to_arrow(self) -> pa.Table:
         """The table for other tools.
@@ -126,8 +126,40 @@ class SqlRelease:
         return {
             **self._header(),
             "table": json.loads(_json_text(self.to_arrow())),
+            "recipe": self.recipe.to_json(),
             "releases": [each.to_json() for each in self.releases],
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SqlRelease":
+        """The table that `to_json` wrote. It is computed again from its releases.
+
+        Args:
+            data: Plain data, as `json.loads` returns it.
+
+        Returns:
+            A table equal to the one that was written.
+
+        Raises:
+            ParameterError: If the data has another schema, is damaged, or its table does not follow from its releases.
+        """
+        try:
+            found = cls(
+                data["statement"],
+                data["dialect"],
+                Recipe.from_json(data["recipe"]),
+                tuple(Release.from_json(each) for each in data["releases"]),
+            )
+            is_same = data["schema"] == SCHEMA and found.to_json()["table"] == data["table"]
+        except (ArithmeticError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
+            is_same = False
+        if not is_same:
+            raise ParameterError(
+                "the table of a statement that is damaged",
+                because="its columns do not follow from the releases in it",
+                instead="what to_json() or save(...) wrote, unchanged",
+            )
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write the table to a file: JSON, or HTML, CSV or Parquet if the name ends so.
@@ -186,22 +218,21 @@ class SqlRelease:
     @cached_property
     def _rows(self) -> tuple[int, ...]:
         """The rows of the releases that are in the table, in its order."""
-        having = self.translation.having
+        having = self.recipe.having
         kept = range(len(self.releases[0]))
         if having is not None:
             is_met = evaluate(having, self.releases).values
             kept = [row for row in kept if is_met[row] is True]  # type: ignore[assignment]
         ordered = list(kept)
-        for order in reversed(self.translation.order):
+        for order in reversed(self.recipe.order):
             ordered = _sorted(ordered, order, evaluate(order.column, self.releases).values)
-        start, most = self.translation.offset, self.translation.limit
+        start, most = self.recipe.offset, self.recipe.limit
         return tuple(ordered[start : None if most is None else start + most])
 
     @cached_property
     def _columns(self) -> dict[str, Values]:
         return {
-            name: _taken(evaluate(column, self.releases), self._rows)
-            for name, column in self.translation.columns.items()
+            name: _taken(evaluate(column, self.releases), self._rows) for name, column in self.recipe.columns.items()
         }
 
     def _column(self, name: str) -> Values:
@@ -215,12 +246,12 @@ class SqlRelease:
     def _is_bare(self, name: str) -> bool:
         """Whether a column has noisy numbers without an interval."""
         found = self._column(name)
-        return isinstance(self.translation.columns[name], Arithmetic) and found.lows is None
+        return isinstance(self.recipe.columns[name], Arithmetic) and found.lows is None
 
     @property
     def _text_columns(self) -> int:
         """How many columns before the first number are keys."""
-        columns = list(self.translation.columns.values())
+        columns = list(self.recipe.columns.values())
         return next((i for i, column in enumerate(columns) if not isinstance(column, KeyOf)), len(columns))
 
     def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
@@ -232,7 +263,7 @@ class SqlRelease:
         first = self.releases[0]
         level = shown(100 * first.confidence)
         notes = [f"each interval holds {level}% of the time, for the noise"]
-        if self.translation.selects:
+        if self.recipe.selects:
             notes = [
                 f"each interval holds {level}% of the time before rows were chosen by their noisy numbers, not after"
             ]

@@ -16,7 +16,17 @@ from discreet.sql_queries.aggregates import aggregation, is_aggregate, is_quanti
 from discreet.sql_queries.expressions import constant_of, literal
 from discreet.sql_queries.groups import Group
 from discreet.sql_queries.nodes import arguments, refusal
-from discreet.sql_queries.noisy_columns import Arithmetic, Column, Condition, Constant, IntervalEnd, KeyOf, OutputOf
+from discreet.sql_queries.noisy_columns import (
+    Arithmetic,
+    Column,
+    Condition,
+    Constant,
+    IntervalEnd,
+    KeyOf,
+    Order,
+    OutputOf,
+    Recipe,
+)
 from discreet.sql_queries.parsing import Parsed
 from discreet.sql_queries.privacy_clause import PrivacyClause
 from discreet.sql_queries.relations import rows, views_of
@@ -39,40 +49,18 @@ _ENDS = {"DP_INTERVAL_LOW": False, "DP_INTERVAL_HIGH": True}
 
 
 @dataclass(frozen=True)
-class Order:
-    """An element of ORDER BY."""
-
-    column: Column
-    descending: bool
-    nulls_first: bool
-
-
-@dataclass(frozen=True)
 class Translation:
     """The queries of a statement, and how its table is made of their answers.
 
     Attributes:
         queries: Queries of frames; several are one batch.
-        columns: Columns of the table, by name.
-        having: The condition on rows, or None.
-        order: The order of rows.
-        limit: Largest number of rows, or None.
-        offset: Number of rows that are left out first.
+        recipe: How the table is computed from the releases.
         options: What the statement itself says of epsilon and delta.
     """
 
     queries: tuple[Query, ...]
-    columns: Mapping[str, Column]
-    having: Column | None
-    order: tuple[Order, ...]
-    limit: int | None
-    offset: int
+    recipe: Recipe
     options: Mapping[str, Fraction | str]
-
-    @property
-    def selects(self) -> bool:
-        """Whether rows are left out by their noisy numbers; intervals then do not hold after the selection."""
-        return self.having is not None or (bool(self.order) and self.limit is not None)
 
 
 def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | None = None) -> Translation:
@@ -98,7 +86,8 @@ def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | 
             because="which rows stay would be arbitrary",
             instead="ORDER BY n DESC LIMIT 10",
         )
-    return Translation(statement.queries(), columns, condition, ordered, most, skipped or 0, options)
+    recipe = Recipe(columns, condition, ordered, most, skipped or 0)
+    return Translation(statement.queries(), recipe, options)
 
 
 def _check_unit(options: Mapping[str, Fraction | str], scope: Scope, select: exp.Select) -> None:
