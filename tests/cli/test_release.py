@@ -32,6 +32,9 @@ def public(place):
         session.release(visits.group_by("ward", keys={"ward": ["surgery"]}).agg(n=dp.count()), epsilon=0.5).save(
             place / "wards.json"
         )
+        session.sql("SELECT COUNT(*) AS n, SUM(CLAMP(age, 0, 99)) / COUNT(*) AS a FROM visits", epsilon=0.1).save(
+            place / "statement.csv"
+        )
         chosen = session.release(visits.choose(["surgery"], score=dp.score(by="ward")), epsilon=0.1)
         (place / "chosen.json").write_text(json.dumps(chosen.to_json()))
     edited = json.loads((place / "first.json").read_text())
@@ -122,3 +125,25 @@ def test_queries_of_the_same_words_and_other_constants_are_told_apart(tmp_path):
 def test_a_selection_is_not_compared(place, public):
     result = run("compare", place / "first.json", place / "chosen.json")
     assert "two releases with tables" in str(result.exception)
+
+
+def test_the_table_of_a_statement_is_computed_again_and_its_releases_are_verified(place, public):
+    result = run("verify", place / "statement.csv", "--key", public)
+    assert result.exit_code == 3
+    assert "numbers  covered by the signature" in result.stdout
+    assert "the statement are not signed" in result.stdout
+    shown = run("show", place / "statement.csv").stdout
+    assert "statement  SELECT COUNT(*) AS n" in shown
+    assert "output" in shown
+
+
+def test_an_edited_number_of_a_statement_is_found(place, public, tmp_path):
+    for name in ("statement.csv", "statement.csv.json"):
+        (tmp_path / name).write_bytes((place / name).read_bytes())
+    table = (tmp_path / "statement.csv").read_text()
+    (tmp_path / "statement.csv").write_text(table.replace("n,", "m,", 1))
+    assert run("verify", tmp_path / "statement.csv", "--key", public).exit_code != 0
+    data = json.loads((tmp_path / "statement.csv.json").read_text())
+    data["releases"][0]["outputs"][0]["values"][0] += 1
+    (tmp_path / "edited.json").write_text(json.dumps(data))
+    assert run("verify", tmp_path / "edited.json", "--key", public).exit_code != 0

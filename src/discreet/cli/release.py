@@ -1,10 +1,10 @@
 """`discreet release`: what a saved release says, whether it was changed, and how two of them differ."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,8 +19,9 @@ from discreet.ledger.records.receipt import Receipt
 from discreet.release.document import aligned
 from discreet.release.release import Release
 from discreet.release.result import Result
-from discreet.release.saved import read_plain, read_result
+from discreet.release.saved import read_plain, read_result, require_same_csv
 from discreet.release.values import rendering
+from discreet.sql_queries.sql_release import SCHEMA, SqlRelease
 
 UNCOVERED = 3
 """The exit code for a file whose charge is right, and whose numbers no signature covers."""
@@ -54,10 +55,14 @@ def show(
     accountants: Annotated[bool, typer.Option("--accountants", help="Show the epsilon of every accountant.")] = False,
 ) -> None:
     """Print a release with what was asked, what it cost, and what its margins do not include."""
-    found = read_result(read_plain(file), file)
+    found = _read(file)
     print(found)
-    print()
-    print(aligned(tuple(_lines(found, is_long=accountants))))
+    for result in found.releases if isinstance(found, SqlRelease) else (found,):
+        print()
+        print(aligned(tuple(_lines(result, is_long=accountants))))
+    if isinstance(found, SqlRelease):
+        print()
+        print(aligned((("statement", " ".join(found.text.split())), ("dialect", found.dialect))))
 
 
 @app.command()
@@ -67,7 +72,27 @@ def verify(file: File, keys: Keys) -> None:
     Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers.
     """
     publics = [checked_key(text) for text in keys]
-    found = verify_result(read_plain(file), publics)
+    found = _read(file)
+    if isinstance(found, SqlRelease):
+        for each in found.releases:
+            _verify(each.to_json(), publics)
+        print("table    computed again from these releases, and the same; its names and the statement are not signed")
+        raise typer.Exit(UNCOVERED)
+    _verify(read_plain(file), publics)
+
+
+def _read(file: Path) -> Result | SqlRelease:
+    """What a file holds; beside a CSV file, its sidecar."""
+    data = read_plain(file)
+    found = SqlRelease.from_json(data) if data.get("schema") == SCHEMA else read_result(data, file)
+    if isinstance(found, Release | SqlRelease):
+        require_same_csv(file, found.to_arrow())
+    return found
+
+
+def _verify(data: dict[str, Any], publics: Sequence[str]) -> None:
+    """Check one result, and print what was found."""
+    found = verify_result(data, publics)
     receipt = found.receipt
     for fault in found.faults:
         print(f"WRONG  {fault}")
@@ -119,11 +144,11 @@ def _charges(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:
 
 
 def _table(path: Path) -> Release:
-    found = read_result(read_plain(path), path)
+    found = _read(path)
     if not isinstance(found, Release):
         raise UnsupportedError(
             f"a comparison of {str(path)!r}",
-            because="it holds one number or a selection",
+            because="it holds one number, a selection or the table of a statement",
             instead="two releases with tables, or `discreet release show` for each",
         )
     return found

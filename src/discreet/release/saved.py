@@ -31,20 +31,17 @@ def read_plain(path: Path) -> dict[str, Any]:
         data = None
     if not isinstance(data, dict):
         raise _no_result(path)
-    if path.suffix.lower() == ".csv" and path.read_bytes() != forms.csv_text(_table(data, path)).encode():
+    return data
+
+
+def require_same_csv(path: Path, table: pa.Table) -> None:
+    """Refuse a CSV file whose numbers are not those of its sidecar; other files have no second copy."""
+    if path.suffix.lower() == ".csv" and path.read_bytes() != forms.csv_text(table).encode():
         raise ParameterError(
             f"a release in {str(path)!r}",
             because="its numbers are not those of the sidecar",
             instead=f"{str(json_place(path))!r}, or the CSV file as release.save(...) wrote it",
         )
-    return data
-
-
-def _table(data: dict[str, Any], path: Path) -> pa.Table:
-    found = read_result(data, path)
-    if not isinstance(found, Release):
-        raise _no_result(path)
-    return found.to_arrow()
 
 
 def read_result(data: dict[str, Any], path: Path) -> Result:
