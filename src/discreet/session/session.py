@@ -259,7 +259,7 @@ class Session(OpenSession):
             >>> table["urgent"]
             (False, True)
         """
-        statement = sql(text, dialect=self._dialect if dialect is None else dialect)
+        statement = sql(text, dialect=self.dialect if dialect is None else dialect)
         price: Any = {"epsilon": epsilon, "rho": rho, "delta": delta, "mechanism": mechanism, "weights": weights}
         answer: Any = self.release(
             statement, **price, confidence=confidence, fresh=fresh, idempotency_key=idempotency_key
@@ -447,6 +447,11 @@ class Session(OpenSession):
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         return OnlineRanges.build(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the protected tables."""
+        return tuple(self._pipeline.catalog.protected_tables)
+
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
         """What is left of the budget of a table, and of the analyst's quota.
@@ -543,8 +548,8 @@ class Session(OpenSession):
         return None
 
     @property
-    def _dialect(self) -> str:
-        """The dialect of the engine that holds the first table."""
+    def dialect(self) -> str:
+        """The dialect of SQL of the engine that holds the first table."""
         return dialect_of_engine(type(next(iter(self._pipeline.engines.values()), None)).__name__)
 
     def _translate(self, statement: Statement, price: Price) -> TranslatedStatement:

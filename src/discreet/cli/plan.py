@@ -1,0 +1,42 @@
+"""`discreet plan`: cost and margins of error of a statement, for free."""
+
+import json
+
+from discreet.cli import statements
+from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
+from discreet.release.explanation import Explanation
+
+app = statements.command_app("plan")
+
+
+@app.command("plan", no_args_is_help=True)
+def command(
+    file: File,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    catalog: CatalogPath = CATALOG,
+    ledger: LedgerPlace = None,
+    dialect: Dialect = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print the cost and accuracy of a statement.
+
+    No row is read and nothing is charged.
+    """
+    with statements.open_session(catalog, ledger) as session:
+        statement = statements.read_statement(file, session, dialect)
+        cost, rare = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
+        found = session.explain(statement, epsilon=cost, delta=rare)
+    if not as_json:
+        print(found)
+        return
+    parts = (found,) if isinstance(found, Explanation) else found.parts
+    print(json.dumps({"cost": found.cost, "left": found.left, "fits": found.fits, "queries": [*map(_plain, parts)]}))
+
+
+def _plain(part: Explanation) -> dict[str, object]:
+    outputs = [
+        {"name": each.name, "kind": each.kind, "margin": None if each.margin is None else float(each.margin)}
+        for each in part.outputs
+    ]
+    return {"dataset": part.dataset, "groups": part.groups, "mechanism": part.mechanism, "outputs": outputs}

@@ -1,0 +1,67 @@
+"""What the commands on SQL statements share: their options, the session of a catalog, and the text of a statement."""
+
+import sys
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.address import in_lower_case, is_address
+from discreet.errors import ParameterError
+from discreet.session.session import Session
+from discreet.sql_queries.limits import LONGEST
+from discreet.sql_queries.statement import Statement, sql
+
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="A file with one SELECT statement; - is standard input.", show_default=False),
+]
+CatalogPath = Annotated[Path, typer.Option("--catalog", help="The catalog of the tables.", metavar="FILE")]
+LedgerPlace = Annotated[
+    str | None,
+    typer.Option("--ledger", help="A ledger in a file, or postgresql://... Default: the one at home.", metavar="WHERE"),
+]
+Dialect = Annotated[
+    str | None,
+    typer.Option("--dialect", help="duckdb, postgres, spark, bigquery or snowflake. Default: the engine's."),
+]
+Epsilon = Annotated[str | None, typer.Option("--epsilon", help="The privacy cost. Default: that of OPTIONS.")]
+Delta = Annotated[str | None, typer.Option("--delta", help="Finds unknown keys of GROUP BY. Default: keys are public.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+CATALOG = Path("catalog.yaml")
+
+
+def number(text: str | None, option: str) -> Decimal | None:
+    """The exact number that an option gives; refused where it is not one."""
+    try:
+        value = None if text is None else Decimal(text)
+    except InvalidOperation:
+        value = Decimal("NaN")
+    if value is not None and not value.is_finite():
+        raise typer.BadParameter(f"{option} is a number, such as 0.5")
+    return value
+
+
+def command_app(name: str) -> typer.Typer:
+    """The app of one command."""
+    return typer.Typer(name=name, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+def open_session(catalog: Path, ledger: str | None) -> Session:
+    """The tables of a catalog under the ledger that is named, or the one at home."""
+    where = in_lower_case(ledger) if ledger is not None and is_address(ledger) else ledger
+    return Session(catalog, ledger=where)
+
+
+def read_statement(file: Path, session: Session, dialect: str | None) -> Statement:
+    """The statement in a file, in a dialect or in that of the session's engine."""
+    try:
+        text = sys.stdin.read(LONGEST + 1) if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(
+            f"a statement in {str(file)!r}",
+            because="the file is not there, or is not text",
+            instead="a file with SELECT COUNT(*) AS n FROM visits in it",
+        ) from None
+    return sql(text, dialect=session.dialect if dialect is None else dialect)
