@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
     from discreet.release.selection import Selection
     from discreet.session.session import Session, protect
+    from discreet.session.verify_joins import verify
     from discreet.sql_queries.sql_release import SqlRelease
     from discreet.sql_queries.statement import sql
-    from discreet.session.verify_joins import verify
 
 _HOMES = {
     "ROW": "catalog.privacy_unit",
@@ -124,8 +124,8 @@ __all__ = [
     "Selection",
     "Session",
     "Slice",
-    "SqlRelease",
     "SmoothSensitivity",
+    "SqlRelease",
     "__version__",
     "accounting",
     "attacks",
