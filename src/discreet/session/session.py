@@ -46,17 +46,15 @@ from discreet.session.arguments import (
 )
 from discreet.session.kind import Request
 from discreet.session.online_ranges import OnlineRanges
-from discreet.session.opening import OpenSession
-from discreet.session.statements import TranslatedStatement, translate
-from discreet.sql_queries.dialects import dialect_of_engine
+from discreet.session.statements import StatementSession
 from discreet.sql_queries.sql_release import SqlRelease
-from discreet.sql_queries.statement import Statement, sql
+from discreet.sql_queries.statement import Statement
 
 __all__ = ["Session", "protect"]
 
 
 @public_class
-class Session(OpenSession):
+class Session(StatementSession):
     """Tables under a privacy budget: explain queries for free, release answers for a charge, see what remains.
 
     A session may be used from several threads at once. `dp.protect` opens one over a single source.
@@ -124,8 +122,7 @@ class Session(OpenSession):
         level = confidence_of(confidence)
         price = Price(epsilon, rho, delta, mechanism)
         if isinstance(query, Statement):
-            translated = self._translate(query, price)
-            query, price = translated.queries, translated.price
+            query, price = (translated := self._translate(query, price)).queries, translated.price
         request = request_of(query, self._modules, price, method, weights)
         kind, plan, budget = self._pipeline.plan(request)
         with kind.prepare(request, plan, self._pipeline):
@@ -214,57 +211,6 @@ class Session(OpenSession):
         request = request_of(query, self._modules, price, method, weights)
         answer = self._pipeline.answer(request, level, fresh=fresh, idempotency_key=idempotency_key)
         return answer if translated is None else translated.result(answer)
-
-    @short_traceback
-    def sql(
-        self,
-        text: str,
-        *,
-        dialect: str | None = None,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
-        delta: Number | None = None,
-        mechanism: MechanismName | None = None,
-        weights: Sequence[Number] | None = None,
-        confidence: Number = DEFAULT_CONFIDENCE,
-        fresh: bool = False,
-        idempotency_key: str | None = None,
-    ) -> SqlRelease:
-        """Charge for a SELECT statement, then answer it. One statement is one batch and one charge.
-
-        Args:
-            text: One SELECT statement.
-            dialect: "duckdb", "postgres", "spark", "bigquery" or "snowflake". Default: that of the engine.
-            epsilon: Privacy cost of the statement. Default: the one in its OPTIONS.
-            rho: The same in zero-concentrated differential privacy, under a budget with a delta.
-            delta: Probability that unknown keys of GROUP BY reveal the presence of one unit. Default: keys are public.
-            mechanism: Additive noise, as for `release`. Default: chosen by the budget.
-            weights: How the cost is divided, where quantiles stand beside other aggregates. Default: evenly.
-            confidence: Probability with which intervals hold. Default 0.95.
-            fresh: Charge again and draw new noise, as for `release`. Default False.
-            idempotency_key: A text of your own: all retries with it are one charge. Default: none.
-
-        Returns:
-            A table with the columns of SELECT.
-
-        Raises:
-            Refusal: If the statement cannot be answered or does not fit the budget; nothing is spent.
-            Failure: If it fails after the charge.
-
-        Example:
-            >>> import discreet as dp
-            >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
-            >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2))
-            >>> table = session.sql("SELECT urgent, COUNT(*) AS n FROM visits GROUP BY urgent", epsilon=0.5)
-            >>> table["urgent"]
-            (False, True)
-        """
-        statement = sql(text, dialect=self.dialect if dialect is None else dialect)
-        price: Any = {"epsilon": epsilon, "rho": rho, "delta": delta, "mechanism": mechanism, "weights": weights}
-        answer: Any = self.release(
-            statement, **price, confidence=confidence, fresh=fresh, idempotency_key=idempotency_key
-        )
-        return answer  # type: ignore[no-any-return]
 
     @short_traceback
     def expected_errors(
@@ -447,11 +393,6 @@ class Session(OpenSession):
         options: dict[str, Any] = {"total": total, "threshold": threshold, "corrections": corrections}
         return OnlineRanges.build(self._pipeline, table, column, tuple(edges), Price(epsilon, rho), **options)
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Names of the protected tables."""
-        return tuple(self._pipeline.catalog.protected_tables)
-
     @short_traceback
     def remaining(self, table: str | None = None) -> Remaining:
         """What is left of the budget of a table, and of the analyst's quota.
@@ -546,14 +487,6 @@ class Session(OpenSession):
             pure: TablePlan = self._pipeline.plan(asked)[1]
             return pure
         return None
-
-    @property
-    def dialect(self) -> str:
-        """The dialect of SQL of the engine that holds the first table."""
-        return dialect_of_engine(type(next(iter(self._pipeline.engines.values()), None)).__name__)
-
-    def _translate(self, statement: Statement, price: Price) -> TranslatedStatement:
-        return translate(statement, self._pipeline.catalog, price)
 
     def _plan(self, query: object, price: Price, method: Method | None = None) -> AnswerPlan:
         """The private plan of one query at a privacy cost."""

@@ -1,0 +1,22 @@
+"""`discreet run`: charge for a statement, answer it and save the table."""
+
+import json
+
+from discreet.errors import Refusal
+
+BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+
+
+def test_a_statement_from_standard_input_is_charged_once_and_saved(discreet, visits_directory):
+    first = discreet("run", "-", "--epsilon", "0.5", "--out", "table.csv", text=BY_WARD)
+    assert first.exit_code == 0
+    assert "saved table.csv" in first.stderr
+    assert (visits_directory / "table.csv").read_text().startswith("ward,n,n_low,n_high\n")
+    assert json.loads((visits_directory / "table.csv.json").read_text())["statement"] == BY_WARD
+    discreet("run", "q.sql", "--epsilon", "0.5")
+    assert "epsilon 1.5 left" in discreet("check").stdout
+
+
+def test_a_refused_statement_is_not_charged(discreet):
+    assert isinstance(discreet("run", "-", "--epsilon", "1", text="SELECT MAX(age) FROM visits").exception, Refusal)
+    assert "epsilon 2 left" in discreet("check").stdout

@@ -1,0 +1,63 @@
+"""The table of a statement: rows that HAVING leaves, in their order, with numbers as text."""
+
+import pytest
+
+import discreet as dp
+from discreet.errors import ParameterError
+from discreet.sql_queries.noisy_columns import Values
+from discreet.sql_queries.sql_release import _cell
+
+FACTS = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=9)}
+
+
+@pytest.fixture(scope="module")
+def session():
+    with dp.testing.protect(dp.datasets.people(1_000), **FACTS) as opened:
+        yield opened
+
+
+def test_rows_are_left_out_ordered_and_limited(session):
+    text = "SELECT sex, COUNT(*) AS n FROM people WHERE sex IN ('female', 'male') GROUP BY sex"
+    plain = session.sql(text, epsilon=1)
+    least, most = sorted(plain["n"])
+    assert session.sql(f"{text} ORDER BY n DESC", epsilon=1)["n"] == (most, least)
+    assert session.sql(f"{text} ORDER BY n LIMIT 1", epsilon=1)["n"] == (least,)
+    assert session.sql(f"{text} ORDER BY n LIMIT 1 OFFSET 1", epsilon=1)["n"] == (most,)
+    assert session.sql(f"{text} HAVING COUNT(*) > {least}", epsilon=1)["n"] == (most,)
+    assert len(session.sql(f"{text} HAVING n < 0", epsilon=1)) == 0
+
+
+def test_an_empty_table_is_printed_and_converted(session):
+    text = "SELECT sex, COUNT(*) AS n FROM people WHERE sex IN ('female', 'male') GROUP BY sex HAVING n < 0"
+    empty = session.sql(text, epsilon=1)
+    assert str(empty).count("\n") >= 3
+    assert empty.to_arrow().num_rows == 0
+
+
+def test_an_unknown_column_is_refused_with_the_nearest_one(session):
+    table = session.sql("SELECT COUNT(*) AS number FROM people", epsilon=1)
+    with pytest.raises(ParameterError) as refused:
+        table["numbr"]
+    assert refused.value.instead == "number"
+
+
+def test_rows_are_dictionaries_with_the_ends_of_intervals(session):
+    (row,) = session.sql("SELECT COUNT(*) AS n FROM people", epsilon=1)
+    assert list(row) == ["n", "n_low", "n_high"]
+    assert row["n_low"] < row["n"] < row["n_high"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (Values((5,), (3.0,), (7.0,)), "5 ± 2"),
+        (Values((5.0,), (1.0,), (6.0,)), "5.0 (1.0 to 6.0)"),
+        (Values((5.5,), (None,), (6.0,)), "5.5 (no interval)"),
+        (Values((None,), (None,), (None,)), "(missing)"),
+        (Values(("a\x1b",)), "a\\x1b"),
+        (Values((True,)), "True"),
+        (Values((3,), texts=("3 ± 10 ranks",)), "3 ± 10 ranks"),
+    ],
+)
+def test_a_number_is_shown_with_its_interval(values, text):
+    assert _cell(values, 0) == text

@@ -1,0 +1,37 @@
+"""A statement as a value: text and dialect, without data."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+import discreet as dp
+from discreet.errors import ParameterError, SqlError
+from discreet.sql_queries.noisy_columns import Constant, Recipe
+from discreet.sql_queries.statement import option
+from discreet.sql_queries.translation import Translation
+
+
+def test_a_statement_is_printed_on_one_line():
+    assert repr(dp.sql("SELECT COUNT(*)\n  FROM visits")) == "SQL (duckdb): SELECT COUNT(*) FROM visits"
+
+
+def test_statements_of_the_same_text_are_equal():
+    assert dp.sql("SELECT COUNT(*) FROM visits") == dp.sql("SELECT COUNT(*) FROM visits")
+    assert dp.sql("SELECT COUNT(*) FROM visits") != dp.sql("SELECT COUNT(*) FROM visits", dialect="spark")
+
+
+@pytest.mark.parametrize("text", [None, 5, b"SELECT 1", ["SELECT 1"]])
+def test_what_is_not_text_is_refused(text):
+    with pytest.raises(ParameterError, match="a statement is text"):
+        dp.sql(text)
+
+
+def test_an_option_of_the_statement_is_used_and_must_not_contradict_the_call():
+    translation = Translation((), Recipe({"n": Constant(1)}), {"epsilon": Fraction(1, 2)})
+    assert option(translation, "epsilon", None) == Fraction(1, 2)
+    assert option(translation, "epsilon", 0.5) == 0.5
+    assert option(translation, "epsilon", Decimal("0.50")) == Decimal("0.5")
+    assert option(translation, "delta", 1e-9) == 1e-9
+    with pytest.raises(SqlError, match="different ones"):
+        option(translation, "epsilon", 1)
