@@ -68,7 +68,7 @@ BLOCK = re.compile(
 TERMINAL = re.compile(
     r"^```(?P<kind>console|sql) (?P<where>run|postgresql)\n(?P<code>.*?)^```\n", re.MULTILINE | re.DOTALL
 )
-VARYING = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{12,16}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
+VARYING = re.compile(r"ed25519:\S{44}|\b[0-9a-f]{12,32}\b|\d{4}-\d\d-\d\d(T\S+)?|version \d+")
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
 RECEIPT = re.compile(r"receipt  [0-9a-f]{12}")
 PLACEHOLDERS = {"mine.py", "b.py", "test_b.py"}

@@ -17,6 +17,7 @@ import discreet as dp
 from discreet.errors import FAILURE, CatalogError, Failure, Refusal
 from discreet.ledger import Receipt
 from discreet.ledger.records.canonical_text import digest
+from discreet.ledger.records.description import plan_of
 from discreet.plan import logical
 from discreet.query.frame import Frame, Query
 from discreet.sandbox import Limits
@@ -163,7 +164,8 @@ def test_the_description_behind_a_receipt_names_the_state_of_every_public_table(
         alone = Receipt.from_json(json.dumps(session.release(V.agg(n=dp.count()), epsilon=1).receipt))
         rows = session.ledger._look(lambda pen: pen.rows("SELECT sequence, description FROM reservations"))
         assert session.ledger.verify(receipts=[receipt, alone]).ok
-    described = {digest(row["description"]): json.loads(row["description"]) for row in rows}
+    plans = [plan_of(row["description"]) for row in rows]
+    described = {digest(plan): json.loads(plan) for plan in plans}
     ((table, state),) = described[receipt.description]["public"]
     assert table == "wards"
     assert state.startswith("1:")

@@ -155,7 +155,7 @@ MISTAKES = {
         lambda s: s.explain(VISITS.where(VISITS.ward.is_in(["surgery", "Oncology"])).agg(n=dp.count()), epsilon=1),
         "table['ward'].is_in(['oncology'])",
     ),
-    "SQL": (lambda s: s.sql("SELECT 1"), 'session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)'),
+    "SQL": (lambda s: s.sql("SELECT 1"), "SELECT COUNT(*) AS n FROM visits"),
     "a table of a session": (
         lambda s: s.table("visits"),
         'session.release(dp.table("visits").agg(n=dp.count()), epsilon=0.5)',

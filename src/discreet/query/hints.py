@@ -71,7 +71,7 @@ MODULE: Mapping[str, Hint] = {
         "data is opened together with its privacy budget",
         'dp.protect("visits.csv", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2))',
     ),
-    **_same("sql execute explain", "SQL is not read yet, and a session is who releases", _RELEASE),
+    **_same("execute explain", "a session is who releases", _RELEASE),
     **_same(
         "Laplace Gaussian", "mechanisms stand in their own module", "dp.mechanisms.Laplace(sensitivity=1, epsilon=0.1)"
     ),
@@ -102,7 +102,7 @@ MODULE: Mapping[str, Hint] = {
 }
 
 SESSION: Mapping[str, Hint] = {
-    **_same("sql query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
+    **_same("query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
     **_same("evaluate answer compute", _ONE_DOOR, _RELEASE),
     **_same("select choose top within", _ONE_DOOR, _release_call(_CHOOSE)),
     **_same("sample apply map", _ONE_DOOR, _release_call(_APPLY)),
