@@ -14,7 +14,7 @@ from discreet.query.aggregates import Aggregation
 from discreet.query.conditional import when
 from discreet.query.expression import Expr
 from discreet.sql_queries.expressions import constant_of, expression, literal
-from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal
+from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal, sql_text
 from discreet.sql_queries.privacy_clause import PER_GROUP, PER_ROW, Bounds, NamedBounds
 from discreet.sql_queries.scope import Scope
 
@@ -60,6 +60,7 @@ def _call(node: exp.Expr, scope: Scope, bounds: _BoundsByPlace, only: Expr | Non
         return _count(node, scope, only)
     if type(node) in _VALUES:
         (operand,) = arguments(node, "this")
+        _require(operand, node)
         return _of_value(_VALUES[type(node)], node, operand, scope, bounds, only)
     operand, probability = _quantile(node)
     if operand is not None:
@@ -73,16 +74,22 @@ def _call(node: exp.Expr, scope: Scope, bounds: _BoundsByPlace, only: Expr | Non
         raise refusal(
             node,
             because="the largest or smallest value of a table is one person's",
-            instead=f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY {node.this.sql(scope.dialect)})",
+            instead=f"PERCENTILE_CONT({share}) WITHIN GROUP (ORDER BY x), and PERCENTILE_CONT(x, {share}) in BigQuery",
         )
     raise refusal(node, because="no such aggregate is translated", instead=f"COUNT, SUM, AVG, MEDIAN; {ACCEPTED}")
+
+
+def _require(operand: exp.Expr | None, node: exp.Expr) -> None:
+    if operand is None:
+        raise refusal(node, because="it is an aggregate of nothing", instead="COUNT(*), SUM(x), AVG(x)")
 
 
 def _count(node: exp.Expr, scope: Scope, only: Expr | None) -> Aggregation:
     if isinstance(node, exp.ApproxDistinct):
         return _distinct(node, [arguments(node, "this")[0]], scope, only)
     (operand,) = arguments(node, "this")
-    if isinstance(operand, exp.Distinct):
+    _require(operand, node)
+    if isinstance(operand, exp.Distinct) and isinstance(node, exp.Count):
         return _distinct(node, arguments(operand, "expressions")[0], scope, only)
     if isinstance(node, exp.CountIf):
         return _number_of(expression(operand, scope), only)
@@ -122,9 +129,12 @@ def _of_value(
 ) -> Aggregation:
     inner, clamped = _clamped(operand)
     value = expression(inner, scope)
-    known = _named_bounds(node, bounds, scope) or clamped or _declared(value, scope)
+    named = _named_bounds(node, bounds, scope)
+    if named is not None and clamped is not None:
+        raise refusal(node, because="it has bounds twice", instead=f"{PER_ROW} => (0, 10), or LEAST and GREATEST")
+    known = named or clamped or _declared(value, scope)
     if known is None:
-        name = inner.sql(scope.dialect)
+        name = sql_text(inner, scope.dialect)
         raise refusal(
             node,
             because="its values have no bounds, so one unit could change the answer without limit",
@@ -199,7 +209,7 @@ def _limit(node: exp.Expr) -> tuple[exp.Expr, Any] | None:
 
 
 def _pair(node: exp.Expr, low: Any, high: Any) -> Bounds:
-    if not all(isinstance(each, int | Decimal) for each in (low, high)) or low > high:
+    if not all(isinstance(each, int | Decimal) and not isinstance(each, bool) for each in (low, high)) or low > high:
         raise refusal(node, because="bounds are two numbers, the lower one first", instead="LEAST(GREATEST(x, 0), 100)")
     return Fraction(low), Fraction(high)
 
@@ -210,7 +220,10 @@ def _quantile(node: exp.Expr) -> tuple[exp.Expr | None, Any]:
         inner, order = arguments(node, "this", "expression")
         if isinstance(inner, exp.PercentileCont | exp.PercentileDisc):
             (share,) = arguments(inner, "this")
-            (ordered,) = arguments(order, "expressions")[0]
+            (listed,) = arguments(order, "expressions")
+            if len(listed) != 1:
+                raise refusal(node, because="a quantile has one column", instead="WITHIN GROUP (ORDER BY x)")
+            (ordered,) = listed
             operand, _, desc = arguments(ordered, "this", "nulls_first", "desc")
             probability = _probability(share)
             return operand, 1 - probability if desc else probability
@@ -232,15 +245,17 @@ def _element_of_quantiles(node: exp.Expr) -> tuple[exp.Expr, Fraction]:
     """APPROX_QUANTILES(x, n)[OFFSET(i)] is the quantile i / n."""
     inner, places, offset, _ = arguments(node, "this", "expressions", "offset", "safe")
     operand, parts = arguments(inner, "this", "expression")
+    if parts is None or len(places) != 1:
+        raise refusal(node, because="one quantile is taken", instead="APPROX_QUANTILES(x, 100)[OFFSET(50)]")
     number, place = constant_of(parts, "the number of parts"), constant_of(places[0], "an offset")
-    at = place - (offset or 0)
-    if not (isinstance(number, int) and isinstance(at, int) and 0 < at < number):
+    at = place - (offset or 0) if type(place) is int else 0
+    if not (type(number) is int and type(place) is int and 0 < at < number):
         raise refusal(node, because="the ends of the quantiles are one person's values", instead="[OFFSET(1)]")
     return operand, Fraction(at, number)
 
 
 def _probability(node: exp.Expr) -> Fraction:
     value = constant_of(node, "a probability")
-    if not isinstance(value, int | Decimal) or not 0 < value < 1:
+    if not isinstance(value, int | Decimal) or isinstance(value, bool) or not 0 < value < 1:
         raise refusal(node, because="a probability is above 0 and below 1", instead="0.5")
     return Fraction(value)

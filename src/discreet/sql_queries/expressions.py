@@ -1,8 +1,10 @@
 """Scalar expressions of a statement: each accepted node has one translation, and every other node is refused."""
 
 import datetime as dt
+import re
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
 
 from sqlglot import exp
@@ -12,7 +14,8 @@ from discreet.errors import SqlError
 from discreet.plan import logical
 from discreet.query.conditional import when
 from discreet.query.expression import Expr, as_expr
-from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal
+from discreet.sql_queries.limits import number
+from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal, sql_text
 from discreet.sql_queries.scope import Scope
 
 _TYPES: dict[exp.DType, str] = {
@@ -22,10 +25,13 @@ _TYPES: dict[exp.DType, str] = {
     exp.DType.DATE: "date",
     **dict.fromkeys((exp.DType.TIMESTAMP, exp.DType.DATETIME, exp.DType.TIMESTAMPNTZ), "timestamp"),
 }
+_ISO = {
+    "date": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "timestamp": re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?"),
+}
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 _UNIT_NAMES = {"MM": "month", "MON": "month", "YYYY": "year", "YY": "year", "ISOWEEK": "week", "WEEK(MONDAY)": "week"}
 _PARTS = {"YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "DAY": "day", "HOUR": "hour", "ISODOW": "weekday"}
-_DISTRIBUTIVE = "docs/sql.md lists the functions"
 
 Translation = Callable[[Any, Scope], Expr]
 
@@ -71,38 +77,31 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     return [*operands(inner.this), *operands(inner.expression)]
 
 
-def is_integer(value: Expr, scope: Scope) -> bool:
-    """Whether an expression is known to hold whole numbers."""
-    node = value.node
-    if isinstance(node, logical.Literal):
-        return type(node.value) is int
-    if isinstance(node, logical.Cast):
-        return node.type is ColumnType.INTEGER
-    fact = scope.fact(value)
-    return isinstance(node, logical.Bin | logical.DatePart) or (fact is not None and fact.type is ColumnType.INTEGER)
-
-
 def _number(node: exp.Literal) -> int | Decimal:
     text = str(node.this)
-    try:
-        return int(text) if text.isdigit() else Decimal(text)
-    except (InvalidOperation, ValueError):
-        raise refusal(node, because="it is not a plain number", instead="12 or 12.5") from None
+    if number(text) is None:
+        raise refusal(node, because="it is not a plain number", instead="12 or 12.5")
+    return int(text) if text.isascii() and text.isdigit() else Decimal(text)
 
 
 def _moment(node: exp.Cast) -> dt.date | None:
-    kind = _TYPES.get(node.to.this)
+    """A constant date or time. A text with a zone is refused, as dialects read it in different ways; times are UTC."""
+    _, to = arguments(node, "this", "to")
+    kind = "timestamp" if to.this is exp.DType.TIMESTAMPTZ else _TYPES.get(to.this)
     read = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}.get(str(kind))
-    if read is None:
+    if read is None or to.expressions:
         return None
+    text = str(node.this.this)
     try:
-        return read(str(node.this.this))
+        if _ISO[str(kind)].fullmatch(text):
+            return read(text)
     except ValueError:
-        raise refusal(
-            node,
-            because=f"the text is not a {kind} in ISO form",
-            instead="DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00'",
-        ) from None
+        pass
+    raise refusal(
+        node,
+        because=f"the text is not a {kind} in ISO form without a zone",
+        instead="DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00'",
+    )
 
 
 def _constant(node: exp.Expr, _: Scope) -> Expr:
@@ -126,11 +125,11 @@ def _refuse_null(node: exp.Expr, *sides: exp.Expr) -> None:
 def _divide(node: exp.Div, scope: Scope) -> Expr:
     left, right, is_typed = arguments(node, "this", "expression", "typed")
     one, other = expression(left, scope), expression(right, scope)
-    if is_typed and is_integer(one, scope) and is_integer(other, scope):
+    if is_typed and ColumnType.REAL not in (scope.kind(one), scope.kind(other)):
         raise refusal(
             node,
             because="in this dialect whole numbers divided by whole numbers lose their fraction",
-            instead=f"{left.sql(scope.dialect)} / {right.sql(scope.dialect)}.0",
+            instead=f"1.0 * {sql_text(node, scope.dialect)}",
         )
     return one / other
 
@@ -141,10 +140,11 @@ def _not(node: exp.Not, scope: Scope) -> Expr:
 
 
 def _is(node: exp.Is, scope: Scope) -> Expr:
-    left, right = arguments(node, "this", "expression")
+    left, right, is_negated = arguments(node, "this", "expression", "negate")
     if not isinstance(right, exp.Null):
         raise refusal(node, because="IS is read with NULL alone", instead="x IS NULL, or x = TRUE")
-    return expression(left, scope).is_missing()
+    is_missing = expression(left, scope).is_missing()
+    return ~is_missing if is_negated else is_missing
 
 
 def _in(node: exp.In, scope: Scope) -> Expr:
@@ -177,7 +177,15 @@ def _cast(node: exp.Cast, scope: Scope) -> Expr:
             because=f"a cast is to {', '.join(sorted(set(_TYPES.values())))}, without a length",
             instead="CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR), CAST(x AS DATE)",
         )
-    return expression(operand, scope).cast(kind)
+    arguments(to, "this", "expressions")
+    value = expression(operand, scope)
+    if kind == "integer" and scope.kind(value) is ColumnType.REAL:
+        raise refusal(
+            node,
+            because="engines round a real number in different ways, or cut it off",
+            instead="the number itself: cost >= 12.5, or GROUP BY FLOOR(cost)",
+        )
+    return value.cast(kind)
 
 
 def _coalesce(node: exp.Coalesce, scope: Scope) -> Expr:
@@ -210,7 +218,7 @@ def _otherwise(made: Any, default: exp.Expr | None, scope: Scope) -> Expr:
 
 
 def _like(node: exp.Like, scope: Scope) -> Expr:
-    operand, pattern = arguments(node, "this", "expression")
+    operand, pattern, is_negated = arguments(node, "this", "expression", "negate")
     text = constant_of(pattern, "a pattern")
     value, inner = expression(operand, scope), str(text).strip("%")
     if not isinstance(text, str) or any(sign in inner for sign in "%_\\") or not inner:
@@ -219,20 +227,26 @@ def _like(node: exp.Like, scope: Scope) -> Expr:
             because="a pattern is text with % at its start, its end, or both",
             instead="name LIKE 'A%', name LIKE '%son', name LIKE '%and%'",
         )
-    starts, ends = not text.startswith("%"), not text.endswith("%")
-    if starts and ends:
-        return value == inner
-    return value.starts_with(inner) if starts else value.ends_with(inner) if ends else value.contains(inner)
+    matches = {
+        (True, True): lambda: value == inner,
+        (True, False): lambda: value.starts_with(inner),
+        (False, True): lambda: value.ends_with(inner),
+        (False, False): lambda: value.contains(inner),
+    }[not text.startswith("%"), not text.endswith("%")]()
+    return ~matches if is_negated else matches
 
 
 def _starts_with(node: exp.StartsWith, scope: Scope) -> Expr:
     operand, text = arguments(node, "this", "expression")
-    return expression(operand, scope).starts_with(str(constant_of(text, "a prefix")))
+    prefix = constant_of(text, "a prefix")
+    if not isinstance(prefix, str):
+        raise refusal(node, because="a prefix is text", instead="STARTS_WITH(name, 'A')")
+    return expression(operand, scope).starts_with(prefix)
 
 
 def _truncate(node: exp.Expr, scope: Scope) -> Expr:
     operand, unit = arguments(node, "this", "unit")
-    name = str(unit.this if isinstance(unit, exp.Var | exp.Literal) else unit.sql()).upper()
+    name = _unit_name(unit)
     known = _UNIT_NAMES.get(name, name.lower())
     if known == "week" and scope.dialect == "bigquery" and name == "WEEK":
         raise refusal(node, because="weeks begin on Monday here", instead="DATE_TRUNC(day, WEEK(MONDAY))")
@@ -241,9 +255,15 @@ def _truncate(node: exp.Expr, scope: Scope) -> Expr:
     return expression(operand, scope).truncate(known)
 
 
+def _unit_name(unit: exp.Expr | None) -> str:
+    if isinstance(unit, exp.WeekStart):
+        return f"WEEK({arguments(unit, 'this')[0].name.upper()})"
+    return str(unit.this).upper() if isinstance(unit, exp.Var | exp.Literal) else ""
+
+
 def _extract(node: exp.Extract, scope: Scope) -> Expr:
     part, operand = arguments(node, "this", "expression")
-    name = _PARTS.get(str(part.this).upper() if isinstance(part, exp.Var) else "")
+    name = _PARTS.get(str(part.this).upper() if isinstance(part, exp.Var | exp.Literal) else "")
     if name is None:
         raise refusal(
             node,
@@ -254,23 +274,39 @@ def _extract(node: exp.Extract, scope: Scope) -> Expr:
 
 
 def _part(name: str) -> Translation:
-    return lambda node, scope: expression(arguments(node, "this")[0], scope).part(name)
+    def translate(node: exp.Expr, scope: Scope) -> Expr:
+        (operand,) = arguments(node, "this")
+        if isinstance(operand, exp.TsOrDsToDate):  # what sqlglot writes around the operand in some dialects
+            (operand,) = arguments(operand, "this")
+        return expression(operand, scope).part(name)
+
+    return translate
 
 
-def _range_bucket(node: exp.Expr, scope: Scope) -> Expr:
+def _range_bucket(node: exp.RangeBucket, scope: Scope) -> Expr:
     operand, edges = arguments(node, "this", "expression")
-    values = edges.expressions if isinstance(edges, exp.Array) else []
-    return expression(operand, scope).bin([constant_of(edge, "an edge") for edge in values])
+    if not isinstance(edges, exp.Array):
+        raise refusal(node, because="its edges are a list of constants", instead="RANGE_BUCKET(age, [18, 65])")
+    return expression(operand, scope).bin([constant_of(edge, "an edge") for edge in edges.expressions])
 
 
 def _width_bucket(node: exp.WidthBucket, scope: Scope) -> Expr:
     operand, *limits = arguments(node, "this", "min_value", "max_value", "num_buckets")
-    low, high, number = (constant_of(limit, "a limit of WIDTH_BUCKET") for limit in limits)
-    if not (isinstance(number, int) and 1 <= number <= logical.MOST_EDGES - 1 and low < high):
+    constants = [None if each is None else constant_of(each, "a limit of WIDTH_BUCKET") for each in limits]
+    if not all(isinstance(each, int | Decimal) and not isinstance(each, bool) for each in constants):
+        raise refusal(node, because="its limits are numbers", instead="WIDTH_BUCKET(age, 0, 100, 10)")
+    low, high, buckets = (Fraction(each) for each in constants if each is not None)
+    if buckets.denominator != 1 or not (1 <= buckets <= logical.MOST_EDGES - 1 and low < high):
         raise refusal(
             node, because="limits increase, and there are 1 bucket or more", instead="WIDTH_BUCKET(age, 0, 100, 10)"
         )
-    return expression(operand, scope).bin([low + (high - low) * i / Decimal(number) for i in range(number + 1)])
+    steps = range(int(buckets) + 1)
+    return expression(operand, scope).bin([exact(low + (high - low) * step / buckets) for step in steps])
+
+
+def exact(value: Fraction) -> int | float:
+    """A number as a constant: whole numbers stay whole."""
+    return value.numerator if value.denominator == 1 else float(value)
 
 
 TRANSLATIONS: dict[type[exp.Expr], Translation] = {
@@ -304,6 +340,7 @@ TRANSLATIONS: dict[type[exp.Expr], Translation] = {
     exp.StartsWith: _starts_with,
     exp.TimestampTrunc: _truncate,
     exp.DateTrunc: _truncate,
+    exp.DatetimeTrunc: _truncate,
     exp.Extract: _extract,
     exp.Year: _part("year"),
     exp.Quarter: _part("quarter"),
@@ -312,6 +349,7 @@ TRANSLATIONS: dict[type[exp.Expr], Translation] = {
     exp.DayOfMonth: _part("day"),
     exp.Hour: _part("hour"),
     exp.WidthBucket: _width_bucket,
+    exp.RangeBucket: _range_bucket,
 }
 """Every scalar node that is accepted. Decisions for others are in `_INSTEAD`."""
 
@@ -337,8 +375,6 @@ _INSTEAD: dict[type[exp.Expr], tuple[str, str]] = {
 
 
 def _no_translation(node: exp.Expr) -> SqlError:
-    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "RANGE_BUCKET":
-        return refusal(node, because="its edges are a list of constants", instead="RANGE_BUCKET(age, [18, 65])")
     for kind, (because, instead) in _INSTEAD.items():
         if isinstance(node, kind):
             return refusal(node, because=because, instead=instead)

@@ -10,7 +10,7 @@ from discreet.query import aggregates, joins
 from discreet.query.expression import Expr
 from discreet.sql_queries.aggregates import aggregation, is_aggregate
 from discreet.sql_queries.expressions import expression
-from discreet.sql_queries.nodes import arguments, refusal
+from discreet.sql_queries.nodes import arguments, refusal, sql_text
 from discreet.sql_queries.scope import Scope, Source
 
 
@@ -29,11 +29,13 @@ def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:
     shown: dict[str, Expr] = {}
     for item in listed:
         inner, alias = item.unalias(), item.alias_or_name
+        if alias.casefold() in {name.casefold() for name in shown}:
+            raise refusal(item, because="the subquery has two columns of this name", instead="another name for one")
         if not is_aggregate(inner):
             shown[alias] = _unit_column(inner, by, scope)
             continue
         if not alias:
-            raise refusal(item, because="a column of a subquery has a name", instead=f"{item.sql()} AS value")
+            raise refusal(item, because="a column of a subquery has a name", instead=f"{sql_text(item)} AS value")
         features[alias] = _feature(inner, scope)
         shown[alias] = Expr(logical.ColumnRef(alias))
     facts = {column: scope.facts[column] for column in scope.table.unit.columns if column in scope.facts}

@@ -15,8 +15,8 @@ from discreet.plan import logical
 from discreet.plan.possible_values import possible_values
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame
-from discreet.sql_queries.expressions import expression, literal
-from discreet.sql_queries.nodes import arguments, refusal
+from discreet.sql_queries.expressions import exact, expression, literal
+from discreet.sql_queries.nodes import arguments, refusal, sql_text
 from discreet.sql_queries.scope import Scope
 
 _MOST_KEYS = 100_000
@@ -111,6 +111,8 @@ def _periods(truncated: logical.Truncate, node: exp.Expr, scope: Scope) -> tuple
     low, high = _limits(truncated.operand, scope)
     if low is None or high is None:
         return None
+    if fact.type is ColumnType.DATE and truncated.unit in ("hour", "minute"):
+        raise refusal(node, because="a date has no hours", instead="DATE_TRUNC('day', day)")
     return _starts(_typed(low, fact.type), _typed(high, fact.type), truncated.unit, node)
 
 
@@ -157,18 +159,35 @@ def _dates(value: object) -> list[dt.date]:
 
 def _before(moment: dt.date) -> dt.date:
     step = dt.timedelta(microseconds=1) if isinstance(moment, dt.datetime) else dt.timedelta(days=1)
-    return moment - step
+    try:
+        return moment - step
+    except OverflowError:  # before the first of all dates nothing lies; one group is empty then, not wrong
+        return moment
 
 
 def _starts(low: dt.date, high: dt.date, unit: str, node: exp.Expr) -> tuple[Value, ...]:
+    if (_moment(high) - _moment(low)) / _LONGEST[unit] > _MOST_KEYS:
+        raise refusal(node, because=f"there are more than {_MOST_KEYS:,} periods", instead="a larger unit")
     found: list[Value] = []
-    at = _start(low, unit)
-    while at <= high:
-        found.append(at)
-        if len(found) > _MOST_KEYS:
-            raise refusal(node, because=f"there are more than {_MOST_KEYS:,} periods", instead="a larger unit")
-        at = _next(at, unit)
+    try:
+        at = _start(low, unit)
+        while at <= high:
+            found.append(at)
+            at = _next(at, unit)
+    except (OverflowError, ValueError):  # the calendar ends with the year 9999
+        pass
     return tuple(found)
+
+
+_LONGEST = {
+    "year": dt.timedelta(days=366),
+    "quarter": dt.timedelta(days=92),
+    "month": dt.timedelta(days=31),
+    "week": dt.timedelta(days=7),
+    "day": dt.timedelta(days=1),
+    "hour": dt.timedelta(hours=1),
+    "minute": dt.timedelta(minutes=1),
+}
 
 
 def _start(moment: dt.date, unit: str) -> dt.date:
@@ -202,7 +221,7 @@ def _floor(node: exp.Expr, scope: Scope) -> tuple[exp.Expr, Fraction, Fraction] 
         inner, factor = left.unnest(), literal(right)
         if literal(left) is not None:
             inner, factor = right.unnest(), literal(left)
-    if not isinstance(inner, exp.Floor) or not isinstance(factor, int | Decimal):
+    if not isinstance(inner, exp.Floor) or not isinstance(factor, int | Decimal) or factor == 0:
         return None
     (quotient,) = arguments(inner, "this")
     quotient = quotient.unnest()
@@ -219,7 +238,7 @@ def _steps(node: exp.Expr, name: str, scope: Scope, inner: exp.Expr, width: Frac
     value = expression(inner, scope)
     fact = scope.fact(value)
     if fact is None or fact.bounds is None:
-        text = inner.sql(scope.dialect)
+        text = sql_text(inner, scope.dialect)
         raise refusal(
             node,
             because="the steps between the bounds of a column are its groups, and the catalog declares no bounds",
@@ -229,14 +248,10 @@ def _steps(node: exp.Expr, name: str, scope: Scope, inner: exp.Expr, width: Frac
     first, last = low // width, high // width
     if last - first >= logical.MOST_EDGES - 1:
         raise refusal(node, because="there are too many steps between the bounds", instead="a larger width")
-    edges = [_exact(width * step) for step in range(first, last + 2)]
-    shown = tuple(_exact(factor * step) for step in range(first, last + 1))
+    edges = [exact(width * step) for step in range(first, last + 2)]
+    shown = tuple(exact(factor * step) for step in range(first, last + 1))
     keys = tuple(range(1, len(edges)))
     return Group(node, _free_name(name, scope), value.bin(edges), keys, shown)
-
-
-def _exact(value: Fraction) -> int | float:
-    return value.numerator if value.denominator == 1 else float(value)
 
 
 def _free_name(name: str, scope: Scope) -> str:
@@ -250,7 +265,7 @@ def numbered(name: str) -> Iterator[str]:
 
 
 def _unknown_keys(node: exp.Expr, scope: Scope) -> Exception:
-    text = node.sql(scope.dialect)
+    text = sql_text(node, scope.dialect)
     return refusal(
         node,
         what=f"GROUP BY {text}"[:80],

@@ -5,12 +5,15 @@ a tenth of a second.
 """
 
 from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError
 
 LONGEST = 20_000
+LARGEST_EXPONENT = 300
 MOST_TOKENS = 2_000
 DEEPEST = 24
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
@@ -25,6 +28,16 @@ def check_length(text: str) -> None:
         raise SqlError(
             f"a statement of {len(text):,} characters", because=f"at most {LONGEST:,} are read", instead=_SHORTER
         )
+
+
+def number(text: str) -> Fraction | None:
+    """A number that was written in a statement; None where it is none, or too large or small to be meant."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    is_ordinary = value.is_finite() and abs(value.adjusted()) <= LARGEST_EXPONENT
+    return Fraction(value) if is_ordinary else None
 
 
 def check_tokens(tokens: Sequence[Token]) -> None:

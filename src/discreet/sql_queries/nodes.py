@@ -4,12 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel
 
 from discreet.errors import SqlError
 
 _LONGEST = 60
-_WITHOUT_MEANING = frozenset({"big_int", "_type", "safe", "nested"})
-"""Arguments in which sqlglot notes types; none of them was written by anybody."""
+_WITHOUT_MEANING = frozenset(
+    {"big_int", "_type", "safe", "nested", "requires_string", "input_type_preserved", "zero_on_all_null"}
+)
+"""Arguments in which sqlglot notes types and habits of a dialect; none of them was written by anybody."""
 
 
 def arguments(node: exp.Expr, *names: str) -> list[Any]:
@@ -36,8 +39,16 @@ def refusal(node: exp.Expr, *, because: str, instead: str, what: str | None = No
 
 def shown(node: exp.Expr) -> str:
     """A node as SQL, shortened."""
-    text = " ".join(node.sql(comments=False).split())
+    text = " ".join(sql_text(node).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def sql_text(node: exp.Expr, dialect: str | None = None) -> str:
+    """A node as SQL; the name of its kind where it cannot be written, as it lacks a part."""
+    try:
+        return node.sql(dialect, comments=False, unsupported_level=ErrorLevel.IGNORE)
+    except (AttributeError, KeyError, IndexError, RecursionError, TypeError, ValueError):
+        return node.key.upper()
 
 
 def position(node: exp.Expr) -> str:

@@ -1,10 +1,12 @@
 """From text to one SELECT: limits first, then the clause for privacy, then sqlglot, then the tree as a whole."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp, parse, tokenize
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError
 from discreet.sql_queries.limits import DEEPEST, check_length, check_tokens
@@ -13,14 +15,25 @@ from discreet.sql_queries.privacy_clause import PrivacyClause, read_clause
 
 _DEEPEST_TREE = 8 * DEEPEST
 _STATEMENT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+_BEGINNINGS = (TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.L_PAREN)
+_NAMED = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING)
+_SYNTAX = frozenset({"within", "group", "nulls", "first", "last"})
+_ABBREVIATIONS = frozenset({"mm", "mon", "yyyy", "yy"})
+_TIMES_IN_UTC = ("bigquery", "spark")
+"""Dialects whose TIMESTAMP has a zone: a constant without one is a time in UTC, as all times are here."""
+_COUNTED: dict[TokenType, tuple[type[exp.Expr], ...]] = {
+    TokenType.STAR: (exp.Star, exp.Mul),
+    TokenType.DISTINCT: (exp.Distinct,),
+}
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """The tree of a SELECT, and what its privacy clause says."""
+    """The tree of a SELECT, what its privacy clause says, and a refusal where the tree lacks a word of the text."""
 
     select: exp.Select
     clause: PrivacyClause
+    dropped: SqlError | None = None
 
 
 def parse_statement(text: str, dialect: str) -> Parsed:
@@ -28,6 +41,7 @@ def parse_statement(text: str, dialect: str) -> Parsed:
     check_length(text)
     tokens = _tokens(text, dialect)
     check_tokens(tokens)
+    _check_beginning(tokens)
     plain, clause = read_clause(text, tokens)
     try:
         trees = parse(plain, read=dialect, error_level=ErrorLevel.RAISE)
@@ -42,7 +56,62 @@ def parse_statement(text: str, dialect: str) -> Parsed:
     found = [tree for tree in trees if tree is not None]
     if len(found) != 1:
         raise SqlError(f"{len(found)} statements", because="one SELECT is one batch and one charge", instead=_STATEMENT)
-    return Parsed(_select(found[0], plain), clause)
+    select = _select(found[0], plain)
+    if dialect not in _TIMES_IN_UTC:
+        _refuse_zones(select)
+    return Parsed(select, clause, _dropped(_tokens(plain, dialect), select, plain))
+
+
+def _check_beginning(tokens: Sequence[Token]) -> None:
+    """Refuse other statements than SELECT, and several, before the parser guesses what they are."""
+    ends = [i for i, token in enumerate(tokens) if token.token_type is TokenType.SEMICOLON]
+    parts = [part for part in _divided(tokens, ends) if part]
+    if len(parts) != 1:
+        raise SqlError(f"{len(parts)} statements", because="one SELECT is one batch and one charge", instead=_STATEMENT)
+    if parts[0][0].token_type not in _BEGINNINGS:
+        raise SqlError(
+            f"a statement of kind {parts[0][0].text.upper()[:40]} in line {parts[0][0].line}",
+            because="only SELECT is answered",
+            instead=_STATEMENT,
+        )
+
+
+def _divided(tokens: Sequence[Token], ends: Sequence[int]) -> list[Sequence[Token]]:
+    starts = [0, *(end + 1 for end in ends)]
+    return [tokens[start:end] for start, end in zip(starts, [*ends, len(tokens)], strict=True)]
+
+
+def _dropped(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError | None:
+    """The refusal of the first word of a statement that its tree lacks: the parser ignores some that it knows.
+
+    Names, numbers and texts are looked for one by one, whatever their place; * and DISTINCT are counted.
+    """
+    known = Counter[object]()
+    for node in select.walk():
+        known[type(node)] += 1
+        if isinstance(node, exp.Identifier | exp.Literal | exp.Var | exp.Anonymous):
+            known[str(node.this).casefold()] += 1
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        kinds = _COUNTED.get(token.token_type)
+        is_call = following is not None and following.token_type is TokenType.L_PAREN
+        if kinds is not None:
+            found = [kind for kind in kinds if known[kind] > 0]
+        elif token.token_type in _NAMED and not (is_call and token.token_type is TokenType.VAR):
+            word = token.text.casefold()
+            if word in (_SYNTAX if token.token_type is TokenType.VAR else _ABBREVIATIONS):
+                continue
+            found = [word] if known[word] > 0 else []  # type: ignore[list-item]
+        else:
+            continue
+        if not found:
+            column = token.start - text.rfind("\n", 0, token.start)
+            return SqlError(
+                f"{token.text[:40]!r} in line {token.line}, column {column}",
+                because="the parser ignores it at this place, so the answer would be to another statement",
+                instead=f"the statement without it; {ACCEPTED}",
+            )
+        known[found[0]] -= 1
+    return None
 
 
 def _tokens(text: str, dialect: str) -> list[Token]:
@@ -67,6 +136,16 @@ def _select(tree: exp.Expr, text: str) -> exp.Select:
     tree.meta[TEXT] = text
     _check_depth(tree)
     return tree
+
+
+def _refuse_zones(tree: exp.Expr) -> None:
+    for kind in tree.find_all(exp.DataType):
+        if kind.this in (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ):
+            raise refusal(
+                kind.parent or kind,
+                because="a time with a zone depends on settings of the engine",
+                instead="TIMESTAMP '2026-01-31 12:00', in UTC",
+            )
 
 
 def _check_depth(tree: exp.Expr) -> None:

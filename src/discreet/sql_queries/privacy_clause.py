@@ -12,11 +12,12 @@ from fractions import Fraction
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError, suggestion
+from discreet.sql_queries.limits import number
 
 Bounds = tuple[Fraction, Fraction]
 PER_ROW, PER_GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"
 _NUMBERS = ("epsilon", "delta")
-_COUNTS = ("max_groups_contributed", "max_rows_contributed")
+_COUNTS = ("max_groups_contributed",)
 _TEXTS = ("privacy_unit_column",)
 OPTIONS = (*_NUMBERS, *_COUNTS, *_TEXTS)
 
@@ -58,7 +59,7 @@ class _Reader:
         if not places:
             return {}, []
         at = places[0]
-        if len(places) > 1 or self._is(at, "ANONYMIZATION"):
+        if len(places) > 1 or self._is(at, "ANONYMIZATION") or self._depth(at):
             raise self._refused(
                 places[-1], "a statement has one such clause, WITH DIFFERENTIAL_PRIVACY, in its outer SELECT"
             )
@@ -73,7 +74,7 @@ class _Reader:
         self._expect(at, TokenType.L_PAREN)
         at += 1
         while not self._type_is(at, TokenType.R_PAREN):
-            name = self._text(at).lower()
+            name = self._text(at).lower() if self._type_is(at, TokenType.VAR) else ""
             if name not in OPTIONS or name in options:
                 nearest = suggestion(name, OPTIONS)
                 raise SqlError(
@@ -83,8 +84,11 @@ class _Reader:
                 )
             self._expect(at + 1, TokenType.EQ)
             options[name], at = self._value(name, at + 2)
-            if self._type_is(at, TokenType.COMMA):
+            if not self._type_is(at, TokenType.R_PAREN):
+                self._expect(at, TokenType.COMMA)
                 at += 1
+                if self._type_is(at, TokenType.R_PAREN):
+                    raise self._refused(at, "an option is expected here")
         return at + 1
 
     def _value(self, name: str, at: int) -> tuple[Fraction | str, int]:
@@ -92,10 +96,12 @@ class _Reader:
             if not self._type_is(at, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING):
                 raise self._refused(at, "a column is named here")
             return self._text(at), at + 1
-        number, at = self._number(at)
-        if number <= 0 or (name in _COUNTS and number.denominator != 1):
+        value, at = self._number(at)
+        if value <= 0 or (name in _COUNTS and value.denominator != 1):
             raise self._refused(at - 1, f"{name} is a {'whole ' if name in _COUNTS else ''}number above 0")
-        return number, at
+        if name == "delta" and value >= 1:
+            raise self._refused(at - 1, "delta is a number above 0 and far below 1")
+        return value, at
 
     def bounds(self) -> tuple[dict[int, NamedBounds], list[tuple[int, int]]]:
         """Named bounds of aggregates, with the spans of their text."""
@@ -138,10 +144,15 @@ class _Reader:
         sign = -1 if self._type_is(at, TokenType.DASH) else 1
         at += sign < 0
         self._expect(at, TokenType.NUMBER)
-        try:
-            return sign * Fraction(self._text(at)), at + 1
-        except ValueError:
-            raise self._refused(at, "a plain number stands here") from None
+        value = number(self._text(at))
+        if value is None:
+            raise self._refused(at, "a plain number stands here")
+        return sign * value, at + 1
+
+    def _depth(self, at: int) -> int:
+        """How many brackets are open at a place."""
+        opening, closing = TokenType.L_PAREN, TokenType.R_PAREN
+        return sum(self._type_is(i, opening) - self._type_is(i, closing) for i in range(at))
 
     def _expect(self, at: int, kind: TokenType) -> None:
         if not self._type_is(at, kind):
@@ -151,7 +162,9 @@ class _Reader:
         return 0 <= at < len(self._tokens) and self._tokens[at].token_type in kinds
 
     def _is(self, at: int, *words: str) -> bool:
-        return 0 <= at < len(self._tokens) and self._tokens[at].text.upper() in words
+        quoted = (TokenType.STRING, TokenType.IDENTIFIER)
+        is_word = 0 <= at < len(self._tokens) and not self._type_is(at, *quoted)
+        return is_word and self._tokens[at].text.upper() in words
 
     def _text(self, at: int) -> str:
         return str(self._tokens[at].text) if 0 <= at < len(self._tokens) else ""

@@ -12,7 +12,7 @@ from discreet.query.expression import Expr
 from discreet.query.frame import Frame
 from discreet.sql_queries import features
 from discreet.sql_queries.expressions import expression, operands
-from discreet.sql_queries.nodes import arguments, refusal
+from discreet.sql_queries.nodes import arguments, refusal, sql_text
 from discreet.sql_queries.scope import Scope, Source, matching
 
 Views = Mapping[str, exp.Select]
@@ -49,7 +49,17 @@ def views_of(select: exp.Select, outer: Views) -> Views:
     return known
 
 
+def check_views(select: exp.Select) -> None:
+    """Refuse a WITH that nothing reads: what is in it was not looked at."""
+    for view in select.find_all(exp.CTE):
+        if not view.this.meta.get(_USED):
+            raise refusal(
+                view, what=f"WITH {view.alias}", because="nothing reads it", instead="the statement without it"
+            )
+
+
 _KNOWN = "discreet_views"
+_USED = "discreet_used"
 
 
 def _with_views(select: exp.Select, known: Views) -> exp.Select:
@@ -65,8 +75,9 @@ def _from(node: exp.Expr, catalog: Catalog, dialect: str, views: Views) -> Scope
     if not isinstance(node, exp.Table):
         raise refusal(node, because="FROM reads tables and subqueries", instead="FROM visits")
     identifier, alias = _table_parts(node)
-    view = views.get(identifier.name.casefold())
+    view = None if node.args.get("db") is not None else views.get(identifier.name.casefold())
     if view is not None:
+        view.meta[_USED] = True
         return _subquery(view, _alias(alias, identifier.name), catalog, dialect, view.meta.get(_KNOWN, {}))
     name = _table_name(node, catalog)
     columns = visible_columns(catalog, name)
@@ -100,38 +111,61 @@ def _subquery(inner: exp.Expr, name: str, catalog: Catalog, dialect: str, views:
     for item in listed:
         if isinstance(item, exp.Star):
             arguments(item)
-            columns |= {column: made for source in scope.sources for column, made in source.columns.items()}
+            _add(columns, _all_columns(scope), item)
             continue
         alias = item.alias_or_name
         if not alias:
-            raise refusal(item, because="a column of a subquery has a name", instead=f"{item.sql(dialect)} AS value")
-        columns[alias] = expression(item.unalias(), scope)
+            text = sql_text(item, dialect)
+            raise refusal(item, because="a column of a subquery has a name", instead=f"{text} AS value")
+        _add(columns, {alias: expression(item.unalias(), scope)}, item)
     return replace(scope, sources=(Source(name, columns),))
+
+
+def _add(columns: dict[str, Expr], more: Mapping[str, Expr], node: exp.Expr) -> None:
+    taken = {column.casefold() for column in columns}
+    twice = next((column for column in more if column.casefold() in taken), None)
+    if twice is not None:
+        raise refusal(node, because=f"the subquery has two columns {twice}", instead="another name for one: AS value")
+    columns.update(more)
+
+
+def _all_columns(scope: Scope) -> dict[str, Expr]:
+    """The columns of all tables. A name that means different columns can then not be used."""
+    found: dict[str, dict[logical.Expression, tuple[str, Expr]]] = {}
+    for source in scope.sources:
+        for column, made in source.columns.items():
+            found.setdefault(column.casefold(), {}).setdefault(made.node, (column, made))
+    return dict(next(iter(meanings.values())) for meanings in found.values() if len(meanings) == 1)
 
 
 def _join(scope: Scope, node: exp.Join, views: Views) -> Scope:
     other, side, kind, on, using = arguments(node, "this", "side", "kind", "on", "using")
     how = "left" if str(side or "").upper() == "LEFT" else "inner"
-    is_known = str(side or "").upper() in ("", "LEFT") and str(kind or "").upper() in ("", "INNER", "OUTER")
+    is_known = (str(side or "").upper(), str(kind or "").upper()) in _JOINS
     if not is_known or not (on or using):
         raise refusal(
             node,
             because="joins are INNER or LEFT, with ON or USING: every row must come from a unit of the first table",
             instead="FROM visits JOIN wards ON visits.ward = wards.ward",
         )
-    if not isinstance(other, exp.Table) or other.name.casefold() in views:
+    if not isinstance(other, exp.Table) or (other.args.get("db") is None and other.name.casefold() in views):
         raise refusal(other, because="a table of the catalog is joined as it is", instead="JOIN wards USING (ward)")
     _, alias = _table_parts(other)
     name = _table_name(other, scope.catalog)
+    if any(source.name.casefold() == _alias(alias, name).casefold() for source in scope.sources):
+        raise refusal(other, because="two tables of FROM have this name", instead=f"JOIN {name} AS other")
     table = scope.catalog.table(name)
     right = Source(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in table.columns})
     pairs = _using(using, scope, right) if using else _on(on, scope, right)
     return _joined(scope, right, table, name, pairs, how)
 
 
+_JOINS = (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER"))
+
+
 def _joined(scope: Scope, right: Source, table: Table, name: str, pairs: dict[str, str], how: str) -> Scope:
     """The joined frame. Matched columns of the other table are those of this one; names that clash are extended."""
-    taken = {column.casefold() for column in scope.facts}
+    taken = scope.taken
     matched = {other: own for own, other in pairs.items()}
     names = {
         column: f"{name}_{column}" for column in table.columns if column not in matched and column.casefold() in taken
@@ -152,7 +186,7 @@ def _joined(scope: Scope, right: Source, table: Table, name: str, pairs: dict[st
 
 
 def _using(listed: list[exp.Identifier], scope: Scope, right: Source) -> dict[str, str]:
-    pairs = {}
+    pairs: dict[str, str] = {}
     for name in listed:
         own = _plain(scope.column(exp.column(name.copy())), name)
         other = matching(name, right.columns)
@@ -160,13 +194,22 @@ def _using(listed: list[exp.Identifier], scope: Scope, right: Source) -> dict[st
             raise refusal(
                 name, because=f"{right.name} has no such column", instead=suggestion(name.name, right.columns)
             )
-        pairs[own] = other
+        _pair(pairs, own, other, name)
     return pairs
+
+
+def _pair(pairs: dict[str, str], own: str, other: str, node: exp.Expr) -> None:
+    if pairs.setdefault(own, other) != other:
+        raise refusal(
+            node,
+            because=f"{own} meets two columns of the other table",
+            instead="one pair for each column, and the other condition in WHERE",
+        )
 
 
 def _on(condition: exp.Expr, scope: Scope, right: Source) -> dict[str, str]:
     """Pairs of columns that are equal, one of each side."""
-    pairs = {}
+    pairs: dict[str, str] = {}
     there = replace(scope, sources=(right,))
     for part in operands(condition):
         if not isinstance(part, exp.EQ) or not all(isinstance(s, exp.Column) for s in (part.this, part.expression)):
@@ -176,7 +219,7 @@ def _on(condition: exp.Expr, scope: Scope, right: Source) -> dict[str, str]:
         if len(mine) != 1:
             raise refusal(part, because="each side is a column of another table", instead="ON visits.ward = wards.ward")
         (theirs,) = [side for side in sides if side is not mine[0]]
-        pairs[_plain(scope.column(mine[0]), mine[0])] = _plain(there.column(theirs), theirs)
+        _pair(pairs, _plain(scope.column(mine[0]), mine[0]), _plain(there.column(theirs), theirs), part)
     return pairs
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from discreet.catalog.catalog import Catalog, Column, Table
+from discreet.catalog.catalog import Catalog, Column, ColumnType, Table
 from discreet.errors import suggestion
 from discreet.plan import logical
+from discreet.planner.resolve.binding import bind
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame, relation_of
 from discreet.sql_queries.nodes import arguments, refusal
@@ -54,7 +55,7 @@ class Scope:
             raise refusal(node, because="columns are named one by one", instead="SELECT ward, COUNT(*) AS n ...")
         sources = self.sources if qualifier is None else [self._source(qualifier)]
         found = [(source, match) for source in sources if (match := matching(name, source.columns)) is not None]
-        if len(found) > 1:
+        if len({source.columns[match].node for source, match in found}) > 1:
             raise refusal(
                 node,
                 because="several tables have a column of that name",
@@ -75,6 +76,22 @@ class Scope:
         """What the catalog says of an expression that is a column as it is."""
         node = expression.node
         return self.facts.get(node.name) if isinstance(node, logical.ColumnRef) else None
+
+    def kind(self, expression: Expr) -> ColumnType:
+        """The type of an expression."""
+        return bind(relation_of(self.frame), self.catalog).term(expression.node).type
+
+    def resolved(self, node: exp.Expr) -> exp.Expr:
+        """A node whose columns have the names that they have in the frame: ward and v.WARD are then the same."""
+
+        def rename(part: exp.Expr) -> exp.Expr:
+            if isinstance(part, exp.Column) and isinstance(part.this, exp.Identifier):
+                found = self.column(part).node
+                if isinstance(found, logical.ColumnRef):
+                    return exp.Column(this=exp.Identifier(this=found.name, quoted=True))
+            return part
+
+        return node.transform(rename)
 
     @property
     def taken(self) -> set[str]:

@@ -1,21 +1,26 @@
 """From one SELECT to queries and to what is done with their noisy answers."""
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
 
-from discreet.catalog.catalog import Catalog
+from discreet.catalog.catalog import Catalog, ColumnType
+from discreet.errors import Refusal
+from discreet.plan import logical
 from discreet.query.aggregates import Aggregation
+from discreet.query.expression import Expr
 from discreet.query.frame import Query
 from discreet.query.keys import discover
 from discreet.sql_queries import groups as grouping
 from discreet.sql_queries.aggregates import aggregation, is_aggregate, is_quantile
 from discreet.sql_queries.expressions import constant_of, literal
 from discreet.sql_queries.groups import Group
-from discreet.sql_queries.nodes import arguments, refusal
+from discreet.sql_queries.nodes import arguments, refusal, sql_text
 from discreet.sql_queries.noisy_columns import (
     Arithmetic,
     Column,
@@ -29,7 +34,7 @@ from discreet.sql_queries.noisy_columns import (
 )
 from discreet.sql_queries.parsing import Parsed
 from discreet.sql_queries.privacy_clause import PrivacyClause
-from discreet.sql_queries.relations import rows, views_of
+from discreet.sql_queries.relations import check_views, rows, views_of
 from discreet.sql_queries.scope import Scope, matching
 
 _SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -43,8 +48,18 @@ _TESTS: dict[type[exp.Expr], str] = {
     exp.And: "and",
     exp.Or: "or",
 }
+_LOGICAL = (exp.And, exp.Or)
 _REALS = (exp.DType.DOUBLE, exp.DType.FLOAT)
-_FRACTIONS = (exp.Avg, exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.PercentileCont)
+_OF_VALUES = (logical.Sum, logical.QuantileMeasure)
+_FRACTIONS = (logical.Mean, logical.Variance, logical.Deviation, logical.MedianMeasure)
+_CONSTANTS: dict[ColumnType, tuple[type, ...]] = {
+    ColumnType.INTEGER: (int, Decimal),
+    ColumnType.REAL: (int, Decimal),
+    ColumnType.TEXT: (str,),
+    ColumnType.BOOLEAN: (bool,),
+    ColumnType.DATE: (dt.date,),
+    ColumnType.TIMESTAMP: (dt.datetime,),
+}
 _ENDS = {"DP_INTERVAL_LOW": False, "DP_INTERVAL_HIGH": True}
 
 
@@ -76,7 +91,7 @@ def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | 
     statement = _Statement(scope, parsed.clause, listed, given)
     statement.read_groups(group)
     columns = statement.read_columns()
-    condition = None if having is None else statement.column(arguments(having, "this")[0])
+    condition = None if having is None else statement.condition(arguments(having, "this")[0])
     ordered = () if order is None else tuple(statement.read_order(each) for each in arguments(order, "expressions")[0])
     most, skipped = _number(limit), _number(offset)
     if (most is not None or skipped) and not ordered:
@@ -86,6 +101,10 @@ def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | 
             because="which rows stay would be arbitrary",
             instead="ORDER BY n DESC LIMIT 10",
         )
+    statement.check_bounds(select)
+    check_views(select)
+    if parsed.dropped is not None:
+        raise parsed.dropped
     recipe = Recipe(columns, condition, ordered, most, skipped or 0)
     return Translation(statement.queries(), recipe, options)
 
@@ -105,19 +124,9 @@ def _number(node: exp.Expr | None) -> int | None:
     if node is None:
         return None
     value = constant_of(arguments(node, "expression")[0], "LIMIT")
-    if type(value) is not int:
-        raise refusal(node, because="it is a whole number", instead="LIMIT 10")
+    if type(value) is not int or value < 0:
+        raise refusal(node, because="it is a whole number, and not below zero", instead="LIMIT 10")
     return value
-
-
-def _has_fraction(node: exp.Expr) -> bool:
-    """Whether some part of a quotient is not a whole number, so that the quotient keeps its fraction."""
-    return any(
-        isinstance(part, _FRACTIONS)
-        or (isinstance(part, exp.Cast) and part.to.this in _REALS)
-        or (isinstance(part, exp.Literal) and not part.is_string and not str(part.this).isdigit())
-        for part in node.walk()
-    )
 
 
 def _generated_name(node: exp.Expr) -> str:
@@ -127,6 +136,14 @@ def _generated_name(node: exp.Expr) -> str:
     columns = [column.name for column in node.find_all(exp.Column)]
     called = next(part.key for part in node.walk() if isinstance(part, exp.AggFunc | exp.Func))
     return "_".join([called, *columns[:1]]) if not isinstance(node, exp.Count) else called
+
+
+def _is_of(kind: ColumnType, value: object) -> bool:
+    """Whether a constant is of a type; whole numbers and truth values, dates and times are different ones."""
+    return isinstance(value, _CONSTANTS.get(kind, ())) and not (
+        (isinstance(value, bool) and kind is not ColumnType.BOOLEAN)
+        or (isinstance(value, dt.datetime) and kind is ColumnType.DATE)
+    )
 
 
 @dataclass
@@ -139,7 +156,8 @@ class _Statement:
     delta: Any
     groups: list[Group] = field(default_factory=list)
     outputs: dict[str, Aggregation] = field(default_factory=dict)
-    places: dict[exp.Expr, str] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    bounded: set[int] = field(default_factory=set)
     shown: dict[str, Column] = field(default_factory=dict)
 
     def read_groups(self, group: exp.Group | None) -> None:
@@ -151,8 +169,7 @@ class _Statement:
             listed = [item.unalias() for item in self.listed if not any(is_aggregate(part) for part in item.walk())]
         for node in listed:
             meant, name = self._meant(node)
-            is_known = any(each.node == meant for each in self.groups)
-            if is_known:
+            if self._group(meant) is not None:
                 raise refusal(node, because="it stands in GROUP BY twice", instead="GROUP BY of each column once")
             self.groups.append(grouping.group(meant, name, self.scope, has_delta=self.delta is not None))
 
@@ -168,16 +185,31 @@ class _Statement:
             aliases = {item.alias: item.unalias() for item in self.listed if isinstance(item, exp.Alias)}
             name = matching(node.this, aliases)
             is_column = any(matching(node.this, source.columns) is not None for source in self.scope.sources)
-            if name is not None and is_column and aliases[name] != node:
+            if name is not None and is_column and not self._is_same(aliases[name], node):
                 raise refusal(
                     node,
                     because="a column of the table and one of SELECT have this name",
-                    instead=f"GROUP BY {aliases[name].sql(self.scope.dialect)}, or another name in SELECT",
+                    instead=f"GROUP BY {sql_text(aliases[name], self.scope.dialect)}, or another name in SELECT",
                 )
             if name is not None and not is_column:
                 return aliases[name], name
-        named = next((item.alias for item in self.listed if isinstance(item, exp.Alias) and item.unalias() == node), "")
-        return node, named or (node.name if isinstance(node, exp.Column) else f"group_{len(self.groups) + 1}")
+        same = (item.alias for item in self.listed if isinstance(item, exp.Alias) and item.unalias() == node)
+        return node, next(same, "") or (node.name if isinstance(node, exp.Column) else f"group_{len(self.groups) + 1}")
+
+    def _group(self, node: exp.Expr) -> Group | None:
+        """The group that an expression is."""
+        return next((each for each in self.groups if self._is_same(each.node, node)), None)
+
+    def _is_same(self, one: exp.Expr, other: exp.Expr) -> bool:
+        """Whether two expressions are the same, whatever names their columns have: ward, visits.ward and WARD."""
+        if one == other:
+            return True
+        if type(one.unnest()) is not type(other.unnest()):
+            return False
+        try:
+            return self.scope.resolved(one.unnest()) == self.scope.resolved(other.unnest())
+        except Refusal:  # a name of a column of SELECT
+            return False
 
     def read_columns(self) -> Mapping[str, Column]:
         """The columns of SELECT, in their order."""
@@ -199,7 +231,7 @@ class _Statement:
 
     def column(self, node: exp.Expr, name: str = "") -> Column:
         """An expression over aggregates and grouping columns."""
-        known = next((each for each in self.groups if each.node == node), None)
+        known = self._group(node)
         if known is not None:
             return KeyOf(known.column, known.keys, known.shown) if known.shown else KeyOf(known.column)
         if is_aggregate(node):
@@ -210,8 +242,42 @@ class _Statement:
             return self._arithmetic(node)
         if type(node) in _TESTS:
             left, right = arguments(node, "this", "expression")
-            return Condition(_TESTS[type(node)], (self.column(left), self.column(right)))
+            read = self.condition if isinstance(node, _LOGICAL) else self.column
+            return self._comparison(node, _TESTS[type(node)], read(left), read(right))
         return self._other_column(node)
+
+    def condition(self, node: exp.Expr) -> Column:
+        """An expression that is true or false."""
+        found = self.column(node)
+        match found:
+            case Condition():
+                return found
+            case Constant(value) if isinstance(value, bool):
+                return found
+            case KeyOf() if self._kind(found) is ColumnType.BOOLEAN:
+                return found
+        raise refusal(node, because="a condition is true or false", instead="HAVING COUNT(*) > 100")
+
+    def _kind(self, key: KeyOf) -> ColumnType:
+        """The type of the keys of a grouping column."""
+        (group,) = [each for each in self.groups if each.column == key.column]
+        value = group.derived if group.derived is not None else Expr(logical.ColumnRef(group.column))
+        return self.scope.kind(value)
+
+    def _comparison(self, node: exp.Expr, sign: str, *columns: Column) -> Condition:
+        """A comparison; constants of another type than the column beside them are refused, as they are never equal."""
+        constants = [column.value for column in columns if isinstance(column, Constant)]
+        for column in columns:
+            if isinstance(column, Constant | Condition):
+                continue
+            kind = self._kind(column) if isinstance(column, KeyOf) else ColumnType.REAL
+            if not all(_is_of(kind, each) for each in constants):
+                raise refusal(
+                    node,
+                    because=f"a constant of another type is beside a value of type {kind}",
+                    instead="n > 100, ward = 'A', month >= DATE '2026-01-01'",
+                )
+        return Condition(sign, columns)
 
     def _other_column(self, node: exp.Expr) -> Column:
         match node:
@@ -219,42 +285,86 @@ class _Statement:
                 return self.column(arguments(node, "this")[0])
             case exp.Neg():
                 return Arithmetic("-", Constant(0), self.column(arguments(node, "this")[0]))
-            case exp.Column() if (match_ := matching(node.this, self.shown)) is not None and not node.table:
-                return self.shown[match_]
+            case exp.Column() if (alias := self._alias(node)) is not None and not self._is_column(node):
+                return self.shown[alias]
             case exp.Anonymous() if str(node.this).upper() in _ENDS and len(node.expressions) == 1:
                 return IntervalEnd(self.column(node.expressions[0]), _ENDS[str(node.this).upper()])
             case exp.Cast() | exp.TryCast() if node.to.this in _REALS:
-                return self.column(arguments(node, "this", "to")[0])
+                operand, to = arguments(node, "this", "to")
+                arguments(to, "this")
+                return self.column(operand)
             case exp.Not():
-                return Condition("not", (self.column(arguments(node, "this")[0]),))
+                return Condition("not", (self.condition(arguments(node, "this")[0]),))
             case exp.Is() if isinstance(node.expression, exp.Null):
-                return Condition("is null", (self.column(node.this),))
+                operand, _, is_negated = arguments(node, "this", "expression", "negate")
+                is_missing = Condition("is null", (self.column(operand),))
+                return Condition("not", (is_missing,)) if is_negated else is_missing
             case exp.Between():
                 value, low, high = (self.column(each) for each in arguments(node, "this", "low", "high"))
-                return Condition("and", (Condition(">=", (value, low)), Condition("<=", (value, high))))
+                ends = self._comparison(node, ">=", value, low), self._comparison(node, "<=", value, high)
+                return Condition("and", ends)
             case exp.In():
                 operand, values = arguments(node, "this", "expressions")
                 listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
-                return Condition("in", (self.column(operand), *listed))
+                return self._comparison(node, "in", self.column(operand), *listed)
         raise self._not_grouped(node)
 
     def _arithmetic(self, node: exp.Expr) -> Arithmetic:
         left, right, is_typed = arguments(node, "this", "expression", "typed")
-        if is_typed and not _has_fraction(node):
+        if is_typed and not (self._has_fraction(left) or self._has_fraction(right)):
             raise refusal(
                 node,
                 because="in this dialect whole numbers divided by whole numbers lose their fraction",
-                instead=f"1.0 * {node.sql(self.scope.dialect)}",
+                instead=f"1.0 * {sql_text(node, self.scope.dialect)}",
             )
         return Arithmetic(_SIGNS[type(node)], self.column(left), self.column(right))
 
+    def _has_fraction(self, node: exp.Expr) -> bool:
+        """Whether a noisy number is known not to be a whole number in its dialect, so that a quotient is none."""
+        node = node.unnest()
+        if isinstance(node, exp.Neg) or (isinstance(node, exp.Cast) and node.to.this not in _REALS):
+            return self._has_fraction(node.this)
+        if isinstance(node, exp.Column) and (alias := self._alias(node)) is not None:
+            return any(self._has_fraction(item.unalias()) for item in self.listed if item.alias == alias)
+        if type(node) in _SIGNS:
+            return isinstance(node, exp.Div) or any(map(self._has_fraction, (node.this, node.expression)))
+        if is_aggregate(node):
+            measure = aggregation(node, self.scope, self.clause.bounds).measure
+            is_real = isinstance(measure, _OF_VALUES) and self.scope.kind(Expr(measure.operand)) is ColumnType.REAL
+            return is_real or isinstance(measure, _FRACTIONS) or node.find(exp.PercentileCont) is not None
+        return isinstance(node, exp.Cast) or isinstance(literal(node), Decimal)
+
+    def _alias(self, node: exp.Column) -> str | None:
+        """The column of SELECT that a name stands for."""
+        is_plain = isinstance(node.this, exp.Identifier) and not node.table
+        return matching(node.this, self.shown) if is_plain else None
+
+    def _is_column(self, node: exp.Column) -> bool:
+        """Whether a table of FROM has a column of that name."""
+        return any(matching(node.this, source.columns) is not None for source in self.scope.sources)
+
     def read_order(self, node: exp.Ordered) -> Order:
-        """An element of ORDER BY; a number is a column of SELECT."""
+        """An element of ORDER BY; a number is a column of SELECT, and a name is first looked for there."""
         operand, descending, nulls_first = arguments(node, "this", "desc", "nulls_first")
         number = literal(operand)
-        if type(number) is int and 1 <= number <= len(self.shown):
-            return Order(list(self.shown.values())[number - 1], bool(descending), bool(nulls_first))
-        return Order(self.column(operand), bool(descending), bool(nulls_first))
+        if number is not None and not (type(number) is int and 1 <= number <= len(self.shown)):
+            raise refusal(node, because="SELECT has no column of that number", instead="ORDER BY 1")
+        column = None
+        if number is not None:
+            column = list(self.shown.values())[number - 1]
+        elif isinstance(operand, exp.Column) and (alias := self._alias(operand)) is not None:
+            column = self.shown[alias]
+        return Order(self.column(operand) if column is None else column, bool(descending), bool(nulls_first))
+
+    def check_bounds(self, select: exp.Select) -> None:
+        """Refuse named bounds that no aggregate of the statement used."""
+        if set(self.clause.bounds) - self.bounded:
+            raise refusal(
+                select,
+                what=f"bounds by name: {', '.join(sorted({each.name for each in self.clause.bounds.values()}))}",
+                because="they stand in the call of an aggregate of the outer SELECT, after its value",
+                instead="SUM(LEAST(GREATEST(x, 0), 10)) at any other place",
+            )
 
     def queries(self) -> tuple[Query, ...]:
         """A query of counts, sums and means, and one of quantiles, where there are some."""
@@ -277,22 +387,20 @@ class _Statement:
         keys: dict[str, Any] = {each.column: each.keys for each in self.groups if each.keys is not None}
         found = discover(delta=self.delta) if any(each.is_unknown for each in self.groups) else None
         keys |= {each.column: found for each in self.groups if each.is_unknown}
-        caps = {
-            name: int(value) if (value := self.clause.options.get(option)) is not None else None
-            for name, option in (
-                ("max_groups", "max_groups_contributed"),
-                ("max_rows_per_group", "max_rows_contributed"),
-            )
-        }
-        return frame.group_by(*(each.column for each in self.groups), keys=keys or None, **caps).agg(**outputs)
+        given = self.clause.options.get("max_groups_contributed")
+        most = None if given is None else int(given)
+        return frame.group_by(*(each.column for each in self.groups), keys=keys or None, max_groups=most).agg(**outputs)
 
     def _output(self, node: exp.Expr, name: str) -> OutputOf:
         """An aggregate, which is asked once however often it stands in the statement."""
-        if node not in self.places:
-            made = aggregation(node, self.scope, self.clause.bounds)
-            self.places[node] = self._free(name or _generated_name(node))
-            self.outputs[self.places[node]] = made
-        return OutputOf(self.places[node])
+        made = aggregation(node, self.scope, self.clause.bounds)
+        call = node.this if isinstance(node, exp.Filter) else node
+        self.bounded.add(int(call.meta.get("start", -1)))
+        asked = repr(made)
+        if asked not in self.places:
+            self.places[asked] = self._free(name or _generated_name(node))
+            self.outputs[self.places[asked]] = made
+        return OutputOf(self.places[asked])
 
     def _free(self, name: str) -> str:
         taken = {*self.outputs, *self.shown, *(each.column for each in self.groups)}
