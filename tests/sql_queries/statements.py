@@ -99,7 +99,7 @@ def _month(text: str) -> int:
 class Golden:
     """A statement with the construct that it shows, and what it must become.
 
-    `frame` is the query that it equals, in Python, or `because` a part of the refusal (of what, because or its place).
+    `frame` is the query that it equals, in Python; or `because` is a part of the refusal, and `place` where it stands.
     """
 
     construct: str
@@ -107,6 +107,7 @@ class Golden:
     sql: str
     frame: str = ""
     because: str = ""
+    place: str = ""
     systems: tuple[str, ...] = ()
 
     @property

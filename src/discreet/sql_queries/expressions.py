@@ -77,6 +77,23 @@ def operands(node: exp.Expr) -> list[exp.Expr]:
     return [*operands(inner.this), *operands(inner.expression)]
 
 
+def has_fraction(node: logical.Expression, scope: Scope) -> bool:
+    """Whether an expression is a real number in every dialect; sums and products of whole numbers are whole."""
+    match node:
+        case logical.Literal(value):
+            return isinstance(value, float)
+        case logical.Combine("/", _, _):
+            return True
+        case logical.Combine(_, left, right):
+            return has_fraction(left, scope) or has_fraction(right, scope)
+        case logical.Case(branches, otherwise):
+            chosen = [value for _, value in branches] + ([] if otherwise is None else [otherwise])
+            return any(has_fraction(value, scope) for value in chosen)
+        case logical.ColumnRef() | logical.Cast():
+            return scope.kind(Expr(node)) is ColumnType.REAL
+    return False
+
+
 def _number(node: exp.Literal) -> int | Decimal:
     text = str(node.this)
     if number(text) is None:
@@ -125,7 +142,7 @@ def _refuse_null(node: exp.Expr, *sides: exp.Expr) -> None:
 def _divide(node: exp.Div, scope: Scope) -> Expr:
     left, right, is_typed = arguments(node, "this", "expression", "typed")
     one, other = expression(left, scope), expression(right, scope)
-    if is_typed and ColumnType.REAL not in (scope.kind(one), scope.kind(other)):
+    if is_typed and not (has_fraction(one.node, scope) or has_fraction(other.node, scope)):
         raise refusal(
             node,
             because="in this dialect whole numbers divided by whole numbers lose their fraction",
@@ -179,7 +196,7 @@ def _cast(node: exp.Cast, scope: Scope) -> Expr:
         )
     arguments(to, "this", "expressions")
     value = expression(operand, scope)
-    if kind == "integer" and scope.kind(value) is ColumnType.REAL:
+    if kind == "integer" and has_fraction(value.node, scope):
         raise refusal(
             node,
             because="engines round a real number in different ways, or cut it off",

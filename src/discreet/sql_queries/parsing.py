@@ -91,7 +91,7 @@ def _dropped(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError
         known[type(node)] += 1
         if isinstance(node, exp.Identifier | exp.Literal | exp.Var | exp.Anonymous):
             known[str(node.this).casefold()] += 1
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for before, token, following in zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True):
         kinds = _COUNTED.get(token.token_type)
         is_call = following is not None and following.token_type is TokenType.L_PAREN
         if kinds is not None:
@@ -100,7 +100,9 @@ def _dropped(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError
             word = token.text.casefold()
             if word in (_SYNTAX if token.token_type is TokenType.VAR else _ABBREVIATIONS):
                 continue
-            found = [word] if known[word] > 0 else []  # type: ignore[list-item]
+            is_after_dot = before is not None and before.token_type is TokenType.DOT
+            words = [word, f"0.{word}"] if is_after_dot else [word]
+            found = [each for each in words if known[each] > 0]  # type: ignore[misc]
         else:
             continue
         if not found:

@@ -18,7 +18,7 @@ from discreet.query.frame import Query
 from discreet.query.keys import discover
 from discreet.sql_queries import groups as grouping
 from discreet.sql_queries.aggregates import aggregation, is_aggregate, is_quantile
-from discreet.sql_queries.expressions import constant_of, literal
+from discreet.sql_queries.expressions import constant_of, has_fraction, literal
 from discreet.sql_queries.groups import Group
 from discreet.sql_queries.nodes import arguments, refusal, sql_text
 from discreet.sql_queries.noisy_columns import (
@@ -330,7 +330,7 @@ class _Statement:
             return isinstance(node, exp.Div) or any(map(self._has_fraction, (node.this, node.expression)))
         if is_aggregate(node):
             measure = aggregation(node, self.scope, self.clause.bounds).measure
-            is_real = isinstance(measure, _OF_VALUES) and self.scope.kind(Expr(measure.operand)) is ColumnType.REAL
+            is_real = isinstance(measure, _OF_VALUES) and has_fraction(measure.operand, self.scope)
             return is_real or isinstance(measure, _FRACTIONS) or node.find(exp.PercentileCont) is not None
         return isinstance(node, exp.Cast) or isinstance(literal(node), Decimal)
 
