@@ -169,6 +169,8 @@ def _syntax_error(error: ParseError) -> SqlError:
     """What the parser says of the first fault, in its own words and with its place."""
     first = error.errors[0] if error.errors else {}
     said = str(first.get("description") or "it is not SQL").rstrip(".")
+    if "<" in said:  # a class of the parser, which says nothing to anybody
+        said = "a part of the statement is missing here"
     place = f"line {first['line']}, column {first['col']}" if first.get("line") else "the statement"
     near = str(first.get("highlight") or "")[:40]
     return SqlError(f"{near!r} in {place}" if near else place, because=said[:200], instead=f"{_STATEMENT}; {ACCEPTED}")

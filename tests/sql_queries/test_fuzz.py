@@ -1,0 +1,9 @@
+"""Whatever is written, a statement is a query or is refused; `python tests/sql_queries/fuzz.py` runs longer."""
+
+from sql_queries import fuzz
+
+
+def test_no_soup_of_words_and_no_mutation_raises_anything_but_a_refusal():
+    found = fuzz.run(seconds=3, seed=20261117, most=300)
+    assert found["refused"] > found["accepted"]
+    assert not found["slow"]
