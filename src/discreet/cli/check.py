@@ -15,8 +15,7 @@ def command(catalog: CatalogPath = CATALOG, ledger: LedgerPlace = None, as_json:
     The tables are opened; nothing is charged.
     """
     with statements.open_session(catalog, ledger) as session:
-        names = session.tables
-        left = {name: session.remaining(name) for name in names}
+        left = {name: session.remaining(name) for name in session.catalog.protected_tables}
     if as_json:
         print(json.dumps({name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()}))
         return

@@ -61,11 +61,6 @@ def translate(statement: Statement, catalog: Catalog, price: Price) -> Translate
 class StatementSession(OpenSession):
     """A session that is asked in SQL; what it releases is in the subclass `Session`."""
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Names of the protected tables."""
-        return tuple(self._pipeline.catalog.protected_tables)
-
     @short_traceback
     def sql(
         self,
