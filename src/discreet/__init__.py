@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from discreet.query.methods import ProposedBound, SmoothSensitivity
     from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
     from discreet.query.scores import score
+    from discreet.query.sql.sql_release import SqlRelease
+    from discreet.query.sql.statement import sql
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
     from discreet.release.guarantee import Guarantee
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from discreet.release.selection import Selection
     from discreet.session.session import Session, protect
     from discreet.session.verify_joins import verify
-    from discreet.sql_queries.sql_release import SqlRelease
-    from discreet.sql_queries.statement import sql
 
 _HOMES = {
     "ROW": "catalog.privacy_unit",
@@ -68,7 +68,7 @@ _HOMES = {
     "Selection": "release.selection",
     "Session": "session.session",
     "Slice": "catalog.time_slice",
-    "SqlRelease": "sql_queries.sql_release",
+    "SqlRelease": "query.sql.sql_release",
     "SmoothSensitivity": "query.methods",
     "auto_bounds": "query.aggregates",
     "bins": "query.histograms",
@@ -86,7 +86,7 @@ _HOMES = {
     "quantiles": "query.quantiles",
     "score": "query.scores",
     "smallest": "query.joins",
-    "sql": "sql_queries.statement",
+    "sql": "query.sql.statement",
     "std": "query.aggregates",
     "sum": "query.aggregates",
     "table": "query.frame",

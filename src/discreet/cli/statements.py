@@ -9,9 +9,9 @@ import typer
 
 from discreet.cli.address import in_lower_case, is_address
 from discreet.errors import ParameterError
+from discreet.query.sql.limits import LONGEST
+from discreet.query.sql.statement import Statement, sql
 from discreet.session.session import Session
-from discreet.sql_queries.limits import LONGEST
-from discreet.sql_queries.statement import Statement, sql
 
 File = Annotated[
     Path,

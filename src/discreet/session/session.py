@@ -26,6 +26,8 @@ from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query
 from discreet.query.methods import Method
 from discreet.query.scores import Choice
+from discreet.query.sql.sql_release import SqlRelease
+from discreet.query.sql.statement import Statement
 from discreet.release.estimate import Estimate
 from discreet.release.expected_error import ErrorsByEpsilon
 from discreet.release.explanation import BatchExplanation, Explanation
@@ -47,8 +49,6 @@ from discreet.session.arguments import (
 from discreet.session.kind import Request
 from discreet.session.online_ranges import OnlineRanges
 from discreet.session.statements import StatementSession
-from discreet.sql_queries.sql_release import SqlRelease
-from discreet.sql_queries.statement import Statement
 
 __all__ = ["Session", "protect"]
 

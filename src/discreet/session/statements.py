@@ -10,13 +10,13 @@ from discreet.exact import Number
 from discreet.planner.budget.price import Price
 from discreet.planner.queries.tables import MechanismName
 from discreet.query.frame import Query
+from discreet.query.sql.dialects import dialect_of_engine
+from discreet.query.sql.sql_release import SqlRelease
+from discreet.query.sql.statement import Statement, option, sql
+from discreet.query.sql.translation import Translation
 from discreet.release.release import Release
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.opening import OpenSession
-from discreet.sql_queries.dialects import dialect_of_engine
-from discreet.sql_queries.sql_release import SqlRelease
-from discreet.sql_queries.statement import Statement, option, sql
-from discreet.sql_queries.translation import Translation
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Token soups and mutations of golden statements: whatever is written, a statement is a query or is refused.
 
-PYTHONPATH=src python tests/sql_queries/fuzz.py --minutes 10 --seed 1
+PYTHONPATH=src python tests/query/sql/fuzz.py --minutes 10 --seed 1
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import discreet as dp
-from sql_queries.statements import DIALECTS, fingerprint_of, golden, queries_of
+from query.sql.statements import DIALECTS, fingerprint_of, golden, queries_of
 
 _TEXT = """SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET WITH AS JOIN LEFT RIGHT FULL CROSS ON USING AND OR NOT
 IN IS NULL LIKE BETWEEN CASE WHEN THEN ELSE END DISTINCT ALL UNION EXCEPT FILTER WITHIN OVER PARTITION ROWS QUALIFY

@@ -15,9 +15,9 @@ from discreet.plan import logical
 from discreet.plan.possible_values import possible_values
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame
-from discreet.sql_queries.expressions import exact, expression, literal
-from discreet.sql_queries.nodes import arguments, refusal, sql_text
-from discreet.sql_queries.scope import Scope
+from discreet.query.sql.expressions import exact, expression, literal
+from discreet.query.sql.nodes import arguments, refusal, sql_text
+from discreet.query.sql.scope import Scope
 
 _MOST_KEYS = 100_000
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
 from discreet.exact import Number, probability
-from discreet.sql_queries.dialects import DEFAULT, checked_dialect
-from discreet.sql_queries.parsing import Parsed, parse_statement
-from discreet.sql_queries.translation import Translation, translate
+from discreet.query.sql.dialects import DEFAULT, checked_dialect
+from discreet.query.sql.parsing import Parsed, parse_statement
+from discreet.query.sql.translation import Translation, translate
 
 
 @public_class

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.plan import logical
 from discreet.query.expression import Expr
-from sql_queries.printing import constant, sql_of
-from sql_queries.statements import DIALECTS, fingerprint_of, queries_of
+from query.sql.printing import constant, sql_of
+from query.sql.statements import DIALECTS, fingerprint_of, queries_of
 
 visits = dp.table("visits")
 WORDS = st.text("abcXYZ 019-.ž", min_size=1, max_size=5)

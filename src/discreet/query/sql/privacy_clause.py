@@ -12,7 +12,7 @@ from fractions import Fraction
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError, suggestion
-from discreet.sql_queries.limits import number
+from discreet.query.sql.limits import number
 
 Bounds = tuple[Fraction, Fraction]
 PER_ROW, PER_GROUP = "contribution_bounds_per_row", "contribution_bounds_per_group"

@@ -11,7 +11,7 @@ from discreet.plan import logical
 from discreet.planner.resolve.binding import bind
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame, relation_of
-from discreet.sql_queries.nodes import arguments, refusal
+from discreet.query.sql.nodes import arguments, refusal
 
 
 @dataclass(frozen=True)

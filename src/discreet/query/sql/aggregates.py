@@ -13,10 +13,10 @@ from discreet.query import quantiles
 from discreet.query.aggregates import Aggregation
 from discreet.query.conditional import when
 from discreet.query.expression import Expr
-from discreet.sql_queries.expressions import constant_of, expression, literal
-from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal, sql_text
-from discreet.sql_queries.privacy_clause import PER_GROUP, PER_ROW, Bounds, NamedBounds
-from discreet.sql_queries.scope import Scope
+from discreet.query.sql.expressions import constant_of, expression, literal
+from discreet.query.sql.nodes import ACCEPTED, arguments, refusal, sql_text
+from discreet.query.sql.privacy_clause import PER_GROUP, PER_ROW, Bounds, NamedBounds
+from discreet.query.sql.scope import Scope
 
 _BoundsByPlace = Mapping[int, NamedBounds]
 _Verb = Callable[..., Aggregation]

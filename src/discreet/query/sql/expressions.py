@@ -14,9 +14,9 @@ from discreet.errors import SqlError
 from discreet.plan import logical
 from discreet.query.conditional import when
 from discreet.query.expression import Expr, as_expr
-from discreet.sql_queries.limits import number
-from discreet.sql_queries.nodes import ACCEPTED, arguments, refusal, sql_text
-from discreet.sql_queries.scope import Scope
+from discreet.query.sql.limits import number
+from discreet.query.sql.nodes import ACCEPTED, arguments, refusal, sql_text
+from discreet.query.sql.scope import Scope
 
 _TYPES: dict[exp.DType, str] = {
     **dict.fromkeys((exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT), "integer"),

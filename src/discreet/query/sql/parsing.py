@@ -9,9 +9,9 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError
-from discreet.sql_queries.limits import DEEPEST, check_length, check_tokens
-from discreet.sql_queries.nodes import ACCEPTED, TEXT, refusal
-from discreet.sql_queries.privacy_clause import PrivacyClause, read_clause
+from discreet.query.sql.limits import DEEPEST, check_length, check_tokens
+from discreet.query.sql.nodes import ACCEPTED, TEXT, refusal
+from discreet.query.sql.privacy_clause import PrivacyClause, read_clause
 
 _DEEPEST_TREE = 8 * DEEPEST
 _STATEMENT = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"

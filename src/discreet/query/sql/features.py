@@ -8,10 +8,10 @@ from sqlglot import exp
 from discreet.plan import logical
 from discreet.query import aggregates, joins
 from discreet.query.expression import Expr
-from discreet.sql_queries.aggregates import aggregation, is_aggregate
-from discreet.sql_queries.expressions import expression
-from discreet.sql_queries.nodes import arguments, refusal, sql_text
-from discreet.sql_queries.scope import Scope, Source
+from discreet.query.sql.aggregates import aggregation, is_aggregate
+from discreet.query.sql.expressions import expression
+from discreet.query.sql.nodes import arguments, refusal, sql_text
+from discreet.query.sql.scope import Scope, Source
 
 
 def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:

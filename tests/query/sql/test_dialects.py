@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.sql_queries.dialects import DIALECTS, checked_dialect, dialect_of_engine
+from discreet.query.sql.dialects import DIALECTS, checked_dialect, dialect_of_engine
 
 
 def test_each_dialect_is_known_by_its_name_in_any_capitals():

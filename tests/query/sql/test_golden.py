@@ -1,6 +1,6 @@
 """Golden statements: each accepted one is the same query as its frame, and each of the others is refused with a reason.
 
-tests/sql_queries/golden holds them as data, each with the construct that it shows, its dialects and the other systems
+tests/query/sql/golden holds them as data, each with the construct that it shows, its dialects and the other systems
 that have the construct. In the fast tier each statement is read in one of its dialects.
 """
 
@@ -9,7 +9,7 @@ import time
 import pytest
 
 import discreet as dp
-from sql_queries.statements import DIALECTS, Golden, fingerprint_of, frame_queries, golden, queries_of
+from query.sql.statements import DIALECTS, Golden, fingerprint_of, frame_queries, golden, queries_of
 
 ACCEPTED, REFUSED = golden("accepted"), golden("refused")
 SYSTEMS = {"bigquery", "snowflake", "aws", "smartnoise"}

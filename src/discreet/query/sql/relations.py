@@ -10,10 +10,10 @@ from discreet.errors import suggestion
 from discreet.plan import logical
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame
-from discreet.sql_queries import features
-from discreet.sql_queries.expressions import expression, operands
-from discreet.sql_queries.nodes import arguments, refusal, sql_text
-from discreet.sql_queries.scope import Scope, Source, matching
+from discreet.query.sql import features
+from discreet.query.sql.expressions import expression, operands
+from discreet.query.sql.nodes import arguments, refusal, sql_text
+from discreet.query.sql.scope import Scope, Source, matching
 
 Views = Mapping[str, exp.Select]
 """The SELECT of every WITH, by name."""

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
+from discreet.query.sql.noisy_columns import Arithmetic, KeyOf, Order, Recipe, Values, evaluate
 from discreet.release import forms
 from discreet.release.release import Release
 from discreet.release.values import rendering
-from discreet.sql_queries.noisy_columns import Arithmetic, KeyOf, Order, Recipe, Values, evaluate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,12 +16,12 @@ from discreet.query.aggregates import Aggregation
 from discreet.query.expression import Expr
 from discreet.query.frame import Query
 from discreet.query.keys import discover
-from discreet.sql_queries import groups as grouping
-from discreet.sql_queries.aggregates import aggregation, is_aggregate, is_quantile
-from discreet.sql_queries.expressions import constant_of, has_fraction, literal
-from discreet.sql_queries.groups import Group
-from discreet.sql_queries.nodes import arguments, refusal, sql_text
-from discreet.sql_queries.noisy_columns import (
+from discreet.query.sql import groups as grouping
+from discreet.query.sql.aggregates import aggregation, is_aggregate, is_quantile
+from discreet.query.sql.expressions import constant_of, has_fraction, literal
+from discreet.query.sql.groups import Group
+from discreet.query.sql.nodes import arguments, refusal, sql_text
+from discreet.query.sql.noisy_columns import (
     Arithmetic,
     Column,
     Condition,
@@ -32,10 +32,10 @@ from discreet.sql_queries.noisy_columns import (
     OutputOf,
     Recipe,
 )
-from discreet.sql_queries.parsing import Parsed
-from discreet.sql_queries.privacy_clause import PrivacyClause
-from discreet.sql_queries.relations import check_views, rows, views_of
-from discreet.sql_queries.scope import Scope, matching
+from discreet.query.sql.parsing import Parsed
+from discreet.query.sql.privacy_clause import PrivacyClause
+from discreet.query.sql.relations import check_views, rows, views_of
+from discreet.query.sql.scope import Scope, matching
 
 _SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _TESTS: dict[type[exp.Expr], str] = {

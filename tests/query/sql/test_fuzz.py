@@ -1,6 +1,6 @@
-"""Whatever is written, a statement is a query or is refused; `python tests/sql_queries/fuzz.py` runs longer."""
+"""Whatever is written, a statement is a query or is refused; `python tests/query/sql/fuzz.py` runs longer."""
 
-from sql_queries import fuzz
+from query.sql import fuzz
 
 
 def test_no_soup_of_words_and_no_mutation_raises_anything_but_a_refusal():

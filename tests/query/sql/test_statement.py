@@ -7,9 +7,9 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, SqlError
-from discreet.sql_queries.noisy_columns import Constant, Recipe
-from discreet.sql_queries.statement import option
-from discreet.sql_queries.translation import Translation
+from discreet.query.sql.noisy_columns import Constant, Recipe
+from discreet.query.sql.statement import option
+from discreet.query.sql.translation import Translation
 
 
 def test_a_statement_is_printed_on_one_line():
