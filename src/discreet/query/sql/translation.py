@@ -305,6 +305,8 @@ class _Statement:
                 return Condition("and", ends)
             case exp.In():
                 operand, values = arguments(node, "this", "expressions")
+                if not values:
+                    raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
                 listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
                 return self._comparison(node, "in", self.column(operand), *listed)
         raise self._not_grouped(node)
