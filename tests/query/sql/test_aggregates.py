@@ -7,8 +7,8 @@ from sql_queries.statements import queries_of
 
 REFUSED = {
     "COUNT()": "an aggregate of nothing",
-    "SUM()": "an aggregate of nothing",
-    "COUNT_IF(DISTINCT urgent)": "",
+    "SUM()": "missing here",
+    "COUNTIF(DISTINCT urgent)": "DISTINCT has no translation",
     "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age, cost)": "a quantile has one column",
     "APPROX_QUANTILES(age, 4)[OFFSET(1), OFFSET(2)]": "one quantile is taken",
     "APPROX_QUANTILES(DISTINCT age, 4)[OFFSET(1)]": "one quantile is taken",

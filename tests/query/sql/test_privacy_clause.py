@@ -18,7 +18,7 @@ def test_two_aggregates_that_differ_in_their_bounds_alone_are_two():
 @pytest.mark.parametrize(
     "text",
     [
-        f"SELECT COUNT(*) AS n FROM (SELECT patient_id, SUM(fee, {ROW} (0, 1)) AS k FROM visits GROUP BY patient_id) p",
+        f"SELECT COUNT(*) AS n FROM (SELECT patient_id, SUM(age, {ROW} (0, 1)) AS k FROM visits GROUP BY patient_id) p",
         f"SELECT SUM(COALESCE(cost, 0, {ROW} (0, 1))) AS s FROM visits",
         f"SELECT COUNT(*) AS n FROM visits WHERE STARTS_WITH(code, 'x', {ROW} (0, 1))",
         f"SELECT PERCENTILE_CONT(0.5, {ROW} (0, 1)) WITHIN GROUP (ORDER BY cost) AS q FROM visits",

@@ -66,7 +66,7 @@ def test_a_limit_is_not_below_zero(limit):
 
 QUOTIENTS = [
     "SUM(age) / COUNT(*)",
-    "SUM(age + 1) / COUNT(*)",
+    "SUM(LEAST(GREATEST(age + 1, 0), 9)) / COUNT(*)",
     "SUM(CASE WHEN cost > 1.5 THEN 1 ELSE 0 END) / COUNT(*)",
     "COUNT(*) FILTER (WHERE cost > 0.5) / COUNT(*)",
     "PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY age) / 2",

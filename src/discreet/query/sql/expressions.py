@@ -265,7 +265,7 @@ def _truncate(node: exp.Expr, scope: Scope) -> Expr:
     operand, unit = arguments(node, "this", "unit")
     name = _unit_name(unit)
     known = _UNIT_NAMES.get(name, name.lower())
-    if known == "week" and scope.dialect == "bigquery" and name == "WEEK":
+    if known.startswith("week(") or (name == "WEEK" and scope.dialect == "bigquery"):
         raise refusal(node, because="weeks begin on Monday here", instead="DATE_TRUNC(day, WEEK(MONDAY))")
     if known not in _UNITS:
         raise refusal(node, because=f"the units are {', '.join(_UNITS)}", instead="DATE_TRUNC('month', day)")

@@ -18,7 +18,7 @@ def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:
     """The rows of a subquery with GROUP BY of the privacy unit; any other grouping is refused."""
     listed, group, *_ = arguments(select, "expressions", "group", "from_", "where", "joins", "with_")
     (columns,) = arguments(group, "expressions")
-    by = [expression(column, scope) for column in columns]
+    by = [expression(column, scope) for column in columns or ()]
     if not scope.is_unit(by):
         raise refusal(
             group,

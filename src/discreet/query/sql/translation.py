@@ -165,6 +165,8 @@ class _Statement:
         if group is None:
             return
         listed, takes_all = arguments(group, "expressions", "all")
+        if not takes_all and not listed:
+            raise refusal(group, because="nothing is grouped by", instead="GROUP BY ward")
         if takes_all:
             listed = [item.unalias() for item in self.listed if not any(is_aggregate(part) for part in item.walk())]
         for node in listed:
@@ -304,12 +306,15 @@ class _Statement:
                 ends = self._comparison(node, ">=", value, low), self._comparison(node, "<=", value, high)
                 return Condition("and", ends)
             case exp.In():
-                operand, values = arguments(node, "this", "expressions")
-                if not values:
-                    raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
-                listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
-                return self._comparison(node, "in", self.column(operand), *listed)
+                return self._in(node)
         raise self._not_grouped(node)
+
+    def _in(self, node: exp.In) -> Condition:
+        operand, values = arguments(node, "this", "expressions")
+        if not values:
+            raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
+        listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
+        return self._comparison(node, "in", self.column(operand), *listed)
 
     def _arithmetic(self, node: exp.Expr) -> Arithmetic:
         left, right, is_typed = arguments(node, "this", "expression", "typed")
