@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import SqlError
-from sql_queries.statements import queries_of
+from query.sql.statements import queries_of
 
 REFUSED = {
     "COUNT()": "an aggregate of nothing",

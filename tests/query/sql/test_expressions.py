@@ -4,7 +4,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import SqlError
-from sql_queries.statements import DIALECTS, fingerprint_of, frame_queries, queries_of
+from query.sql.statements import DIALECTS, fingerprint_of, frame_queries, queries_of
 
 
 def asked(condition, dialect="duckdb"):

@@ -3,7 +3,7 @@
 import pytest
 
 import discreet as dp
-from sql_queries.statements import queries_of
+from query.sql.statements import queries_of
 
 
 @pytest.mark.parametrize(

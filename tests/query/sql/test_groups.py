@@ -3,7 +3,7 @@
 import pytest
 
 import discreet as dp
-from sql_queries.statements import queries_of
+from query.sql.statements import queries_of
 
 PERIODS = "SELECT DATE_TRUNC('{}', {}) AS g, COUNT(*) AS n FROM visits WHERE {} GROUP BY g"
 

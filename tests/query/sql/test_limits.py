@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
-from discreet.sql_queries.limits import number
-from sql_queries.statements import queries_of
+from discreet.query.sql.limits import number
+from query.sql.statements import queries_of
 
 WHERE = "SELECT COUNT(*) AS n FROM visits WHERE "
 TOO_MUCH = {

@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from discreet.errors import SqlError
-from discreet.sql_queries.nodes import arguments, position, shown, sql_text
+from discreet.query.sql.nodes import arguments, position, shown, sql_text
 
 
 @pytest.mark.pitfall("A20")
@@ -22,7 +22,7 @@ def test_what_sqlglot_notes_by_itself_is_not_an_argument():
 
 
 def test_a_place_is_a_line_and_a_column_of_that_line():
-    from discreet.sql_queries.parsing import parse_statement  # noqa: PLC0415 - the text is kept there
+    from discreet.query.sql.parsing import parse_statement  # noqa: PLC0415 - the text is kept there
 
     select = parse_statement("SELECT COUNT(*) AS n\nFROM visits\nWHERE age > 3", "duckdb").select
     assert position(select.args["where"]) == "line 3, column 7"

@@ -3,8 +3,8 @@
 import pytest
 
 from discreet.errors import SqlError
-from discreet.sql_queries.parsing import parse_statement
-from sql_queries.statements import queries_of
+from discreet.query.sql.parsing import parse_statement
+from query.sql.statements import queries_of
 
 LOST = {
     "SELECT PERCENTILE(age, 0.5, 2) AS x FROM visits": ("spark", "'2' in line 1, column 29"),

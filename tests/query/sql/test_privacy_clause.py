@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import SqlError
 from discreet.query.aggregates import sum as of_sum
-from sql_queries.statements import fingerprint_of, frame_queries, queries_of
+from query.sql.statements import fingerprint_of, frame_queries, queries_of
 
 ROW = "contribution_bounds_per_row =>"
 

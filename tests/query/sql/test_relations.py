@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import SqlError
-from sql_queries.statements import fingerprint_of, frame_queries, queries_of
+from query.sql.statements import fingerprint_of, frame_queries, queries_of
 
 
 def refused(text, because):

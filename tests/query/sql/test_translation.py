@@ -4,7 +4,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import SqlError
-from sql_queries.statements import CATALOG, DIALECTS, queries_of
+from query.sql.statements import CATALOG, DIALECTS, queries_of
 
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 
