@@ -16,7 +16,7 @@ def translation(text, dialect="duckdb"):
 @pytest.mark.pitfall("A20")
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_not_is_kept_in_a_condition_on_noisy_numbers(dialect):
-    having = translation(f"{BY_WARD} HAVING SUM(age) IS NOT NULL", dialect).having
+    having = translation(f"{BY_WARD} HAVING SUM(age) IS NOT NULL", dialect).recipe.having
     assert (having.sign, having.operands[0].sign) == ("not", "is null")
 
 
@@ -37,19 +37,19 @@ def test_a_date_is_compared_with_a_date():
         "SELECT DATE_TRUNC('month', day) AS m, COUNT(*) AS n FROM visits "
         "WHERE day >= '2026-01-01' AND day < '2026-03-01' GROUP BY m HAVING m >= "
     )
-    assert translation(f"{months} DATE '2026-02-01'").having
+    assert translation(f"{months} DATE '2026-02-01'").recipe.having
     with pytest.raises(SqlError, match="a constant of another type"):
         translation(f"{months} '2026-02-01'")
 
 
 def test_order_by_means_the_column_of_select_and_having_never_guesses():
     text = "SELECT ward, SUM(cost) AS cost FROM visits GROUP BY ward"
-    assert translation(f"{text} ORDER BY cost").order[0].column.name == "cost"
+    assert translation(f"{text} ORDER BY cost").recipe.order[0].column.name == "cost"
     with pytest.raises(SqlError, match="neither an aggregate nor in GROUP BY"):
         translation(f"{text} HAVING cost > 3")
     names = "ward AS code, code AS ward, COUNT(*) AS n"
     swapped = f"SELECT {names} FROM visits WHERE code IN ('x') GROUP BY visits.ward, visits.code"
-    assert translation(f"{swapped} ORDER BY code").order[0].column.column == "ward"
+    assert translation(f"{swapped} ORDER BY code").recipe.order[0].column.column == "ward"
 
 
 @pytest.mark.parametrize("order", ["7", "0", "-1", "'n'", "1.5"])
@@ -84,7 +84,7 @@ def test_a_fraction_in_a_condition_makes_no_fraction_of_a_quotient(quotient):
 )
 def test_a_quotient_of_a_real_number_keeps_its_fraction(quotient):
     text = quotient.replace("SUM(age * 0.5)", "SUM(LEAST(GREATEST(age * 0.5, 0), 60))")
-    assert translation(f"SELECT {text} AS x FROM visits", "postgres").columns["x"].sign == "/"
+    assert translation(f"SELECT {text} AS x FROM visits", "postgres").recipe.columns["x"].sign == "/"
 
 
 def test_the_same_aggregate_in_other_words_is_asked_once():

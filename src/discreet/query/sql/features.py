@@ -12,6 +12,7 @@ from discreet.query.sql.aggregates import aggregation, is_aggregate
 from discreet.query.sql.expressions import expression
 from discreet.query.sql.nodes import arguments, refusal, sql_text
 from discreet.query.sql.scope import Scope, Source
+from discreet.query.sql.types import feature_type
 
 
 def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:
@@ -40,13 +41,14 @@ def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:
         shown[alias] = Expr(logical.ColumnRef(alias))
     facts = {column: scope.facts[column] for column in scope.table.unit.columns if column in scope.facts}
     frame = scope.frame.per_unit(**features)
+    known = {column: fact.type for column, fact in scope.facts.items()} | dict(scope.features)
     return replace(
         scope,
         frame=frame,
         sources=(Source(name, shown),),
         facts=facts,
         conditions=(),
-        features=frozenset(features),
+        features={feature: feature_type(made.measure, known) for feature, made in features.items()},
         has_one_row_each=True,
     )
 

@@ -1,17 +1,17 @@
 """Which columns a statement can name at some place, and what each of them is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from discreet.catalog.catalog import Catalog, Column, ColumnType, Table
 from discreet.errors import suggestion
 from discreet.plan import logical
-from discreet.planner.resolve.binding import bind
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame, relation_of
 from discreet.query.sql.nodes import arguments, refusal
+from discreet.query.sql.types import type_of
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Scope:
     sources: tuple[Source, ...]
     facts: Mapping[str, Column]
     conditions: tuple[logical.Expression, ...] = ()
-    features: frozenset[str] = frozenset()
+    features: Mapping[str, ColumnType] = field(default_factory=dict)
     has_one_row_each: bool = False
 
     @property
@@ -79,7 +79,7 @@ class Scope:
 
     def kind(self, expression: Expr) -> ColumnType:
         """The type of an expression."""
-        return bind(relation_of(self.frame), self.catalog).term(expression.node).type
+        return type_of(expression.node, {name: fact.type for name, fact in self.facts.items()} | dict(self.features))
 
     def resolved(self, node: exp.Expr) -> exp.Expr:
         """A node whose columns have the names that they have in the frame: ward and v.WARD are then the same."""
