@@ -46,3 +46,20 @@ def test_a_number_is_exact_and_of_ordinary_size():
     assert number("0.1") == Fraction(1, 10)
     assert number("1e300") == 10**300
     assert number("1e301") is number("1e999999999") is number("nan") is number("x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "because"),
+    [
+        ("SELECT COUNT(*) AS n FROM visits WHERE EXTRACT(YEAR FROM seen = 2026", "it is not closed"),
+        ("SELECT COUNT(*) AS n FROM visits)", "no bracket was opened for it"),
+        ("SELECT COUNT(*] AS n FROM visits", "no bracket was opened for it"),
+        ("SELECT ward, , COUNT(*) AS n FROM visits GROUP BY ward", "between it and the next comma"),
+        ("SELECT COUNT(*) AS n FROM visits WHERE COALESCE(age, , 0) > 3", "between it and the next comma"),
+        ("SELECT COUNT(*) AS, 5 AS five FROM visits", "no name follows it"),
+        ("SELECT COUNT(*) AS :: FROM visits", "no name follows it"),
+    ],
+)
+def test_signs_that_a_parser_is_generous_with_are_refused(text, because):
+    with pytest.raises(dp.Refusal, match=because):
+        queries_of(text, "duckdb")

@@ -38,6 +38,8 @@ Translation = Callable[[Any, Scope], Expr]
 
 def expression(node: exp.Expr, scope: Scope) -> Expr:
     """The expression of a node, over columns of the frame."""
+    if not isinstance(node, exp.Expr):
+        raise SqlError("a call without its argument", because="nothing stands in its brackets", instead=ACCEPTED)
     translation = TRANSLATIONS.get(type(node))
     if translation is None:
         raise _no_translation(node)

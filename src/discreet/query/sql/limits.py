@@ -19,6 +19,12 @@ DEEPEST = 24
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
 _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
+_PAIRS = {
+    TokenType.R_PAREN: TokenType.L_PAREN,
+    TokenType.R_BRACKET: TokenType.L_BRACKET,
+    TokenType.R_BRACE: TokenType.L_BRACE,
+}
+_AFTER_AS = (TokenType.L_PAREN, TokenType.STRING, TokenType.IDENTIFIER)
 _SHORTER = "a shorter statement; keys and long lists belong in the catalog"
 
 
@@ -58,3 +64,35 @@ def check_tokens(tokens: Sequence[Token]) -> None:
                 because="brackets, CASE, NOT and signs within each other are read to that depth",
                 instead="fewer levels, or WITH for the inner ones",
             )
+
+
+def check_signs(tokens: Sequence[Token]) -> None:
+    """Refuse signs that the parser is generous with: brackets that do not match, empty places, AS without a name."""
+    open_ones: list[Token] = []
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+        kind = token.token_type
+        if kind in _PAIRS.values():
+            open_ones.append(token)
+        elif kind in _PAIRS and (not open_ones or open_ones.pop().token_type is not _PAIRS[kind]):
+            raise _misplaced(token, "no bracket was opened for it")
+        after = None if following is None else following.token_type
+        if kind in (TokenType.COMMA, TokenType.L_PAREN, TokenType.SELECT) and after is TokenType.COMMA:
+            raise _misplaced(token, "nothing stands between it and the next comma")
+        if kind is TokenType.ALIAS and not _is_name(following):
+            raise _misplaced(token, "no name follows it")
+    if open_ones:
+        raise _misplaced(open_ones[-1], "it is not closed")
+
+
+def _is_name(token: Token | None) -> bool:
+    if token is None:
+        return False
+    return token.token_type in _AFTER_AS or token.text[:1].isalpha() or token.text[:1] == "_"
+
+
+def _misplaced(token: Token, because: str) -> SqlError:
+    return SqlError(
+        f"{token.text[:40]!r} in line {token.line}, column {token.col}",
+        because=because,
+        instead="SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+    )

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp, parse, tokenize
-from sqlglot.errors import ErrorLevel, ParseError, TokenError
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError
-from discreet.query.sql.limits import DEEPEST, check_length, check_tokens
+from discreet.query.sql.limits import DEEPEST, check_length, check_signs, check_tokens
 from discreet.query.sql.nodes import ACCEPTED, TEXT, refusal
 from discreet.query.sql.privacy_clause import PrivacyClause, read_clause
 
@@ -21,6 +21,8 @@ _SYNTAX = frozenset({"within", "group", "nulls", "first", "last"})
 _ABBREVIATIONS = frozenset({"mm", "mon", "yyyy", "yy"})
 _TIMES_IN_UTC = ("bigquery", "spark")
 """Dialects whose TIMESTAMP has a zone: a constant without one is a time in UTC, as all times are here."""
+_FAULTS = (AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What the parser raises at words that are out of place."""
 _COUNTED: dict[TokenType, tuple[type[exp.Expr], ...]] = {
     TokenType.STAR: (exp.Star, exp.Mul),
     TokenType.DISTINCT: (exp.Distinct,),
@@ -42,12 +44,13 @@ def parse_statement(text: str, dialect: str) -> Parsed:
     tokens = _tokens(text, dialect)
     check_tokens(tokens)
     _check_beginning(tokens)
+    check_signs(tokens)
     plain, clause = read_clause(text, tokens)
     try:
         trees = parse(plain, read=dialect, error_level=ErrorLevel.RAISE)
     except ParseError as error:
         raise _syntax_error(error) from None
-    except (RecursionError, ValueError, TypeError, AttributeError, KeyError, IndexError):
+    except (SqlglotError, *_FAULTS):
         raise SqlError(
             "a statement that the parser cannot read",
             because="its parts are nested too deep, or are out of place",
@@ -119,7 +122,7 @@ def _dropped(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError
 def _tokens(text: str, dialect: str) -> list[Token]:
     try:
         return list(tokenize(text, read=dialect))
-    except (TokenError, ValueError, IndexError):
+    except (SqlglotError, *_FAULTS):
         raise SqlError(
             "a statement with a quote or a comment that does not end",
             because="it cannot be divided into words",

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.catalog.catalog import Catalog, ColumnType
-from discreet.errors import Refusal
+from discreet.errors import Refusal, SqlError
 from discreet.plan import logical
 from discreet.query.aggregates import Aggregation
 from discreet.query.expression import Expr
@@ -233,6 +233,8 @@ class _Statement:
 
     def column(self, node: exp.Expr, name: str = "") -> Column:
         """An expression over aggregates and grouping columns."""
+        if not isinstance(node, exp.Expr):
+            raise SqlError("a call without its argument", because="nothing stands in its brackets", instead="COUNT(*)")
         known = self._group(node)
         if known is not None:
             return KeyOf(known.column, known.keys, known.shown) if known.shown else KeyOf(known.column)
