@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.catalog.imports.ddl import GOOGLE, SNOWFLAKE, statements
-from discreet.catalog.imports.draft import Origin
+from discreet.catalog.imports.draft import MetadataOrigin
 from discreet.errors import CatalogError
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-ORIGIN = Origin("DDL")
+ORIGIN = MetadataOrigin("DDL")
 
 
 def one(text, lexicon=SNOWFLAKE):

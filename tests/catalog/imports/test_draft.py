@@ -16,7 +16,7 @@ from discreet.catalog.imports.draft import (
     DraftColumn,
     DraftFact,
     DraftTable,
-    Origin,
+    MetadataOrigin,
     count,
     exact_number,
     shown,
@@ -26,7 +26,7 @@ from discreet.catalog.imports.draft import (
 from discreet.errors import CatalogError, Refusal
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-ORIGIN = Origin("metadata", "a.yaml")
+ORIGIN = MetadataOrigin("metadata", "a.yaml")
 
 
 def table(**facts):
@@ -43,7 +43,7 @@ def test_text_of_any_kind_stays_in_its_comment_or_value(comment, file, keys):
     draft.facts["max_rows"] = DraftFact(3, comment, comment)
     draft.columns["k"] = DraftColumn({"type": DraftFact("text", comment), "keys": DraftFact(keys, comment)})
     try:
-        data = strict_yaml.read(write({"t": draft}, Origin("metadata", file), [comment]))
+        data = strict_yaml.read(write({"t": draft}, MetadataOrigin("metadata", file), [comment]))
     except CatalogError:
         assert any("\0" in key for key in keys)
         return

@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from discreet.errors import SqlError
-from discreet.query.sql.nodes import arguments, position, shown, sql_text
+from discreet.query.sql.nodes import arguments, position, short_text, sql_text
 
 
 @pytest.mark.pitfall("A20")
@@ -30,9 +30,9 @@ def test_a_place_is_a_line_and_a_column_of_that_line():
 
 def test_a_node_that_cannot_be_written_is_shown_by_its_kind():
     assert sql_text(exp.ApproxQuantiles()) == "APPROXQUANTILES" or sql_text(exp.ApproxQuantiles())
-    assert len(shown(parse_one(" + ".join(["a"] * 100)))) < 70
+    assert len(short_text(parse_one(" + ".join(["a"] * 100)))) < 70
 
 
 def test_nothing_is_logged_where_a_dialect_has_no_such_thing(caplog):
-    shown(parse_one("DATE_TRUNC(d, WEEK(SUNDAY))", read="bigquery"))
+    short_text(parse_one("DATE_TRUNC(d, WEEK(SUNDAY))", read="bigquery"))
     assert not caplog.records

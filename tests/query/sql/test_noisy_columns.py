@@ -10,31 +10,31 @@ from discreet.query.sql import noisy_columns as noisy
 from discreet.query.sql.noisy_columns import (
     Arithmetic,
     Condition,
-    Constant,
+    ConstantColumn,
     IntervalEnd,
     KeyOf,
     Order,
     OutputOf,
-    Recipe,
+    TableRecipe,
 )
 
-RECIPE = Recipe(
+RECIPE = TableRecipe(
     {
         "ward": KeyOf("ward"),
         "tens": KeyOf("tens", (1, 2), (0, 10)),
         "n": OutputOf("n"),
-        "share": Arithmetic("/", OutputOf("n"), Constant(Decimal("2.5"))),
+        "share": Arithmetic("/", OutputOf("n"), ConstantColumn(Decimal("2.5"))),
         "low": IntervalEnd(OutputOf("n"), is_high=False),
     },
-    Condition("and", (Condition(">", (OutputOf("n"), Constant(10))), Condition("is null", (KeyOf("ward"),)))),
-    (Order(KeyOf("day"), descending=True, nulls_first=False), Order(Constant(dt.date(2026, 1, 1)), False, True)),
+    Condition("and", (Condition(">", (OutputOf("n"), ConstantColumn(10))), Condition("is null", (KeyOf("ward"),)))),
+    (Order(KeyOf("day"), descending=True, nulls_first=False), Order(ConstantColumn(dt.date(2026, 1, 1)), False, True)),
     3,
     1,
 )
 
 
 def test_a_recipe_survives_json():
-    assert Recipe.from_json(json.loads(json.dumps(RECIPE.to_json()))) == RECIPE
+    assert TableRecipe.from_json(json.loads(json.dumps(RECIPE.to_json()))) == RECIPE
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_recipe_survives_json():
 )
 def test_a_damaged_recipe_is_an_error(change):
     with pytest.raises((TypeError, KeyError, ValueError)):
-        Recipe.from_json(RECIPE.to_json() | change)
+        TableRecipe.from_json(RECIPE.to_json() | change)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, SqlError
-from discreet.query.sql.noisy_columns import Constant, Recipe
+from discreet.query.sql.noisy_columns import ConstantColumn, TableRecipe
 from discreet.query.sql.statement import option
 from discreet.query.sql.translation import Translation
 
@@ -28,7 +28,7 @@ def test_what_is_not_text_is_refused(text):
 
 
 def test_an_option_of_the_statement_is_used_and_must_not_contradict_the_call():
-    translation = Translation((), Recipe({"n": Constant(1)}), {"epsilon": Fraction(1, 2)})
+    translation = Translation((), TableRecipe({"n": ConstantColumn(1)}), {"epsilon": Fraction(1, 2)})
     assert option(translation, "epsilon", None) == Fraction(1, 2)
     assert option(translation, "epsilon", 0.5) == 0.5
     assert option(translation, "epsilon", Decimal("0.50")) == Decimal("0.5")

@@ -11,13 +11,13 @@ from pathlib import PurePath
 from typing import Any
 
 from discreet.catalog import strict_json
-from discreet.catalog.imports.ddl import GOOGLE, Statement, statements
+from discreet.catalog.imports.ddl import GOOGLE, DdlStatement, statements
 from discreet.catalog.imports.draft import (
     OPEN,
     DraftColumn,
     DraftFact,
     DraftTable,
-    Origin,
+    MetadataOrigin,
     count,
     exact_number,
     shown,
@@ -41,7 +41,7 @@ _POLICIES = {
 }
 
 
-def draft(text: str, origin: Origin) -> str:
+def draft(text: str, origin: MetadataOrigin) -> str:
     """The draft of a catalog from BigQuery views with a privacy policy.
 
     Args:
@@ -71,7 +71,7 @@ def draft(text: str, origin: Origin) -> str:
     return write(tables, origin, dropped)
 
 
-def _named(views: Mapping[str, DraftTable], origin: Origin) -> dict[str, DraftTable]:
+def _named(views: Mapping[str, DraftTable], origin: MetadataOrigin) -> dict[str, DraftTable]:
     """Views by the last part of their name, which has to be theirs alone."""
     tables = {path.rpartition("\0")[2]: table for path, table in views.items()}
     if len(tables) != len(views):
@@ -83,7 +83,7 @@ def _named(views: Mapping[str, DraftTable], origin: Origin) -> dict[str, DraftTa
     return tables
 
 
-def _read(statement: Statement, views: dict[str, DraftTable], dropped: list[str]) -> None:
+def _read(statement: DdlStatement, views: dict[str, DraftTable], dropped: list[str]) -> None:
     """One statement: a view with its options, or a statement that is listed."""
     title = statement.title
     if statement.accept("CREATE", "OR", "REPLACE", "VIEW") or statement.accept("CREATE", "VIEW"):
@@ -129,7 +129,7 @@ def _keep_columns(policy: DraftTable, before: DraftTable | None) -> None:
         policy.columns = before.columns
 
 
-def _view_columns(statement: Statement) -> tuple[list[str], list[str]]:
+def _view_columns(statement: DdlStatement) -> tuple[list[str], list[str]]:
     """The columns of a view, and what does not carry over from their options."""
     columns, described = list[str](), list[str]()
     for part in statement.inside(statement.group()):
@@ -142,7 +142,7 @@ def _view_columns(statement: Statement) -> tuple[list[str], list[str]]:
     return columns, described
 
 
-def _policy(options: list[Statement], place: str, origin: Origin) -> tuple[DraftTable | None, list[str]]:
+def _policy(options: list[DdlStatement], place: str, origin: MetadataOrigin) -> tuple[DraftTable | None, list[str]]:
     """The table that a list of options describes, or None, and the options that are listed."""
     seen: set[str] = set()
     others: list[str] = []
@@ -165,7 +165,7 @@ def _policy(options: list[Statement], place: str, origin: Origin) -> tuple[Draft
     return table, others
 
 
-def _parse(text: str, place: str, origin: Origin) -> dict[str, Any]:
+def _parse(text: str, place: str, origin: MetadataOrigin) -> dict[str, Any]:
     """The policies of a JSON text, by their names with underscores."""
     try:
         data = strict_json.loads(text)
@@ -175,7 +175,7 @@ def _parse(text: str, place: str, origin: Origin) -> dict[str, Any]:
     return _snake(data, place, origin)
 
 
-def _snake(data: object, place: str, origin: Origin) -> dict[str, Any]:
+def _snake(data: object, place: str, origin: MetadataOrigin) -> dict[str, Any]:
     """Fields by their names with underscores, as SQL has them; the REST API joins words with capital letters."""
     if not isinstance(data, Mapping):
         raise origin.refusal(place, because="a privacy policy is a JSON object", instead=SHAPE)
@@ -185,7 +185,7 @@ def _snake(data: object, place: str, origin: Origin) -> dict[str, Any]:
     return fields
 
 
-def _table(policies: Mapping[str, Any], place: str, origin: Origin) -> DraftTable:
+def _table(policies: Mapping[str, Any], place: str, origin: MetadataOrigin) -> DraftTable:
     if _POLICY not in policies:
         raise origin.refusal(place, because=f"it has no {_POLICY}", instead=SHAPE)
     fields = _snake(policies[_POLICY], place, origin)
@@ -222,7 +222,7 @@ def _table(policies: Mapping[str, Any], place: str, origin: Origin) -> DraftTabl
     return table
 
 
-def _groups(table: DraftTable, fields: dict[str, Any], place: str, origin: Origin) -> None:
+def _groups(table: DraftTable, fields: dict[str, Any], place: str, origin: MetadataOrigin) -> None:
     given = fields.pop("max_groups_contributed", None)
     if given is None:
         return

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from discreet.catalog.imports.draft import Origin, shown
+from discreet.catalog.imports.draft import MetadataOrigin, shown
 from discreet.errors import CatalogError
 
 _COMMON = r"""
@@ -67,10 +67,10 @@ class Token(NamedTuple):
     line: int
 
 
-class Statement:
+class DdlStatement:
     """The tokens of one statement, read from the left."""
 
-    def __init__(self, tokens: list[Token], lexicon: Lexicon, origin: Origin) -> None:
+    def __init__(self, tokens: list[Token], lexicon: Lexicon, origin: MetadataOrigin) -> None:
         self.tokens = tokens
         self.place = 0
         self.lexicon = lexicon
@@ -183,7 +183,7 @@ class Statement:
             depth += (token.text == "(") - (token.text == ")") if token.kind == "symbol" else 0
         return self.tokens[start : self.place - 1]
 
-    def inside(self, tokens: list[Token]) -> Iterator["Statement"]:
+    def inside(self, tokens: list[Token]) -> Iterator["DdlStatement"]:
         """The parts of a list, between the commas that are in no further parentheses."""
         depth, part = 0, list[Token]()
         for token in tokens:
@@ -197,10 +197,10 @@ class Statement:
         if tokens:
             yield self._part_of(part)
 
-    def _part_of(self, tokens: list[Token]) -> "Statement":
+    def _part_of(self, tokens: list[Token]) -> "DdlStatement":
         if not tokens:
             raise self.refusal("a list has a value between two commas", "the list without the further comma")
-        return Statement(tokens, self.lexicon, self.origin)
+        return DdlStatement(tokens, self.lexicon, self.origin)
 
     def rest(self) -> list[Token]:
         """Read all that is left."""
@@ -240,7 +240,7 @@ def _one_quote(match: re.Match[str]) -> str:
     return match[1] or "'"
 
 
-def statements(text: str, lexicon: Lexicon, origin: Origin) -> list[Statement]:
+def statements(text: str, lexicon: Lexicon, origin: MetadataOrigin) -> list[DdlStatement]:
     """The statements of a script, without comments and empty statements.
 
     Args:
@@ -260,10 +260,10 @@ def statements(text: str, lexicon: Lexicon, origin: Origin) -> list[Statement]:
             found.append([])
         else:
             found[-1].append(token)
-    return [Statement(tokens, lexicon, origin) for tokens in found if tokens]
+    return [DdlStatement(tokens, lexicon, origin) for tokens in found if tokens]
 
 
-def _tokens(text: str, lexicon: Lexicon, origin: Origin) -> Iterator[Token]:
+def _tokens(text: str, lexicon: Lexicon, origin: MetadataOrigin) -> Iterator[Token]:
     place, line = 0, 1
     while place < len(text):
         match = lexicon.pattern.match(text, place)

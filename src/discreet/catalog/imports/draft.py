@@ -69,7 +69,7 @@ class DraftTable:
 
 
 @dataclass(frozen=True)
-class Origin:
+class MetadataOrigin:
     """A foreign source: the system, and the name of the file or None for text."""
 
     system: str
@@ -99,7 +99,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 3]}..."
 
 
-def exact_number(value: object, what: str, origin: Origin) -> Decimal | int:
+def exact_number(value: object, what: str, origin: MetadataOrigin) -> Decimal | int:
     """A finite number of the metadata; text and booleans are refused."""
     try:
         rational(value, "it")
@@ -108,7 +108,7 @@ def exact_number(value: object, what: str, origin: Origin) -> Decimal | int:
     return value if isinstance(value, int) else Decimal(str(value))
 
 
-def count(value: object, what: str, origin: Origin, *, least: int = 1) -> int:
+def count(value: object, what: str, origin: MetadataOrigin, *, least: int = 1) -> int:
     """A whole number of the metadata within the range of contribution bounds."""
     try:
         number = whole(value, "it", least=least)
@@ -147,7 +147,7 @@ def total_budget(
     return facts
 
 
-def write(tables: Mapping[str, DraftTable], origin: Origin, dropped: Sequence[str] = ()) -> str:
+def write(tables: Mapping[str, DraftTable], origin: MetadataOrigin, dropped: Sequence[str] = ()) -> str:
     """The draft as YAML text.
 
     Args:
@@ -205,7 +205,7 @@ def _check_columns(table: str, draft: DraftTable) -> None:
         validate(Column, facts, f"column {shown(name)} of {shown(table)}")
 
 
-def _header(origin: Origin, dropped: Sequence[str]) -> Iterator[str]:
+def _header(origin: MetadataOrigin, dropped: Sequence[str]) -> Iterator[str]:
     yield from _comment(f"Draft of a catalog, imported from {origin.system}: {origin}.", "")
     yield "# 'decide:' marks the decisions of the owner. The catalog does not load while a value is DECIDE."
     yield "# 'not carried over:' marks facts that have no counterpart in a catalog of discreet."

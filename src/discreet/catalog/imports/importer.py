@@ -9,12 +9,12 @@ from typing import Literal
 
 from discreet.catalog import strict_yaml
 from discreet.catalog.imports import bigquery, smartnoise, snowflake
-from discreet.catalog.imports.draft import Origin
+from discreet.catalog.imports.draft import MetadataOrigin
 from discreet.errors import CatalogError, ParameterError, short_traceback, suggestion
 
 LONGEST_METADATA = 1_000_000
 _SUFFIXES = (".yaml", ".yml", ".json", ".sql", ".ddl")
-_FORMS: dict[str, tuple[str, Callable[[str, Origin], str]]] = {
+_FORMS: dict[str, tuple[str, Callable[[str, MetadataOrigin], str]]] = {
     "smartnoise": ("SmartNoise SQL metadata", smartnoise.draft),
     "bigquery": ("BigQuery privacy policy", bigquery.draft),
     "snowflake": ("Snowflake DDL", snowflake.draft),
@@ -62,8 +62,8 @@ def import_catalog(source: str | Path, *, form: Literal["smartnoise", "bigquery"
         )
     system, draft = _FORMS[str(form)]
     if _is_path(source):
-        return draft(_read(Path(source)), Origin(system, Path(source).name))
-    return draft(_checked(str(source), "text"), Origin(system))
+        return draft(_read(Path(source)), MetadataOrigin(system, Path(source).name))
+    return draft(_checked(str(source), "text"), MetadataOrigin(system))
 
 
 def _is_path(source: str | Path) -> bool:

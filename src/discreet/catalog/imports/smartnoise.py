@@ -17,7 +17,7 @@ from discreet.catalog.imports.draft import (
     DraftColumn,
     DraftFact,
     DraftTable,
-    Origin,
+    MetadataOrigin,
     count,
     exact_number,
     open_budget,
@@ -51,7 +51,7 @@ _COLUMN_FIELDS = {
 _BOUNDS = "bounds must be public knowledge, not the smallest and largest value of the data"
 
 
-def draft(text: str, origin: Origin) -> str:
+def draft(text: str, origin: MetadataOrigin) -> str:
     """The draft of a catalog from SmartNoise SQL metadata.
 
     Args:
@@ -96,7 +96,7 @@ def draft(text: str, origin: Origin) -> str:
 class _Importer:
     """One table of the metadata."""
 
-    def __init__(self, origin: Origin, schema: str, name: str) -> None:
+    def __init__(self, origin: MetadataOrigin, schema: str, name: str) -> None:
         self.origin = origin
         self.place = f"table {shown(f'{schema}.{name}')}"
 
@@ -217,7 +217,7 @@ class _Importer:
         return self.origin.refusal(f"{self.place}, {what}", because=because, instead=instead)
 
 
-def _mapping(value: object, what: str, origin: Origin) -> Mapping[str, Any]:
+def _mapping(value: object, what: str, origin: MetadataOrigin) -> Mapping[str, Any]:
     if isinstance(value, Mapping):
         return value
     raise origin.refusal(what, because="it must be a mapping of names to values", instead=SHAPE)

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from discreet.catalog.catalog import ROW_IN_TEXT
 from discreet.catalog.columns import NUMERIC, ColumnType
-from discreet.catalog.imports.ddl import SNOWFLAKE, Statement, Token, statements
+from discreet.catalog.imports.ddl import SNOWFLAKE, DdlStatement, Token, statements
 from discreet.catalog.imports.draft import (
     OPEN,
     DraftColumn,
     DraftFact,
     DraftTable,
-    Origin,
+    MetadataOrigin,
     exact_number,
     open_budget,
     shown,
@@ -47,10 +47,10 @@ _KEYS = "keys must be public knowledge, not the values that the data has"
 
 
 @dataclass
-class _Script:
+class _DdlScript:
     """What the statements of a script have declared so far; names of tables and policies end with the plain name."""
 
-    origin: Origin
+    origin: MetadataOrigin
     tables: dict[tuple[str, ...], DraftTable] = field(default_factory=dict)
     policies: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     assigned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
@@ -88,7 +88,7 @@ def _is_same(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return one[-size:] == other[-size:]
 
 
-def draft(text: str, origin: Origin) -> str:
+def draft(text: str, origin: MetadataOrigin) -> str:
     """The draft of a catalog from Snowflake DDL.
 
     Args:
@@ -101,7 +101,7 @@ def draft(text: str, origin: Origin) -> str:
     Raises:
         CatalogError: If the text declares no table, or a statement on privacy is not of the documented form.
     """
-    script = _Script(origin)
+    script = _DdlScript(origin)
     for statement in statements(text, SNOWFLAKE, origin):
         _read(statement, script)
     tables = {path[-1]: table for path, table in script.tables.items()}
@@ -122,7 +122,7 @@ def draft(text: str, origin: Origin) -> str:
     return write(tables, origin, script.dropped)
 
 
-def _add_policy(script: _Script, path: tuple[str, ...], table: DraftTable) -> None:
+def _add_policy(script: _DdlScript, path: tuple[str, ...], table: DraftTable) -> None:
     """List what the assigned policy says about budgets."""
     if path not in script.assigned:
         return
@@ -140,7 +140,7 @@ def _complete(table: DraftTable) -> None:
         column.facts = {"type": kind, **column.facts}
 
 
-def _read(statement: Statement, script: _Script) -> None:
+def _read(statement: DdlStatement, script: _DdlScript) -> None:
     title = statement.title
     if statement.accept("ALTER", "PRIVACY", "POLICY"):
         statement.accept("IF", "EXISTS")
@@ -167,25 +167,25 @@ def _read(statement: Statement, script: _Script) -> None:
         script.dropped.append(f"{title}: it says nothing about privacy")
 
 
-def _is_table(statement: Statement) -> bool:
+def _is_table(statement: DdlStatement) -> bool:
     return any(statement.accept("ALTER", *kind) for kind in (("TABLE",), ("VIEW",), ("MATERIALIZED", "VIEW")))
 
 
-def _create_policy(statement: Statement, script: _Script) -> None:
+def _create_policy(statement: DdlStatement, script: _DdlScript) -> None:
     statement.accept("IF", "NOT", "EXISTS")
     path = tuple(statement.path())
     statement.expect("AS", "(", ")", "RETURNS", "PRIVACY_BUDGET", "->")
     _set_body(statement, script, path)
 
 
-def _set_body(statement: Statement, script: _Script, path: tuple[str, ...]) -> None:
+def _set_body(statement: DdlStatement, script: _DdlScript, path: tuple[str, ...]) -> None:
     for known in [each for each in script.policies if _is_same(each, path)]:
         del script.policies[known]
     script.refuse_many(script.policies)
     script.policies[path] = list(_budgets(statement))
 
 
-def _budgets(statement: Statement) -> Iterator[str]:
+def _budgets(statement: DdlStatement) -> Iterator[str]:
     """What does not carry over from the body of a policy: each budget, and unrestricted access."""
     found = others = 0
     while not statement.is_done():
@@ -205,7 +205,7 @@ def _budgets(statement: Statement) -> Iterator[str]:
         raise statement.refusal("a policy returns a budget", "PRIVACY_BUDGET(BUDGET_NAME => 'analysts')")
 
 
-def _budget(statement: Statement) -> Iterator[str]:
+def _budget(statement: DdlStatement) -> Iterator[str]:
     seen: dict[str, str] = {}
     for argument in statement.inside(statement.group()):
         name = argument.next().text.upper()
@@ -227,7 +227,7 @@ def _budget(statement: Statement) -> Iterator[str]:
         yield f"MAX_BUDGET_PER_AGGREGATE = {seen['MAX_BUDGET_PER_AGGREGATE']}: a query states its own epsilon"
 
 
-def _create_table(statement: Statement, script: _Script) -> None:
+def _create_table(statement: DdlStatement, script: _DdlScript) -> None:
     statement.accept("IF", "NOT", "EXISTS")
     path = statement.path()
     for known in [each for each in script.tables if _is_same(each, tuple(path))]:
@@ -246,7 +246,7 @@ def _create_table(statement: Statement, script: _Script) -> None:
         statement.rest()
 
 
-def _define(part: Statement, table: DraftTable) -> None:
+def _define(part: DdlStatement, table: DraftTable) -> None:
     """A column with its type, as CREATE TABLE and ADD COLUMN have it."""
     name = part.name()
     if name in table.columns:
@@ -278,7 +278,7 @@ def _word(token: Token) -> str:
     return token.text.upper() if token.kind == "word" else "an option"
 
 
-def _alter(statement: Statement, script: _Script) -> None:
+def _alter(statement: DdlStatement, script: _DdlScript) -> None:
     statement.accept("IF", "EXISTS")
     path = statement.path()
     title = statement.title
@@ -296,7 +296,7 @@ def _alter(statement: Statement, script: _Script) -> None:
             _alter_table(part, table, script, title)
 
 
-def _alter_table(part: Statement, table: DraftTable, script: _Script, title: str) -> None:
+def _alter_table(part: DdlStatement, table: DraftTable, script: _DdlScript, title: str) -> None:
     key = next(path for path, known in script.tables.items() if known is table)
     if part.accept("ADD", "PRIVACY", "POLICY"):
         script.assigned[key] = tuple(part.path())
@@ -326,7 +326,7 @@ def _alter_table(part: Statement, table: DraftTable, script: _Script, title: str
         part.rest()
 
 
-def _alter_column(part: Statement, table: DraftTable, title: str) -> None:
+def _alter_column(part: DdlStatement, table: DraftTable, title: str) -> None:
     part.accept("COLUMN")
     name = part.name()
     column = table.columns.setdefault(name, DraftColumn())
@@ -348,7 +348,7 @@ def _forget(column: DraftColumn) -> None:
     column.decisions = [each for each in column.decisions if not each.startswith("keys")]
 
 
-def _domain(part: Statement, column: DraftColumn, table: DraftTable, place: str) -> None:
+def _domain(part: DdlStatement, column: DraftColumn, table: DraftTable, place: str) -> None:
     """A privacy domain replaces an earlier one."""
     _forget(column)
     kind = column.facts["type"].value if "type" in column.facts else None

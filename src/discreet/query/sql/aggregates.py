@@ -55,7 +55,7 @@ def aggregation(node: exp.Expr, scope: Scope, bounds: _BoundsByPlace) -> Aggrega
 
 def _call(node: exp.Expr, scope: Scope, bounds: _BoundsByPlace, only: Expr | None) -> Aggregation:
     if isinstance(node, _COUNTS):
-        if _named(node, bounds) is not None:
+        if _bounds_by_name(node, bounds) is not None:
             raise refusal(node, because="a count has no bounds", instead="COUNT(*)")
         return _count(node, scope, only)
     if type(node) in _VALUES:
@@ -127,12 +127,12 @@ def _distinct(node: exp.Expr, listed: list[exp.Expr], scope: Scope, only: Expr |
 def _of_value(
     verb: _Verb, node: exp.Expr, operand: exp.Expr, scope: Scope, bounds: _BoundsByPlace, only: Expr | None
 ) -> Aggregation:
-    inner, clamped = _clamped(operand)
+    inner, clamped = _clipping(operand)
     value = expression(inner, scope)
     named = _named_bounds(node, bounds, scope)
     if named is not None and clamped is not None:
         raise refusal(node, because="it has bounds twice", instead=f"{PER_ROW} => (0, 10), or LEAST and GREATEST")
-    known = named or clamped or _declared(value, scope)
+    known = named or clamped or _catalog_bounds(value, scope)
     if known is None:
         name = sql_text(inner, scope.dialect)
         raise refusal(
@@ -141,17 +141,17 @@ def _of_value(
             instead=f"{node.key.upper()}(LEAST(GREATEST({name}, 0), 100)), with bounds from public knowledge, "
             f"or bounds in the catalog",
         )
-    is_declared = only is None and known == _declared(value, scope)
+    is_declared = only is None and known == _catalog_bounds(value, scope)
     counted = value if only is None else when(only, value)
     return verb(counted) if is_declared else verb(counted, bounds=known)
 
 
-def _declared(value: Expr, scope: Scope) -> Bounds | None:
+def _catalog_bounds(value: Expr, scope: Scope) -> Bounds | None:
     """Bounds from the catalog, or of the constants and columns that a CASE chooses from."""
     node = value.node
     if isinstance(node, logical.Case):
         chosen = [each for _, each in node.branches] + ([] if node.otherwise is None else [node.otherwise])
-        known = [_declared(Expr(each), scope) for each in chosen]
+        known = [_catalog_bounds(Expr(each), scope) for each in chosen]
         found = [pair for pair in known if pair is not None]
         return (min(low for low, _ in found), max(high for _, high in found)) if len(found) == len(known) else None
     if isinstance(node, logical.Literal):
@@ -161,13 +161,13 @@ def _declared(value: Expr, scope: Scope) -> Bounds | None:
     return None if fact is None or fact.bounds is None else (Fraction(fact.bounds[0]), Fraction(fact.bounds[1]))
 
 
-def _named(node: exp.Expr, bounds: _BoundsByPlace) -> NamedBounds | None:
+def _bounds_by_name(node: exp.Expr, bounds: _BoundsByPlace) -> NamedBounds | None:
     return bounds.get(int(node.meta.get("start", -1)))
 
 
 def _named_bounds(node: exp.Expr, bounds: _BoundsByPlace, scope: Scope) -> Bounds | None:
     """Bounds given by name. Those of a group hold for the sum of a unit's rows, which must then be one row."""
-    named = _named(node, bounds)
+    named = _bounds_by_name(node, bounds)
     if named is None:
         return None
     table = scope.table
@@ -182,7 +182,7 @@ def _named_bounds(node: exp.Expr, bounds: _BoundsByPlace, scope: Scope) -> Bound
     return named.bounds
 
 
-def _clamped(node: exp.Expr) -> tuple[exp.Expr, Bounds | None]:
+def _clipping(node: exp.Expr) -> tuple[exp.Expr, Bounds | None]:
     """The value inside LEAST(GREATEST(x, 0), 10), GREATEST(LEAST(x, 10), 0) or CLAMP(x, 0, 10), and its bounds."""
     node = node.unnest()
     if isinstance(node, exp.Anonymous) and str(node.this).upper() == "CLAMP" and len(node.expressions) == 3:

@@ -11,7 +11,7 @@ from discreet.query.expression import Expr
 from discreet.query.sql.aggregates import aggregation, is_aggregate
 from discreet.query.sql.expressions import expression
 from discreet.query.sql.nodes import arguments, refusal, sql_text
-from discreet.query.sql.scope import Scope, Source
+from discreet.query.sql.scope import NamedTable, Scope
 from discreet.query.sql.types import feature_type
 
 
@@ -45,7 +45,7 @@ def per_unit(select: exp.Select, scope: Scope, name: str) -> Scope:
     return replace(
         scope,
         frame=frame,
-        sources=(Source(name, shown),),
+        sources=(NamedTable(name, shown),),
         facts=facts,
         conditions=(),
         features={feature: feature_type(made.measure, known) for feature, made in features.items()},

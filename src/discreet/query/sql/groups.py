@@ -113,10 +113,10 @@ def _periods(truncated: logical.Truncate, node: exp.Expr, scope: Scope) -> tuple
         return None
     if fact.type is ColumnType.DATE and truncated.unit in ("hour", "minute"):
         raise refusal(node, because="a date has no hours", instead="DATE_TRUNC('day', day)")
-    return _starts(_typed(low, fact.type), _typed(high, fact.type), truncated.unit, node)
+    return _starts(_of_type(low, fact.type), _of_type(high, fact.type), truncated.unit, node)
 
 
-def _typed(value: dt.date, kind: ColumnType) -> dt.date:
+def _of_type(value: dt.date, kind: ColumnType) -> dt.date:
     if kind is ColumnType.TIMESTAMP:
         return _moment(value)
     return value.date() if isinstance(value, dt.datetime) else value
@@ -256,10 +256,10 @@ def _steps(node: exp.Expr, name: str, scope: Scope, inner: exp.Expr, width: Frac
 
 def _free_name(name: str, scope: Scope) -> str:
     """A name for a derived column that no column of the frame has."""
-    return next(each for each in numbered(name) if each.casefold() not in scope.taken)
+    return next(each for each in name_numbers(name) if each.casefold() not in scope.names_in_use)
 
 
-def numbered(name: str) -> Iterator[str]:
+def name_numbers(name: str) -> Iterator[str]:
     """A name, then the same with 2, 3 and so on."""
     return itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
 

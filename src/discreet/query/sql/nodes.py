@@ -32,12 +32,12 @@ ACCEPTED = "docs/sql.md lists what is accepted"
 
 def refusal(node: exp.Expr, *, because: str, instead: str, what: str | None = None) -> SqlError:
     """The refusal of a node: its text, and its place in the statement."""
-    text = what or shown(node)
+    text = what or short_text(node)
     place = position(node)
     return SqlError(f"{text} in {place}" if place else text, because=because, instead=instead)
 
 
-def shown(node: exp.Expr) -> str:
+def short_text(node: exp.Expr) -> str:
     """A node as SQL, shortened."""
     text = " ".join(sql_text(node).split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

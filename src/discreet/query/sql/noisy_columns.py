@@ -36,7 +36,7 @@ class OutputOf:
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantColumn:
     """A constant beside noisy numbers."""
 
     value: Any
@@ -67,7 +67,7 @@ class Condition:
     operands: tuple["Column", ...]
 
 
-Column = KeyOf | OutputOf | Constant | Arithmetic | IntervalEnd | Condition
+Column = KeyOf | OutputOf | ConstantColumn | Arithmetic | IntervalEnd | Condition
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TableRecipe:
     """How a table is computed from releases: its columns by name, the condition on rows, their order and number."""
 
     columns: Mapping[str, Column]
@@ -105,11 +105,11 @@ class Recipe:
         }
 
     @classmethod
-    def from_json(cls, data: Any) -> "Recipe":
+    def from_json(cls, data: Any) -> "TableRecipe":
         """The recipe that `to_json` wrote; an error of Python where the data is damaged."""
         columns = {str(name): _column(each) for name, each in data["columns"].items()}
         having = None if data["having"] is None else _column(data["having"])
-        order = tuple(_parsed(each) for each in _parsed(data["order"]))
+        order = tuple(_node(each) for each in _node(data["order"]))
         if not all(isinstance(each, Order) for each in order) or not columns:
             raise TypeError
         limit, offset = data["limit"], data["offset"]
@@ -154,7 +154,7 @@ def evaluate(column: Column, releases: Sequence[Release]) -> Values:
             return Values(_keys(column, releases[0]))
         case OutputOf(name):
             return _output(_holder(releases, name), name)
-        case Constant(value):
+        case ConstantColumn(value):
             return Values((value,) * len(releases[0]))
         case Arithmetic():
             return _arithmetic(column, releases)
@@ -192,7 +192,7 @@ def _output(release: Release, name: str) -> Values:
 
 
 def _arithmetic(column: Arithmetic, releases: Sequence[Release]) -> Values:
-    derived = _derived(column, releases)
+    derived = _with_noise(column, releases)
     if isinstance(derived, DerivedValues) and len(derived) == len(releases[0]):
         values = tuple(None if math.isnan(value) else value for value in derived.values)
         return Values(values, _finite(derived.lows), _finite(derived.highs))
@@ -204,15 +204,15 @@ def _finite(ends: Sequence[float]) -> tuple[float | None, ...]:
     return tuple(end if math.isfinite(end) else None for end in ends)
 
 
-def _derived(column: Column, releases: Sequence[Release]) -> DerivedValues | Fraction | None:
+def _with_noise(column: Column, releases: Sequence[Release]) -> DerivedValues | Fraction | None:
     """A column as values with known noise, a constant, or None where the noise is not known."""
     match column:
-        case Constant(value):
+        case ConstantColumn(value):
             return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
         case OutputOf(name):
-            return _traced(_holder(releases, name), name)
+            return _noise_of(_holder(releases, name), name)
         case Arithmetic(sign, left, right):
-            sides = [_derived(side, releases) for side in (left, right)]
+            sides = [_with_noise(side, releases) for side in (left, right)]
             if None in sides:
                 return None
             try:
@@ -223,7 +223,7 @@ def _derived(column: Column, releases: Sequence[Release]) -> DerivedValues | Fra
     return None
 
 
-def _traced(release: Release, name: str) -> DerivedValues | None:
+def _noise_of(release: Release, name: str) -> DerivedValues | None:
     """An output with the noise that is in it; None for quantiles, variances and the like."""
     by = [key.name for key in release.keys]
     (output,) = [each for each in release.outputs if each.name == name]
@@ -264,7 +264,7 @@ def _test(sign: str, row: tuple[Any, ...]) -> bool | None:
 
 
 _NODES: dict[str, type] = {
-    kind.__name__: kind for kind in (KeyOf, OutputOf, Constant, Arithmetic, IntervalEnd, Condition, Order)
+    kind.__name__: kind for kind in (KeyOf, OutputOf, ConstantColumn, Arithmetic, IntervalEnd, Condition, Order)
 }
 _SCALARS: dict[str, tuple[type, Callable[[str], Any]]] = {
     "decimal": (Decimal, Decimal),
@@ -285,18 +285,18 @@ def _plain(part: Any) -> Any:
     return part
 
 
-def _parsed(data: Any) -> Any:
+def _node(data: Any) -> Any:
     if not isinstance(data, list):
         return data
     name, *parts = data
     if name in _SCALARS:
         return _SCALARS[name][1](parts[0])
-    known = tuple(map(_parsed, parts))
+    known = tuple(map(_node, parts))
     return known if name == "tuple" else _NODES[name](*known)
 
 
 def _column(data: Any) -> Column:
-    found = _parsed(data)
+    found = _node(data)
     if not isinstance(found, Column):
         raise TypeError
     return found

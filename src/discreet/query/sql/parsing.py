@@ -30,7 +30,7 @@ _COUNTED: dict[TokenType, tuple[type[exp.Expr], ...]] = {
 
 
 @dataclass(frozen=True)
-class Parsed:
+class SelectTree:
     """The tree of a SELECT, what its privacy clause says, and a refusal where the tree lacks a word of the text."""
 
     select: exp.Select
@@ -38,7 +38,7 @@ class Parsed:
     dropped: SqlError | None = None
 
 
-def parse_statement(text: str, dialect: str) -> Parsed:
+def parse_statement(text: str, dialect: str) -> SelectTree:
     """One SELECT statement, or an error."""
     check_length(text)
     tokens = _tokens(text, dialect)
@@ -62,13 +62,13 @@ def parse_statement(text: str, dialect: str) -> Parsed:
     select = _select(found[0], plain)
     if dialect not in _TIMES_IN_UTC:
         _refuse_zones(select)
-    return Parsed(select, clause, _dropped(_tokens(plain, dialect), select, plain))
+    return SelectTree(select, clause, _first_loss(_tokens(plain, dialect), select, plain))
 
 
 def _check_beginning(tokens: Sequence[Token]) -> None:
     """Refuse other statements than SELECT, and several, before the parser guesses what they are."""
     ends = [i for i, token in enumerate(tokens) if token.token_type is TokenType.SEMICOLON]
-    parts = [part for part in _divided(tokens, ends) if part]
+    parts = [part for part in _statements(tokens, ends) if part]
     if len(parts) != 1:
         raise SqlError(f"{len(parts)} statements", because="one SELECT is one batch and one charge", instead=_STATEMENT)
     if parts[0][0].token_type not in _BEGINNINGS:
@@ -79,12 +79,12 @@ def _check_beginning(tokens: Sequence[Token]) -> None:
         )
 
 
-def _divided(tokens: Sequence[Token], ends: Sequence[int]) -> list[Sequence[Token]]:
+def _statements(tokens: Sequence[Token], ends: Sequence[int]) -> list[Sequence[Token]]:
     starts = [0, *(end + 1 for end in ends)]
     return [tokens[start:end] for start, end in zip(starts, [*ends, len(tokens)], strict=True)]
 
 
-def _dropped(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError | None:
+def _first_loss(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError | None:
     """The refusal of the first word of a statement that its tree lacks: the parser ignores some that it knows.
 
     Names, numbers and texts are looked for one by one, whatever their place; * and DISTINCT are counted.

@@ -40,7 +40,7 @@ class PrivacyClause:
 
 def read_clause(text: str, tokens: Sequence[Token]) -> tuple[str, PrivacyClause]:
     """The text without these parts, and what they say."""
-    reader = _Reader(tokens)
+    reader = _ClauseReader(tokens)
     options, spans = reader.options()
     bounds, more = reader.bounds()
     for start, end in (*spans, *more):
@@ -48,7 +48,7 @@ def read_clause(text: str, tokens: Sequence[Token]) -> tuple[str, PrivacyClause]
     return text, PrivacyClause(options, bounds)
 
 
-class _Reader:
+class _ClauseReader:
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
 
@@ -60,7 +60,7 @@ class _Reader:
             return {}, []
         at = places[0]
         if len(places) > 1 or self._is(at, "ANONYMIZATION") or self._depth(at):
-            raise self._refused(
+            raise self._refusal(
                 places[-1], "a statement has one such clause, WITH DIFFERENTIAL_PRIVACY, in its outer SELECT"
             )
         end = at + 1
@@ -88,19 +88,19 @@ class _Reader:
                 self._expect(at, TokenType.COMMA)
                 at += 1
                 if self._type_is(at, TokenType.R_PAREN):
-                    raise self._refused(at, "an option is expected here")
+                    raise self._refusal(at, "an option is expected here")
         return at + 1
 
     def _value(self, name: str, at: int) -> tuple[Fraction | str, int]:
         if name in _TEXTS:
             if not self._type_is(at, TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING):
-                raise self._refused(at, "a column is named here")
+                raise self._refusal(at, "a column is named here")
             return self._text(at), at + 1
         value, at = self._number(at)
         if value <= 0 or (name in _COUNTS and value.denominator != 1):
-            raise self._refused(at - 1, f"{name} is a {'whole ' if name in _COUNTS else ''}number above 0")
+            raise self._refusal(at - 1, f"{name} is a {'whole ' if name in _COUNTS else ''}number above 0")
         if name == "delta" and value >= 1:
-            raise self._refused(at - 1, "delta is a number above 0 and far below 1")
+            raise self._refusal(at - 1, "delta is a number above 0 and far below 1")
         return value, at
 
     def bounds(self) -> tuple[dict[int, NamedBounds], list[tuple[int, int]]]:
@@ -112,11 +112,11 @@ class _Reader:
                 continue
             name = self._text(at - 1).lower()
             if name not in (PER_ROW, PER_GROUP) or not self._type_is(at - 2, TokenType.COMMA):
-                raise self._refused(at - 1, f"the named arguments are {PER_ROW} and {PER_GROUP}, after the value")
+                raise self._refusal(at - 1, f"the named arguments are {PER_ROW} and {PER_GROUP}, after the value")
             bounds, end = self._pair(at + 1)
             function = self._function_before(at)
             if function in found or not self._type_is(end, TokenType.R_PAREN):
-                raise self._refused(at - 1, "an aggregate has one pair of bounds, as its last argument")
+                raise self._refusal(at - 1, "an aggregate has one pair of bounds, as its last argument")
             found[function] = NamedBounds(name, bounds)
             spans.append((self._tokens[at - 2].start, self._tokens[end - 1].end + 1))
         return found, spans
@@ -128,7 +128,7 @@ class _Reader:
         high, at = self._number(at + 1)
         self._expect(at, TokenType.R_PAREN)
         if low > high:
-            raise self._refused(at, "the lower bound is above the upper one")
+            raise self._refusal(at, "the lower bound is above the upper one")
         return (low, high), at + 1
 
     def _function_before(self, at: int) -> int:
@@ -138,7 +138,7 @@ class _Reader:
             depth += self._type_is(i, TokenType.R_PAREN) - self._type_is(i, TokenType.L_PAREN)
             if depth < 0:
                 return int(self._tokens[i - 1].start)
-        raise self._refused(at, "named arguments stand in the call of an aggregate")
+        raise self._refusal(at, "named arguments stand in the call of an aggregate")
 
     def _number(self, at: int) -> tuple[Fraction, int]:
         sign = -1 if self._type_is(at, TokenType.DASH) else 1
@@ -146,7 +146,7 @@ class _Reader:
         self._expect(at, TokenType.NUMBER)
         value = number(self._text(at))
         if value is None:
-            raise self._refused(at, "a plain number stands here")
+            raise self._refusal(at, "a plain number stands here")
         return sign * value, at + 1
 
     def _depth(self, at: int) -> int:
@@ -156,7 +156,7 @@ class _Reader:
 
     def _expect(self, at: int, kind: TokenType) -> None:
         if not self._type_is(at, kind):
-            raise self._refused(at, f"{kind.name.lower().replace('_', ' ')} is expected here")
+            raise self._refusal(at, f"{kind.name.lower().replace('_', ' ')} is expected here")
 
     def _type_is(self, at: int, *kinds: TokenType) -> bool:
         return 0 <= at < len(self._tokens) and self._tokens[at].token_type in kinds
@@ -172,7 +172,7 @@ class _Reader:
     def _place(self, at: int) -> str:
         return f"line {self._tokens[min(at, len(self._tokens) - 1)].line}"
 
-    def _refused(self, at: int, because: str) -> SqlError:
+    def _refusal(self, at: int, because: str) -> SqlError:
         return SqlError(
             f"{self._text(at) or 'the end'!r} in {self._place(at)}"[:120],
             because=because,

@@ -13,7 +13,7 @@ from discreet.query.frame import Frame
 from discreet.query.sql import features
 from discreet.query.sql.expressions import expression, operands
 from discreet.query.sql.nodes import arguments, refusal, sql_text
-from discreet.query.sql.scope import Scope, Source, matching
+from discreet.query.sql.scope import NamedTable, Scope, matching
 
 Views = Mapping[str, exp.Select]
 """The SELECT of every WITH, by name."""
@@ -81,7 +81,7 @@ def _from(node: exp.Expr, catalog: Catalog, dialect: str, views: Views) -> Scope
         return _subquery(view, _alias(alias, identifier.name), catalog, dialect, view.meta.get(_KNOWN, {}))
     name = _table_name(node, catalog)
     columns = visible_columns(catalog, name)
-    source = Source(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in columns})
+    source = NamedTable(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in columns})
     return Scope(catalog, dialect, Frame(logical.TableRef(name)), (source,), columns)
 
 
@@ -118,7 +118,7 @@ def _subquery(inner: exp.Expr, name: str, catalog: Catalog, dialect: str, views:
             text = sql_text(item, dialect)
             raise refusal(item, because="a column of a subquery has a name", instead=f"{text} AS value")
         _add(columns, {alias: expression(item.unalias(), scope)}, item)
-    return replace(scope, sources=(Source(name, columns),))
+    return replace(scope, sources=(NamedTable(name, columns),))
 
 
 def _add(columns: dict[str, Expr], more: Mapping[str, Expr], node: exp.Expr) -> None:
@@ -155,17 +155,17 @@ def _join(scope: Scope, node: exp.Join, views: Views) -> Scope:
     if any(source.name.casefold() == _alias(alias, name).casefold() for source in scope.sources):
         raise refusal(other, because="two tables of FROM have this name", instead=f"JOIN {name} AS other")
     table = scope.catalog.table(name)
-    right = Source(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in table.columns})
+    right = NamedTable(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in table.columns})
     pairs = _using(using, scope, right) if using else _on(on, scope, right)
-    return _joined(scope, right, table, name, pairs, how)
+    return _join_frame(scope, right, table, name, pairs, how)
 
 
 _JOINS = (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER"))
 
 
-def _joined(scope: Scope, right: Source, table: Table, name: str, pairs: dict[str, str], how: str) -> Scope:
+def _join_frame(scope: Scope, right: NamedTable, table: Table, name: str, pairs: dict[str, str], how: str) -> Scope:
     """The joined frame. Matched columns of the other table are those of this one; names that clash are extended."""
-    taken = scope.taken
+    taken = scope.names_in_use
     matched = {other: own for own, other in pairs.items()}
     names = {
         column: f"{name}_{column}" for column in table.columns if column not in matched and column.casefold() in taken
@@ -180,12 +180,12 @@ def _joined(scope: Scope, right: Source, table: Table, name: str, pairs: dict[st
     return replace(
         scope,
         frame=frame,
-        sources=(*scope.sources, Source(right.name, columns)),
+        sources=(*scope.sources, NamedTable(right.name, columns)),
         facts={**scope.facts, **facts},
     )
 
 
-def _using(listed: list[exp.Identifier], scope: Scope, right: Source) -> dict[str, str]:
+def _using(listed: list[exp.Identifier], scope: Scope, right: NamedTable) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for name in listed:
         own = _plain(scope.column(exp.column(name.copy())), name)
@@ -207,7 +207,7 @@ def _pair(pairs: dict[str, str], own: str, other: str, node: exp.Expr) -> None:
         )
 
 
-def _on(condition: exp.Expr, scope: Scope, right: Source) -> dict[str, str]:
+def _on(condition: exp.Expr, scope: Scope, right: NamedTable) -> dict[str, str]:
     """Pairs of columns that are equal, one of each side."""
     pairs: dict[str, str] = {}
     there = replace(scope, sources=(right,))
@@ -223,7 +223,7 @@ def _on(condition: exp.Expr, scope: Scope, right: Source) -> dict[str, str]:
     return pairs
 
 
-def _is_of(column: exp.Column, source: Source) -> bool:
+def _is_of(column: exp.Column, source: NamedTable) -> bool:
     if column.args.get("table") is not None:
         return column.table.casefold() == source.name.casefold()
     return matching(column.this, source.columns) is not None

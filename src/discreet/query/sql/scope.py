@@ -15,7 +15,7 @@ from discreet.query.sql.types import type_of
 
 
 @dataclass(frozen=True)
-class Source:
+class NamedTable:
     """A table of FROM under its name in the statement: its columns, each an expression over columns of the frame."""
 
     name: str
@@ -29,7 +29,7 @@ class Scope:
     catalog: Catalog
     dialect: str
     frame: Frame
-    sources: tuple[Source, ...]
+    sources: tuple[NamedTable, ...]
     facts: Mapping[str, Column]
     conditions: tuple[logical.Expression, ...] = ()
     features: Mapping[str, ColumnType] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Scope:
         """The type of an expression."""
         return type_of(expression.node, {name: fact.type for name, fact in self.facts.items()} | dict(self.features))
 
-    def resolved(self, node: exp.Expr) -> exp.Expr:
+    def with_frame_names(self, node: exp.Expr) -> exp.Expr:
         """A node whose columns have the names that they have in the frame: ward and v.WARD are then the same."""
 
         def rename(part: exp.Expr) -> exp.Expr:
@@ -94,7 +94,7 @@ class Scope:
         return node.transform(rename)
 
     @property
-    def taken(self) -> set[str]:
+    def names_in_use(self) -> set[str]:
         """The names of columns of the frame, in small letters: a derived column must have another one."""
         return {name.casefold() for name in (*self.facts, *self.features)}
 
@@ -108,7 +108,7 @@ class Scope:
         names = {each.node.name for each in expressions if isinstance(each.node, logical.ColumnRef)}
         return not unit.is_row and len(names) == len(expressions) and names == set(unit.columns)
 
-    def _source(self, qualifier: exp.Identifier) -> Source:
+    def _source(self, qualifier: exp.Identifier) -> NamedTable:
         known = {source.name: source for source in self.sources}
         match = matching(qualifier, known)
         if match is None:

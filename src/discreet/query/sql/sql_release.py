@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
-from discreet.query.sql.noisy_columns import Arithmetic, KeyOf, Order, Recipe, Values, evaluate
+from discreet.query.sql.noisy_columns import Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release import forms
 from discreet.release.release import Release
 from discreet.release.values import rendering
@@ -51,7 +51,7 @@ class SqlRelease:
 
     text: str
     dialect: str
-    recipe: Recipe = field(repr=False)
+    recipe: TableRecipe = field(repr=False)
     releases: tuple[Release, ...]
 
     def __len__(self) -> int:
@@ -147,7 +147,7 @@ class SqlRelease:
             found = cls(
                 data["statement"],
                 data["dialect"],
-                Recipe.from_json(data["recipe"]),
+                TableRecipe.from_json(data["recipe"]),
                 tuple(Release.from_json(each) for each in data["releases"]),
             )
             is_same = data["schema"] == SCHEMA and found.to_json()["table"] == data["table"]
@@ -225,14 +225,15 @@ class SqlRelease:
             kept = [row for row in kept if is_met[row] is True]  # type: ignore[assignment]
         ordered = list(kept)
         for order in reversed(self.recipe.order):
-            ordered = _sorted(ordered, order, evaluate(order.column, self.releases).values)
+            ordered = _sort_rows(ordered, order, evaluate(order.column, self.releases).values)
         start, most = self.recipe.offset, self.recipe.limit
         return tuple(ordered[start : None if most is None else start + most])
 
     @cached_property
     def _columns(self) -> dict[str, Values]:
         return {
-            name: _taken(evaluate(column, self.releases), self._rows) for name, column in self.recipe.columns.items()
+            name: _take_rows(evaluate(column, self.releases), self._rows)
+            for name, column in self.recipe.columns.items()
         }
 
     def _column(self, name: str) -> Values:
@@ -279,14 +280,14 @@ def _found_keys(release: Release) -> list[str]:
     return [f"groups   {groups}; rare keys are missing"] if "public key" not in groups and groups else []
 
 
-def _sorted(rows: list[int], order: Order, values: tuple[Any, ...]) -> list[int]:
+def _sort_rows(rows: list[int], order: Order, values: tuple[Any, ...]) -> list[int]:
     present = [row for row in rows if values[row] is not None]
     missing = [row for row in rows if values[row] is None]
     present.sort(key=lambda row: values[row], reverse=order.descending)
     return [*missing, *present] if order.nulls_first else [*present, *missing]
 
 
-def _taken(found: Values, rows: tuple[int, ...]) -> Values:
+def _take_rows(found: Values, rows: tuple[int, ...]) -> Values:
     sides = (found.values, found.lows, found.highs, found.texts)
     return Values(*(None if side is None else tuple(side[row] for row in rows) for side in sides))  # type: ignore[arg-type]
 

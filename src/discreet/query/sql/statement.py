@@ -7,7 +7,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
 from discreet.exact import Number, probability
 from discreet.query.sql.dialects import DEFAULT, checked_dialect
-from discreet.query.sql.parsing import Parsed, parse_statement
+from discreet.query.sql.parsing import SelectTree, parse_statement
 from discreet.query.sql.translation import Translation, translate
 
 
@@ -28,7 +28,7 @@ class Statement:
 
     text: str
     dialect: str
-    parsed: Parsed = field(compare=False)
+    parsed: SelectTree = field(compare=False)
 
     def __repr__(self) -> str:
         return f"SQL ({self.dialect}): {' '.join(self.text.split())}"

@@ -25,14 +25,14 @@ from discreet.query.sql.noisy_columns import (
     Arithmetic,
     Column,
     Condition,
-    Constant,
+    ConstantColumn,
     IntervalEnd,
     KeyOf,
     Order,
     OutputOf,
-    Recipe,
+    TableRecipe,
 )
-from discreet.query.sql.parsing import Parsed
+from discreet.query.sql.parsing import SelectTree
 from discreet.query.sql.privacy_clause import PrivacyClause
 from discreet.query.sql.relations import check_views, rows, views_of
 from discreet.query.sql.scope import Scope, matching
@@ -74,11 +74,11 @@ class Translation:
     """
 
     queries: tuple[Query, ...]
-    recipe: Recipe
+    recipe: TableRecipe
     options: Mapping[str, Fraction | str]
 
 
-def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | None = None) -> Translation:
+def translate(parsed: SelectTree, dialect: str, catalog: Catalog, delta: Fraction | None = None) -> Translation:
     """The queries and the table of a statement; `delta` is the one of the call, for keys that are not known."""
     select = parsed.select
     listed, group, having, order, limit, offset, *_ = arguments(
@@ -105,7 +105,7 @@ def translate(parsed: Parsed, dialect: str, catalog: Catalog, delta: Fraction | 
     check_views(select)
     if parsed.dropped is not None:
         raise parsed.dropped
-    recipe = Recipe(columns, condition, ordered, most, skipped or 0)
+    recipe = TableRecipe(columns, condition, ordered, most, skipped or 0)
     return Translation(statement.queries(), recipe, options)
 
 
@@ -209,7 +209,7 @@ class _Statement:
         if type(one.unnest()) is not type(other.unnest()):
             return False
         try:
-            return self.scope.resolved(one.unnest()) == self.scope.resolved(other.unnest())
+            return self.scope.with_frame_names(one.unnest()) == self.scope.with_frame_names(other.unnest())
         except Refusal:  # a name of a column of SELECT
             return False
 
@@ -241,7 +241,7 @@ class _Statement:
         if is_aggregate(node):
             return self._output(node, name)
         if (value := literal(node)) is not None:
-            return Constant(value)
+            return ConstantColumn(value)
         if type(node) in _SIGNS:
             return self._arithmetic(node)
         if type(node) in _TESTS:
@@ -256,7 +256,7 @@ class _Statement:
         match found:
             case Condition():
                 return found
-            case Constant(value) if isinstance(value, bool):
+            case ConstantColumn(value) if isinstance(value, bool):
                 return found
             case KeyOf() if self._kind(found) is ColumnType.BOOLEAN:
                 return found
@@ -270,9 +270,9 @@ class _Statement:
 
     def _comparison(self, node: exp.Expr, sign: str, *columns: Column) -> Condition:
         """A comparison; constants of another type than the column beside them are refused, as they are never equal."""
-        constants = [column.value for column in columns if isinstance(column, Constant)]
+        constants = [column.value for column in columns if isinstance(column, ConstantColumn)]
         for column in columns:
-            if isinstance(column, Constant | Condition):
+            if isinstance(column, ConstantColumn | Condition):
                 continue
             kind = self._kind(column) if isinstance(column, KeyOf) else ColumnType.REAL
             if not all(_is_of(kind, each) for each in constants):
@@ -288,7 +288,7 @@ class _Statement:
             case exp.Paren():
                 return self.column(arguments(node, "this")[0])
             case exp.Neg():
-                return Arithmetic("-", Constant(0), self.column(arguments(node, "this")[0]))
+                return Arithmetic("-", ConstantColumn(0), self.column(arguments(node, "this")[0]))
             case exp.Column() if (alias := self._alias(node)) is not None and not self._is_column(node):
                 return self.shown[alias]
             case exp.Anonymous() if str(node.this).upper() in _ENDS and len(node.expressions) == 1:
@@ -309,13 +309,13 @@ class _Statement:
                 return Condition("and", ends)
             case exp.In():
                 return self._in(node)
-        raise self._not_grouped(node)
+        raise self._no_group(node)
 
     def _in(self, node: exp.In) -> Condition:
         operand, values = arguments(node, "this", "expressions")
         if not values:
             raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
-        listed = tuple(Constant(constant_of(each, "an element of IN")) for each in values)
+        listed = tuple(ConstantColumn(constant_of(each, "an element of IN")) for each in values)
         return self._comparison(node, "in", self.column(operand), *listed)
 
     def _arithmetic(self, node: exp.Expr) -> Arithmetic:
@@ -413,9 +413,9 @@ class _Statement:
 
     def _free(self, name: str) -> str:
         taken = {*self.outputs, *self.shown, *(each.column for each in self.groups)}
-        return next(each for each in grouping.numbered(name) if each not in taken)
+        return next(each for each in grouping.name_numbers(name) if each not in taken)
 
-    def _not_grouped(self, node: exp.Expr) -> Exception:
+    def _no_group(self, node: exp.Expr) -> Exception:
         if isinstance(node, exp.Star):
             return refusal(node, because="rows are never released", instead="SELECT COUNT(*) AS n FROM visits")
         if isinstance(node, exp.Column):
