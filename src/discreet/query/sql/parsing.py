@@ -87,7 +87,7 @@ def _statements(tokens: Sequence[Token], ends: Sequence[int]) -> list[Sequence[T
 def _first_loss(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlError | None:
     """The refusal of the first word of a statement that its tree lacks: the parser ignores some that it knows.
 
-    Names, numbers and texts are looked for one by one, whatever their place; * and DISTINCT are counted.
+    Names, numbers and texts are looked for one by one at any place; * and DISTINCT are counted.
     """
     known = Counter[object]()
     for node in select.walk():

@@ -203,7 +203,7 @@ class _Statement:
         return next((each for each in self.groups if self._is_same(each.node, node)), None)
 
     def _is_same(self, one: exp.Expr, other: exp.Expr) -> bool:
-        """Whether two expressions are the same, whatever names their columns have: ward, visits.ward and WARD."""
+        """Whether two expressions are the same, under all names that their columns have: ward, visits.ward and WARD."""
         if one == other:
             return True
         if type(one.unnest()) is not type(other.unnest()):
