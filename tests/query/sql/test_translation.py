@@ -92,3 +92,9 @@ def test_the_same_aggregate_in_other_words_is_asked_once():
         "SELECT SUM(cost) AS a, SUM(visits.COST) AS b, COUNT(*) AS c, COUNT(1) AS d FROM visits", "duckdb"
     )
     assert [output.name for output in query.plan.outputs] == ["a", "c"]
+
+
+@pytest.mark.parametrize("value", ["ward + 1", "COUNT(*) + 'x'", "COUNT(*) + TRUE", "(COUNT(*) > 3) * 2"])
+def test_arithmetic_is_of_numbers(value):
+    with pytest.raises(SqlError):
+        translation(f"SELECT ward, COUNT(*) AS n, {value} AS x FROM visits GROUP BY ward")

@@ -292,7 +292,7 @@ class _Statement:
             case exp.Column() if (alias := self._alias(node)) is not None and not self._is_column(node):
                 return self.shown[alias]
             case exp.Anonymous() if str(node.this).upper() in _ENDS and len(node.expressions) == 1:
-                return IntervalEnd(self.column(node.expressions[0]), _ENDS[str(node.this).upper()])
+                return IntervalEnd(self._number(node.expressions[0]), _ENDS[str(node.this).upper()])
             case exp.Cast() | exp.TryCast() if node.to.this in _REALS:
                 operand, to = arguments(node, "this", "to")
                 arguments(to, "this")
@@ -326,7 +326,19 @@ class _Statement:
                 because="in this dialect whole numbers divided by whole numbers lose their fraction",
                 instead=f"1.0 * {sql_text(node, self.scope.dialect)}",
             )
-        return Arithmetic(_SIGNS[type(node)], self.column(left), self.column(right))
+        return Arithmetic(_SIGNS[type(node)], self._number(left), self._number(right))
+
+    def _number(self, node: exp.Expr) -> Column:
+        """An expression that is a number."""
+        found = self.column(node)
+        is_number = isinstance(found, OutputOf | Arithmetic | IntervalEnd)
+        if isinstance(found, Constant):
+            is_number = _is_of(ColumnType.REAL, found.value)
+        if isinstance(found, KeyOf):
+            is_number = self._kind(found) in (ColumnType.INTEGER, ColumnType.REAL)
+        if not is_number:
+            raise refusal(node, because="arithmetic is of numbers", instead="COUNT(*) * 2")
+        return found
 
     def _has_fraction(self, node: exp.Expr) -> bool:
         """Whether a noisy number is known not to be a whole number in its dialect, so that a quotient is none."""
