@@ -332,7 +332,7 @@ class _Statement:
         """An expression that is a number."""
         found = self.column(node)
         is_number = isinstance(found, OutputOf | Arithmetic | IntervalEnd)
-        if isinstance(found, Constant):
+        if isinstance(found, ConstantColumn):
             is_number = _is_of(ColumnType.REAL, found.value)
         if isinstance(found, KeyOf):
             is_number = self._kind(found) in (ColumnType.INTEGER, ColumnType.REAL)
