@@ -37,7 +37,7 @@ def test_an_empty_table_is_printed_and_converted(session):
 def test_an_unknown_column_is_refused_with_the_nearest_one(session):
     table = session.sql("SELECT COUNT(*) AS number FROM people", epsilon=1)
     with pytest.raises(ParameterError) as refused:
-        table["numbr"]
+        table["numbers"]
     assert refused.value.instead == "number"
 
 
