@@ -1,0 +1,93 @@
+"""`discreet init`: the draft of a catalog, from the names and declared types of a file or from other systems' metadata.
+
+No row is read: a CSV file declares names alone, and a Parquet file names and types.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from discreet.catalog.columns import ColumnType
+from discreet.catalog.imports.draft import OPEN, DraftColumn, DraftFact, DraftTable, MetadataOrigin, open_budget, write
+from discreet.catalog.imports.importer import import_catalog
+from discreet.cli.statements import CATALOG, command_app
+from discreet.engines import source_of
+from discreet.errors import ParameterError
+
+app = command_app("init")
+_TYPES = "integer, real, text, boolean, date or timestamp"
+
+
+@app.command("init", no_args_is_help=True)
+def command(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A CSV or Parquet file; or metadata, with --from.", show_default=False),
+    ],
+    form: Annotated[
+        str | None, typer.Option("--from", help="Read metadata of smartnoise, bigquery or snowflake.", metavar="SYSTEM")
+    ] = None,
+    delimiter: Annotated[str, typer.Option("--delimiter", help="What separates the columns of a CSV file.")] = ",",
+    out: Annotated[Path, typer.Option("--out", help="Where the draft is written.", metavar="FILE")] = CATALOG,
+) -> None:
+    """Draft a catalog from a file.
+
+    Names and declared types are read, and no row. The owner replaces every DECIDE; `discreet check` then opens it.
+    """
+    if out.exists():
+        raise ParameterError(
+            f"a draft at {str(out)!r}",
+            because="a file of that name is there, and it may hold decisions",
+            instead="--out with another name",
+        )
+    metadata: Any = form
+    text = draft_file(source, delimiter) if form is None else import_catalog(source, form=metadata)
+    out.write_text(text, encoding="utf-8")
+    print(f"wrote {out}; {text.count('# decide:')} comments in it say what to decide")
+    print(f"then run `discreet check --catalog {out}`")
+
+
+def draft_file(path: Path, delimiter: str) -> str:
+    """The draft of a catalog of one table, in YAML."""
+    found = source_of(str(path), delimiter=delimiter)
+    declared = {} if found.schema is None else {each.name: column_type(each.type) for each in found.schema}
+    table = DraftTable(
+        place=path.name,
+        facts={
+            "source": DraftFact(str(path), "the command line"),
+            "privacy_unit": DraftFact(None, decide="the column that says whose a row is, or dp.ROW"),
+            "max_rows": DraftFact(OPEN, decide="how many rows of one unit count"),
+        },
+        budget=open_budget(),
+        columns={name: _column(declared.get(name)) for name in found.columns},
+    )
+    if found.kind == "csv" and delimiter != ",":
+        table.facts["delimiter"] = DraftFact(delimiter, "the command line")
+    return write({path.name.split(".")[0]: table}, MetadataOrigin("names and declared types", path.name))
+
+
+def column_type(kind: pa.DataType) -> ColumnType | None:
+    """The type of a column by the type that a file declares; None where the owner decides."""
+    tests = (
+        (pa.types.is_boolean, ColumnType.BOOLEAN),
+        (pa.types.is_integer, ColumnType.INTEGER),
+        (pa.types.is_floating, ColumnType.REAL),
+        (pa.types.is_decimal, ColumnType.REAL),
+        (pa.types.is_date, ColumnType.DATE),
+        (pa.types.is_timestamp, ColumnType.TIMESTAMP),
+        (pa.types.is_string, ColumnType.TEXT),
+        (pa.types.is_large_string, ColumnType.TEXT),
+    )
+    return next((found for is_kind, found in tests if is_kind(kind)), None)
+
+
+def _column(kind: ColumnType | None) -> DraftColumn:
+    if kind is None:
+        return DraftColumn(
+            {"type": DraftFact(OPEN, decide=_TYPES)}, decisions=["bounds or keys, from public knowledge"]
+        )
+    decisions = ["bounds: [low, high], from public knowledge"] if kind in (ColumnType.INTEGER, ColumnType.REAL) else []
+    decisions += ["keys: [...], if its values are public"] if kind is ColumnType.TEXT else []
+    return DraftColumn({"type": DraftFact(str(kind), "the file")}, decisions=decisions)
