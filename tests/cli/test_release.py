@@ -131,7 +131,8 @@ def test_the_table_of_a_statement_is_computed_again_and_its_releases_are_verifie
     result = run("verify", place / "statement.csv", "--key", public)
     assert result.exit_code == 3
     assert "numbers  covered by the signature" in result.stdout
-    assert "the statement are not signed" in result.stdout
+    assert "column   n = output n" in result.stdout
+    assert "not signed: names and formulas" in result.stdout
     shown = run("show", place / "statement.csv").stdout
     assert "statement  SELECT COUNT(*) AS n" in shown
     assert "output" in shown

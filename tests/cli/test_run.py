@@ -20,3 +20,9 @@ def test_a_statement_from_standard_input_is_charged_once_and_saved(discreet, vis
 def test_a_refused_statement_is_not_charged(discreet):
     assert isinstance(discreet("run", "-", "--epsilon", "1", text="SELECT MAX(age) FROM visits").exception, Refusal)
     assert "epsilon 2 left" in discreet("check").stdout
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_charge(discreet):
+    for out in ("table.xlsx", "nowhere/table.json"):
+        assert isinstance(discreet("run", "q.sql", "--epsilon", "0.5", "--out", out).exception, Refusal)
+    assert "epsilon 2 left" in discreet("check").stdout

@@ -23,3 +23,8 @@ def test_an_epsilon_that_is_not_a_number_is_a_wrong_call(discreet):
 def test_a_number_is_exact():
     assert number("0.1", "--epsilon") == Decimal("0.1")
     assert number(None, "--epsilon") is None
+
+
+def test_a_slip_in_the_name_of_a_ledger_does_not_begin_a_new_one(discreet, visits_directory):
+    assert isinstance(discreet("check", "--ledger", "other.sqlite").exception, Refusal)
+    assert not (visits_directory / "other.sqlite").exists()

@@ -136,3 +136,30 @@ def test_a_table_has_the_ends_of_intervals_beside_numbers(session, tmp_path):
 
 def test_the_dialect_of_a_session_is_that_of_its_engine(session):
     assert session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=0.1).dialect == "duckdb"
+
+
+def test_a_method_beside_a_statement_is_refused_before_a_charge(session):
+    with pytest.raises(dp.Refusal, match="a method beside a statement"):
+        session.release(dp.sql("SELECT COUNT(*) FROM visits"), epsilon=1, method=dp.SmoothSensitivity())
+    assert float(session.remaining()) == 9
+
+
+def test_a_delta_of_the_call_must_not_contradict_that_of_the_statement(session):
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (delta = 1e-10) COUNT(*) AS n FROM visits"
+    with pytest.raises(dp.errors.SqlError, match="different ones"):
+        session.sql(text, epsilon=1, delta=2e-10)
+
+
+def test_an_offset_leaves_out_rows_by_noisy_numbers_and_an_order_of_keys_does_not(session):
+    assert "not after" in str(session.sql(f"{BY_WARD} ORDER BY n DESC OFFSET 1", epsilon=0.5))
+    assert "not after" not in str(session.sql(f"{BY_WARD} ORDER BY ward LIMIT 1", epsilon=0.5))
+
+
+def test_a_name_that_an_end_of_an_interval_has_is_refused(session):
+    with pytest.raises(dp.errors.SqlError, match="an end of the interval of n"):
+        session.sql("SELECT COUNT(*) AS n, COUNT(DISTINCT patient_id) AS n_low FROM visits", epsilon=1)
+
+
+def test_named_bounds_of_an_element_of_quantiles_are_used(session):
+    text = "SELECT APPROX_QUANTILES(age, 100, contribution_bounds_per_row => (0, 110))[OFFSET(50)] AS m FROM visits"
+    assert session.sql(text, dialect="bigquery", epsilon=1)["m"]

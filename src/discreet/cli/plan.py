@@ -25,8 +25,8 @@ def command(
     """
     with statements.open_session(catalog, ledger) as session:
         statement = statements.read_statement(file, session, dialect)
-        cost, rare = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
-        found = session.explain(statement, epsilon=cost, delta=rare)
+        price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
+        found = session.explain(statement, epsilon=price[0], delta=price[1])
     if not as_json:
         print(found)
         return

@@ -16,6 +16,7 @@ from discreet.exact import shown
 from discreet.ledger.integrity.results import verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt
+from discreet.query.sql.noisy_columns import formula
 from discreet.query.sql.sql_release import SCHEMA, SqlRelease
 from discreet.release.document import aligned
 from discreet.release.release import Release
@@ -73,12 +74,17 @@ def verify(file: File, keys: Keys) -> None:
     """
     publics = [checked_key(text) for text in keys]
     found = _read(file)
-    if isinstance(found, SqlRelease):
-        for each in found.releases:
-            _verify(each.to_json(), publics)
-        print("table    computed again from these releases, and the same; its names and the statement are not signed")
-        raise typer.Exit(UNCOVERED)
-    _verify(read_plain(file), publics)
+    if not isinstance(found, SqlRelease):
+        code = _verify(read_plain(file), publics)
+    else:
+        codes = [_verify(each.to_json(), publics) for each in found.releases]
+        for name, column in found.recipe.columns.items():
+            print(f"column   {rendering.cell(name)} = {rendering.cell(formula(column))}")
+        print("table    computed again from these releases, and the same")
+        print("table    not signed: names and formulas of columns, the choice of rows, and the statement")
+        code = 1 if 1 in codes else UNCOVERED
+    if code:
+        raise typer.Exit(code)
 
 
 def _read(file: Path) -> Result | SqlRelease:
@@ -90,21 +96,22 @@ def _read(file: Path) -> Result | SqlRelease:
     return found
 
 
-def _verify(data: dict[str, Any], publics: Sequence[str]) -> None:
-    """Check one result, and print what was found."""
+def _verify(data: dict[str, Any], publics: Sequence[str]) -> int:
+    """Check one result, print what was found, and return the exit code."""
     found = verify_result(data, publics)
     receipt = found.receipt
     for fault in found.faults:
         print(f"WRONG  {fault}")
     if found.faults:
-        raise typer.Exit(1)
+        return 1
     print(f"charge   {charge_text(receipt)}")
     print(f"receipt  {receipt.id}, event {receipt.sequence}, by {receipt.analyst!r}, signed by key {receipt.key}")
     if found.uncovered is not None:
         print(f"numbers  not covered: {found.uncovered}")
-        raise typer.Exit(UNCOVERED)
+        return UNCOVERED
     print(f"ledger   {receipt.ledger}")
     print("numbers  covered by the signature of that key, with the query and everything else in the file")
+    return 0
 
 
 @app.command()

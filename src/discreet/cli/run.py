@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import statements
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
+from discreet.release import forms
 
 app = statements.command_app("run")
 
@@ -19,9 +20,7 @@ def command(
     delta: Delta = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out", help="Save the table: .csv, .parquet, .html or .json. Default: print it.", metavar="FILE"
-        ),
+        typer.Option("--out", help="Save the table, too: .csv, .parquet, .html or .json.", metavar="FILE"),
     ] = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
@@ -32,11 +31,13 @@ def command(
 
     The same statement again returns the stored answer at no cost.
     """
+    if out is not None:
+        forms.require_place(out)
     with statements.open_session(catalog, ledger) as session:
         statement = statements.read_statement(file, session, dialect)
-        cost, rare = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
-        table = session.release(statement, epsilon=cost, delta=rare)
+        price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
+        table = session.release(statement, epsilon=price[0], delta=price[1])
+    print(json.dumps(table.to_json(), ensure_ascii=False) if as_json else table)
     if out is not None:
         table.save(out)
         typer.echo(f"saved {out}", err=True)
-    print(json.dumps(table.to_json(), ensure_ascii=False) if as_json else table)

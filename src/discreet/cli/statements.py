@@ -1,13 +1,15 @@
 """What the commands on SQL statements share: their options, the session of a catalog, and the text of a statement."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.address import in_lower_case, is_address
+from discreet.cli.opening import open_ledger_at
 from discreet.errors import ParameterError
 from discreet.query.sql.limits import LONGEST
 from discreet.query.sql.statement import Statement, sql
@@ -48,10 +50,18 @@ def command_app(name: str) -> typer.Typer:
     return typer.Typer(name=name, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-def open_session(catalog: Path, ledger: str | None) -> Session:
-    """The tables of a catalog under the ledger that is named, or the one at home."""
-    where = in_lower_case(ledger) if ledger is not None and is_address(ledger) else ledger
-    return Session(catalog, ledger=where)
+@contextmanager
+def open_session(catalog: Path, ledger: str | None) -> Iterator[Session]:
+    """The tables of a catalog under the ledger that is named, or the one at home.
+
+    A ledger that is named must be there: a slip in its name would begin a new one with the whole budget.
+    """
+    if ledger is None:
+        with Session(catalog) as session:
+            yield session
+        return
+    with open_ledger_at(ledger, None, None) as named, Session(catalog, ledger=named) as session:
+        yield session
 
 
 def read_statement(file: Path, session: Session, dialect: str | None) -> Statement:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.errors import UnsupportedError
+from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.document import Lines
 
 _OTHER_FORMS = {
@@ -32,11 +32,8 @@ _STYLE = (
 )
 
 
-def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[], pa.Table]) -> None:
-    """Write a release in the form that the name of the file ends with; without an ending that is known, as JSON.
-
-    `texts` makes the text of each form by its ending.
-    """
+def require_place(path: Path) -> None:
+    """Refuse a path that a release cannot be saved at, before anything is charged for it."""
     ending = path.suffix.lower()
     if ending in _OTHER_FORMS:
         raise UnsupportedError(
@@ -44,6 +41,21 @@ def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[],
             because="a release is saved with its guarantee and its receipt: as JSON, HTML, CSV or Parquet",
             instead=f"release.save({str(path.with_suffix('.json'))!r}), or {_OTHER_FORMS[ending]}({str(path)!r})",
         )
+    if path.is_dir() or not path.parent.is_dir():
+        raise ParameterError(
+            f"a release at {str(path)!r}",
+            because="there is no such directory",
+            instead=repr(path.name or "release.json"),
+        )
+
+
+def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[], pa.Table]) -> None:
+    """Write a release in the form that the name of the file ends with; without an ending that is known, as JSON.
+
+    `texts` makes the text of each form by its ending.
+    """
+    ending = path.suffix.lower()
+    require_place(path)
     if ending == ".parquet":
         parquet.write_table(table(), path)
         return

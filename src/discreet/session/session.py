@@ -94,7 +94,7 @@ class Session(StatementSession):
         """Privacy cost and margins of error of a query; free, because no row is read.
 
         Args:
-            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them.
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `dp.sql`), or a list of them.
             epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch, as for `release`. Default: none.
@@ -122,7 +122,7 @@ class Session(StatementSession):
         level = confidence_of(confidence)
         price = Price(epsilon, rho, delta, mechanism)
         if isinstance(query, Statement):
-            query, price = (translated := self._translate(query, price)).queries, translated.price
+            query, price = (translated := self._translate(query, price, method)).queries, translated.price
         request = request_of(query, self._modules, price, method, weights)
         kind, plan, budget = self._pipeline.plan(request)
         with kind.prepare(request, plan, self._pipeline):
@@ -205,7 +205,7 @@ class Session(StatementSession):
         level = confidence_of(confidence)
         checked_fresh(fresh)
         price = Price(epsilon, rho, delta, mechanism)
-        translated = self._translate(query, price) if isinstance(query, Statement) else None
+        translated = self._translate(query, price, method) if isinstance(query, Statement) else None
         if translated is not None:
             query, price = translated.queries, translated.price
         request = request_of(query, self._modules, price, method, weights)
@@ -288,7 +288,7 @@ class Session(StatementSession):
         level = confidence_of(confidence)
         wanted = positive(margin, "margin")
         if isinstance(query, Statement):
-            query = self._translate(query, Price()).only_query
+            query = self._translate(query, Price(), method).only_query
 
         def plan_at(epsilon: Fraction) -> AnswerPlan:
             return self._plan(query, Price(epsilon, mechanism=mechanism), method)

@@ -50,9 +50,20 @@ class TranslatedStatement:
         return SqlRelease(self.statement.text, self.statement.dialect, self.translation.recipe, releases)
 
 
+def refuse_method(method: object) -> None:
+    """Refuse a method beside a statement: it answers one mean or median, and not a table."""
+    if method is not None:
+        raise ParameterError(
+            "a method beside a statement",
+            because="a method answers one mean, median or interquartile range",
+            instead='dp.table("visits").agg(age=dp.median("age", bounds=(0, 120))) with method=',
+        )
+
+
 def translate(statement: Statement, catalog: Catalog, price: Price) -> TranslatedStatement:
     """A statement as queries. The delta of the call finds unknown keys; a batch is never charged a delta for it."""
     translation = statement.translate(catalog, price.delta)
+    option(translation, "delta", price.delta)
     given: dict[str, Any] = {"epsilon": option(translation, "epsilon", price.epsilon), "delta": None}
     return TranslatedStatement(statement, translation, replace(price, **given))
 
@@ -118,5 +129,6 @@ class StatementSession(OpenSession):
         """The dialect of SQL of the engine that holds the first table."""
         return dialect_of_engine(type(next(iter(self._pipeline.engines.values()), None)).__name__)
 
-    def _translate(self, statement: Statement, price: Price) -> TranslatedStatement:
+    def _translate(self, statement: Statement, price: Price, method: object) -> TranslatedStatement:
+        refuse_method(method)
         return translate(statement, self._pipeline.catalog, price)

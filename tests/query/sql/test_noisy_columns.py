@@ -44,7 +44,7 @@ def test_a_recipe_survives_json():
         {"columns": {"n": 5}},
         {"limit": "3"},
         {"offset": None},
-        {"having": ["Order", 1, 2, 3]},
+        {"having": ["order", 1, 2, 3]},
         {"order": 3},
     ],
 )
@@ -75,3 +75,11 @@ def test_conditions_have_missing_values_as_sql_has_them(sign, row, expected):
 
 def test_a_division_by_zero_is_missing():
     assert noisy._combine("/", 1, 0) is None
+
+
+def test_the_formula_of_a_column_is_in_words():
+    formulas = {name: noisy.formula(column) for name, column in RECIPE.columns.items()}
+    assert formulas["share"] == "(output n / constant Decimal('2.5'))"
+    assert formulas["low"] == "lower end of output n"
+    assert formulas["ward"] == "key ward"
+    assert noisy.formula(RECIPE.having) == "and (> (output n, constant 10), is null (key ward))"

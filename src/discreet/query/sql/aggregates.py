@@ -138,8 +138,8 @@ def _of_value(
         raise refusal(
             node,
             because="its values have no bounds, so one unit could change the answer without limit",
-            instead=f"{node.key.upper()}(LEAST(GREATEST({name}, 0), 100)), with bounds from public knowledge, "
-            f"or bounds in the catalog",
+            instead=f"LEAST(GREATEST({name}, 0), 100) in the place of {name}, with bounds from public knowledge, "
+            "or bounds in the catalog",
         )
     is_declared = only is None and known == _catalog_bounds(value, scope)
     counted = value if only is None else when(only, value)
@@ -161,8 +161,15 @@ def _catalog_bounds(value: Expr, scope: Scope) -> Bounds | None:
     return None if fact is None or fact.bounds is None else (Fraction(fact.bounds[0]), Fraction(fact.bounds[1]))
 
 
+def call_start(node: exp.Expr) -> int:
+    """Where the name of an aggregate begins; -1 where it is not known."""
+    while isinstance(node, exp.Filter | exp.Bracket):
+        node = node.this
+    return int(node.meta.get("start", -1))
+
+
 def _bounds_by_name(node: exp.Expr, bounds: _BoundsByPlace) -> NamedBounds | None:
-    return bounds.get(int(node.meta.get("start", -1)))
+    return bounds.get(call_start(node))
 
 
 def _named_bounds(node: exp.Expr, bounds: _BoundsByPlace, scope: Scope) -> Bounds | None:

@@ -10,7 +10,7 @@ _OTHER_NAMES = {"postgresql": "postgres", "sparksql": "spark", "databricks": "sp
 def checked_dialect(name: object) -> str:
     """The name of a dialect, or an error.
 
-    SQLite is read as DuckDB: the constructs that are accepted mean the same in both.
+    Statements for SQLite are read as DuckDB's: whole numbers keep their fraction when divided, and LIKE tells capitals.
     """
     known = str(name).lower()
     known = _OTHER_NAMES.get(known, known)

@@ -167,6 +167,8 @@ def _is(node: exp.Is, scope: Scope) -> Expr:
 
 
 def _in(node: exp.In, scope: Scope) -> Expr:
+    if isinstance(node.args.get("query"), exp.Expr):
+        raise refusal(node, because=_INSTEAD[exp.Subquery][0], instead="a JOIN, or ward IN ('A', 'B')")
     operand, values = arguments(node, "this", "expressions")
     if not values:
         raise refusal(node, because="IN takes a list of constants", instead="ward IN ('A', 'B')")
@@ -393,10 +395,17 @@ _INSTEAD: dict[type[exp.Expr], tuple[str, str]] = {
 }
 
 
-def _no_translation(node: exp.Expr) -> SqlError:
+def known_reason(node: exp.Expr) -> SqlError | None:
+    """The refusal of a node that has a reason of its own; None for others."""
     for kind, (because, instead) in _INSTEAD.items():
         if isinstance(node, kind):
             return refusal(node, because=because, instead=instead)
+    return None
+
+
+def _no_translation(node: exp.Expr) -> SqlError:
+    if (known := known_reason(node)) is not None:
+        return known
     if isinstance(node, exp.AggFunc):
         return refusal(
             node,

@@ -264,12 +264,29 @@ def name_numbers(name: str) -> Iterator[str]:
     return itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
 
 
+_KEY_CONDITIONS = {
+    ColumnType.INTEGER: "{} IN (1, 2)",
+    ColumnType.DATE: "{} IN (DATE '2026-01-01', DATE '2026-01-02')",
+    ColumnType.TIMESTAMP: "{} IN (TIMESTAMP '2026-01-01 00:00', TIMESTAMP '2026-01-02 00:00')",
+}
+
+
+def _key_condition(node: exp.Expr, scope: Scope) -> str:
+    """A condition that lists keys: constants of the type, or limits of a date that is cut down to periods."""
+    value = expression(node, scope)
+    if isinstance(value.node, logical.Truncate):
+        column = sql_text(next(iter(node.find_all(exp.Column))), scope.dialect)
+        return f"{column} >= DATE '2026-01-01' AND {column} < DATE '2027-01-01'"
+    return _KEY_CONDITIONS.get(scope.kind(value), "{} IN ('A', 'B')").format(sql_text(node, scope.dialect))
+
+
 def _unknown_keys(node: exp.Expr, scope: Scope) -> Exception:
     text = sql_text(node, scope.dialect)
     return refusal(
         node,
         what=f"GROUP BY {text}"[:80],
         because="its keys are not public, so a rare one would reveal a unit",
-        instead=f"public keys: WHERE {text} IN ('A', 'B'), or keys in the catalog; or unknown keys without the rare "
-        "ones: delta=1e-10, or OPTIONS (delta = 1e-10), under a budget with reserved_delta",
+        instead=f"public keys: WHERE {_key_condition(node, scope)}, or keys in the catalog; or unknown keys "
+        "without the rare ones: session.sql(text, delta=1e-10), or SELECT WITH DIFFERENTIAL_PRIVACY "
+        "OPTIONS (delta = 1e-10) ..., under a budget with reserved_delta",
     )

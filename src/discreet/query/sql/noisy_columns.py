@@ -18,6 +18,9 @@ from discreet.release.postprocessing.derived import DerivedValues
 from discreet.release.postprocessing.verbs import answer_text
 from discreet.release.release import Release
 
+LOW, HIGH = "_low", "_high"
+"""What the names of columns end with that hold the ends of intervals."""
+
 
 @dataclass(frozen=True)
 class KeyOf:
@@ -92,7 +95,9 @@ class TableRecipe:
     @property
     def selects(self) -> bool:
         """Whether rows are left out by their noisy numbers; intervals then do not hold after the selection."""
-        return self.having is not None or (bool(self.order) and self.limit is not None)
+        is_cut = self.limit is not None or self.offset > 0
+        by = [] if self.having is None else [self.having]
+        return any(map(_reads_output, by + [each.column for each in self.order if is_cut]))
 
     def to_json(self) -> dict[str, Any]:
         """The recipe as plain data."""
@@ -165,6 +170,36 @@ def evaluate(column: Column, releases: Sequence[Release]) -> Values:
         case Condition(sign, operands):
             columns = [evaluate(each, releases).values for each in operands]
             return Values(tuple(_test(sign, row) for row in zip(*columns, strict=True)))
+
+
+def formula(column: Column) -> str:
+    """How a column is computed, in words."""
+    match column:
+        case KeyOf(name):
+            return f"key {name}"
+        case OutputOf(name):
+            return f"output {name}"
+        case ConstantColumn(value):
+            return f"constant {value!r}"
+        case Arithmetic(sign, left, right):
+            return f"({formula(left)} {sign} {formula(right)})"
+        case IntervalEnd(operand, is_high):
+            return f"{'upper' if is_high else 'lower'} end of {formula(operand)}"
+        case Condition(sign, operands):
+            return f"{sign} ({', '.join(map(formula, operands))})"
+
+
+def _reads_output(column: Column) -> bool:
+    match column:
+        case OutputOf():
+            return True
+        case Arithmetic(_, left, right):
+            return _reads_output(left) or _reads_output(right)
+        case IntervalEnd(operand, _):
+            return _reads_output(operand)
+        case Condition(_, operands):
+            return any(map(_reads_output, operands))
+    return False
 
 
 def _keys(column: KeyOf, release: Release) -> tuple[Any, ...]:
@@ -264,8 +299,15 @@ def _test(sign: str, row: tuple[Any, ...]) -> bool | None:
 
 
 _NODES: dict[str, type] = {
-    kind.__name__: kind for kind in (KeyOf, OutputOf, ConstantColumn, Arithmetic, IntervalEnd, Condition, Order)
+    "key": KeyOf,
+    "output": OutputOf,
+    "constant": ConstantColumn,
+    "arithmetic": Arithmetic,
+    "interval end": IntervalEnd,
+    "condition": Condition,
+    "order": Order,
 }
+_TAGS = {kind: tag for tag, kind in _NODES.items()}
 _SCALARS: dict[str, tuple[type, Callable[[str], Any]]] = {
     "decimal": (Decimal, Decimal),
     "timestamp": (dt.datetime, dt.datetime.fromisoformat),
@@ -275,8 +317,8 @@ _SCALARS: dict[str, tuple[type, Callable[[str], Any]]] = {
 
 def _plain(part: Any) -> Any:
     """A node as a list that begins with its name; texts, numbers and truth values as they are."""
-    if type(part).__name__ in _NODES:
-        return [type(part).__name__, *(_plain(getattr(part, each.name)) for each in fields(part))]
+    if type(part) in _TAGS:
+        return [_TAGS[type(part)], *(_plain(getattr(part, each.name)) for each in fields(part))]
     if isinstance(part, tuple):
         return ["tuple", *map(_plain, part)]
     for name, (kind, _) in _SCALARS.items():

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
-from discreet.query.sql.noisy_columns import Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
+from discreet.query.sql.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release import forms
 from discreet.release.release import Release
 from discreet.release.values import rendering
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCHEMA = "discreet.sql/1"
-LOW, HIGH = "_low", "_high"
 _SHOWN_ROWS = 20
 
 
@@ -269,7 +268,7 @@ class SqlRelease:
                 f"each interval holds {level}% of the time before rows were chosen by their noisy numbers, not after"
             ]
         if any(self._is_bare(name) for name in self.columns):
-            notes.append("numbers without an interval are computed from quantiles or variances")
+            notes.append("numbers without ± have no interval, because their noise is not known in this form")
         notes += [line for release in self.releases for line in _found_keys(release)]
         return [*notes, *rendering.cost_notes(first.guarantee, first.receipt, repeated=first.repeated)]
 

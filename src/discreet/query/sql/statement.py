@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
-from discreet.exact import Number, probability
+from discreet.exact import Number, probability, rational
 from discreet.query.sql.dialects import DEFAULT, checked_dialect
 from discreet.query.sql.parsing import SelectTree, parse_statement
 from discreet.query.sql.translation import Translation, translate
@@ -83,7 +83,7 @@ def option(translation: Translation, name: str, given: Number | None) -> Number 
     written = translation.options.get(name)
     if given is None or written is None:
         return given if written is None else Fraction(written)
-    if Fraction(str(given)) != written:
+    if rational(given, name) != written:
         raise SqlError(
             f"{name}={given} beside OPTIONS ({name} = {float(Fraction(written)):g})",
             because="the call and the statement give different ones",

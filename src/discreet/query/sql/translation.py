@@ -17,11 +17,13 @@ from discreet.query.expression import Expr
 from discreet.query.frame import Query
 from discreet.query.keys import discover
 from discreet.query.sql import groups as grouping
-from discreet.query.sql.aggregates import aggregation, is_aggregate, is_quantile
-from discreet.query.sql.expressions import constant_of, has_fraction, literal
+from discreet.query.sql.aggregates import aggregation, call_start, is_aggregate, is_quantile
+from discreet.query.sql.expressions import constant_of, has_fraction, known_reason, literal
 from discreet.query.sql.groups import Group
 from discreet.query.sql.nodes import arguments, refusal, sql_text
 from discreet.query.sql.noisy_columns import (
+    HIGH,
+    LOW,
     Arithmetic,
     Column,
     Condition,
@@ -223,6 +225,15 @@ class _Statement:
             if name in self.shown:
                 raise refusal(item, because="two columns of SELECT have this name", instead=f"AS {self._free(name)}")
             self.shown[name] = self.column(inner, name)
+        for name in self.shown:
+            clash = next((name + end for end in (LOW, HIGH) if name + end in self.shown), None)
+            if clash is not None:
+                raise refusal(
+                    self.listed[0],
+                    what=f"the name {clash}",
+                    because=f"an end of the interval of {name} has it",
+                    instead=f"another name for one of the columns {name} and {clash}",
+                )
         if not self.outputs:
             raise refusal(
                 self.listed[0] if self.listed else exp.Null(),
@@ -415,8 +426,7 @@ class _Statement:
     def _output(self, node: exp.Expr, name: str) -> OutputOf:
         """An aggregate, which is asked once however often it stands in the statement."""
         made = aggregation(node, self.scope, self.clause.bounds)
-        call = node.this if isinstance(node, exp.Filter) else node
-        self.bounded.add(int(call.meta.get("start", -1)))
+        self.bounded.add(call_start(node))
         asked = repr(made)
         if asked not in self.places:
             self.places[asked] = self._free(name or _generated_name(node))
@@ -432,6 +442,8 @@ class _Statement:
             return refusal(node, because="rows are never released", instead="SELECT COUNT(*) AS n FROM visits")
         if isinstance(node, exp.Column):
             self.scope.column(node)
+        if (known := known_reason(node)) is not None:
+            return known
         return refusal(
             node,
             because="it is neither an aggregate nor in GROUP BY"
