@@ -163,3 +163,22 @@ def test_a_name_that_an_end_of_an_interval_has_is_refused(session):
 def test_named_bounds_of_an_element_of_quantiles_are_used(session):
     text = "SELECT APPROX_QUANTILES(age, 100, contribution_bounds_per_row => (0, 110))[OFFSET(50)] AS m FROM visits"
     assert session.sql(text, dialect="bigquery", epsilon=1)["m"]
+
+
+def test_a_repeated_table_is_saved_and_read(session):
+    session.sql(BY_WARD, epsilon=0.5)
+    data = json.loads(json.dumps(session.sql(BY_WARD, epsilon=0.5).to_json()))
+    assert dp.SqlRelease.from_json(data).to_json() == data
+
+
+@pytest.mark.parametrize("change", [{"guarantee": "epsilon 0.001"}, {"notes": []}, {"more": 1}, {"dialect": 5}])
+def test_an_edit_beside_the_numbers_of_a_table_is_found(session, change):
+    data = session.sql(BY_WARD, epsilon=0.5).to_json()
+    with pytest.raises(dp.Refusal, match="do not follow"):
+        dp.SqlRelease.from_json(data | change)
+
+
+def test_releases_of_two_charges_are_not_one_table(session):
+    first, second = (session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=price).to_json() for price in (0.1, 2))
+    with pytest.raises(dp.Refusal, match="do not follow"):
+        dp.SqlRelease.from_json(first | {"releases": first["releases"] + second["releases"]})

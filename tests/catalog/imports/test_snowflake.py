@@ -190,3 +190,16 @@ def test_no_text_in_names_or_domains_becomes_yaml(table, column, keys):
         return
     assert list(data["tables"]) == [table]
     assert data["tables"][table]["columns"] == {column: {"type": "text", "keys": keys}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE t (pid INT, vid INT); ALTER TABLE a.t ADD PRIVACY POLICY p ENTITY KEY (pid);"
+        "ALTER TABLE b.t ADD PRIVACY POLICY p ENTITY KEY (vid);",
+        "USE SCHEMA a; CREATE TABLE t (pid INT);",
+    ],
+)
+def test_a_name_that_two_schemas_may_have_is_refused(text):
+    with pytest.raises(CatalogError, match="schema"):
+        dp.import_catalog(text, form="snowflake")

@@ -6,7 +6,9 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.errors import SqlError
 from discreet.query.sql.limits import number
+from discreet.query.sql.parsing import parse_statement
 from query.sql.statements import queries_of
 
 WHERE = "SELECT COUNT(*) AS n FROM visits WHERE "
@@ -63,3 +65,15 @@ def test_a_number_is_exact_and_of_ordinary_size():
 def test_signs_that_a_parser_is_generous_with_are_refused(text, because):
     with pytest.raises(dp.Refusal, match=because):
         queries_of(text, "duckdb")
+
+
+@pytest.mark.parametrize("word", ["DATE(", "TIMESTAMP(", "STRUCT(", "ARRAY["])
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
+def test_types_with_brackets_within_each_other_are_refused_at_once(word, dialect):
+    """The parser reads each level twice: 14 levels took 1.6 s."""
+    close = "]" if word.endswith("[") else ")"
+    text = f"SELECT COUNT(*) AS n FROM visits WHERE {word * 20}1{close * 20} = 1"
+    started = time.process_time()
+    with pytest.raises(SqlError):
+        parse_statement(text, dialect)
+    assert time.process_time() - started < 0.1

@@ -113,9 +113,9 @@ class _Importer:
         ]
         units = [name for name, facts in columns.items() if self._flag(facts, "private_id", shown(name))]
         self._unit(table, fields, units)
-        if "rows" in fields and (rows := count(fields["rows"], f"{self.place}, rows", self.origin, least=0)):
-            why = "an approximate number that is public, not the exact number of rows"
-            table.facts["rows"] = DraftFact(rows, self._field("rows"), why)
+        if "rows" in fields:
+            rows = count(fields["rows"], f"{self.place}, rows", self.origin, least=0)
+            table.dropped.append(f"rows = {rows:,}: it may be the exact number, which is not public")
         for name, facts in columns.items():
             if _unquote(name) in table.columns:
                 raise self._refusal(f"column {shown(name)}", "duplicate name", "one name for each column")
@@ -138,18 +138,26 @@ class _Importer:
                 raise self._refusal(
                     f"row_privacy with max_ids = {rows}", "a row is one unit, so max_ids is 1 or absent", "max_ids: 1"
                 )
-            also = f", such as {shown(units[0])}, which is a private_id" if units else ""
-            why = (
-                f"dp.ROW protects rows, not people; if a person has several rows, a column that identifies people{also}"
-            )
+            if units:
+                raise self._refusal(
+                    f"row_privacy beside private_id of {shown(units[0])}",
+                    "the unit is the row, or that column, and SmartNoise refuses both",
+                    "one of them",
+                )
+            why = "dp.ROW protects rows, not people; if a person has several rows, a column that identifies people"
             table.facts["privacy_unit"] = DraftFact(ROW_IN_TEXT, self._field("row_privacy"), why)
             if rows is not None:
                 table.dropped.append("max_ids = 1: each row is a unit")
             return
-        names = [_unquote(name) for name in units]
-        if names:
-            origin = self._field(*(f"column {shown(name)}" for name in units), "private_id")
-            table.facts["privacy_unit"] = DraftFact(names[0] if len(names) == 1 else names, origin)
+        if len(units) > 1:
+            raise self._refusal(
+                f"private_id of {', '.join(map(shown, units))}",
+                "one column identifies people; together they would protect less",
+                "private_id: true for one column",
+            )
+        if units:
+            origin = self._field(f"column {shown(units[0])}", "private_id")
+            table.facts["privacy_unit"] = DraftFact(_unquote(units[0]), origin)
         else:
             why = "the column that identifies people; SmartNoise has neither private_id nor row_privacy here"
             table.facts["privacy_unit"] = DraftFact(None, decide=why)

@@ -55,12 +55,14 @@ class _DdlScript:
     policies: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     assigned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
+    _longest: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def table(self, path: list[str]) -> DraftTable:
         """The table of a path; a name with fewer qualifiers is the same table."""
         key = tuple(path)
         for known in self.tables:
             if _is_same(known, key):
+                self._refuse_two_schemas(known, key)
                 return self.tables[known]
         table = DraftTable(self.origin.field(f"table {shown('.'.join(path))}"))
         table.facts["privacy_unit"] = DraftFact(
@@ -75,6 +77,18 @@ class _DdlScript:
         table.budget = open_budget()
         self.refuse_many(self.tables)
         return self.tables.setdefault(key, table)
+
+    def _refuse_two_schemas(self, known: tuple[str, ...], path: tuple[str, ...]) -> None:
+        """Refuse a name without a schema where the text has it in two schemas: its facts would be mixed."""
+        longest = self._longest.setdefault(known, known)
+        longer = max(longest, path, key=len)
+        if not _is_same(longest, path):
+            raise self.origin.refusal(
+                f"table {shown('.'.join(known))} in two schemas",
+                because="a name without a schema may be either",
+                instead="names with their schemas, and one import for each schema",
+            )
+        self._longest[known] = longer
 
     def refuse_many(self, found: Mapping[tuple[str, ...], object]) -> None:
         """Refuse a script whose names would take too long to compare."""
@@ -163,6 +177,10 @@ def _read(statement: DdlStatement, script: _DdlScript) -> None:
             _create_table(statement, script)
         else:
             script.dropped.append(f"{title}: only tables and privacy policies are imported")
+    elif statement.sees("USE", "SCHEMA") or statement.sees("USE", "DATABASE"):
+        raise script.origin.refusal(
+            title, because="it changes the schema of later names", instead="names with their schemas, without USE"
+        )
     else:
         script.dropped.append(f"{title}: it says nothing about privacy")
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
+from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import SqlError
@@ -16,6 +17,7 @@ LONGEST = 20_000
 LARGEST_EXPONENT = 300
 MOST_TOKENS = 2_000
 DEEPEST = 24
+_DEEPEST_TYPES = 3
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
 _PREFIXES = (TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE)
@@ -54,6 +56,7 @@ def check_tokens(tokens: Sequence[Token]) -> None:
             because=f"at most {MOST_TOKENS:,} are read",
             instead=_SHORTER,
         )
+    _check_type_words(tokens)
     depth = prefixes = 0
     for token in tokens:
         depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
@@ -64,6 +67,20 @@ def check_tokens(tokens: Sequence[Token]) -> None:
                 because="brackets, CASE, NOT and signs within each other are read to that depth",
                 instead="fewer levels, or WITH for the inner ones",
             )
+
+
+def _check_type_words(tokens: Sequence[Token]) -> None:
+    """Refuse brackets after names of types within each other: the parser reads each level twice, so time doubles."""
+    levels: list[bool] = []
+    before: Token | None = None
+    for token in tokens:
+        if token.token_type in _PAIRS.values():
+            levels.append(before is not None and before.token_type in Parser.TYPE_TOKENS)
+        elif token.token_type in _PAIRS and levels:
+            levels.pop()
+        if sum(levels) > _DEEPEST_TYPES:
+            raise _misplaced(token, f"types with brackets within each other are read to {_DEEPEST_TYPES} levels")
+        before = token
 
 
 def check_signs(tokens: Sequence[Token]) -> None:

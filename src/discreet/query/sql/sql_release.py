@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
+from discreet.query.sql.dialects import DIALECTS
 from discreet.query.sql.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release import forms
 from discreet.release.release import Release
+from discreet.release.signed import statement
 from discreet.release.values import rendering
 
 if TYPE_CHECKING:
@@ -76,6 +78,11 @@ class SqlRelease:
         found = self._column(name)
         nothing = (None,) * len(found.values)
         return tuple(zip(found.lows or nothing, found.highs or nothing, strict=True))
+
+    @property
+    def has_one_receipt(self) -> bool:
+        """Whether all releases are of one charge, whose guarantee the table states."""
+        return len({str(release.receipt.get("hash")) for release in self.releases}) == 1
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -149,7 +156,8 @@ class SqlRelease:
                 TableRecipe.from_json(data["recipe"]),
                 tuple(Release.from_json(each) for each in data["releases"]),
             )
-            is_same = data["schema"] == SCHEMA and found.to_json()["table"] == data["table"]
+            is_same = statement(found.to_json()) == statement(data) and found.has_one_receipt
+            is_same = is_same and isinstance(found.text, str) and found.dialect in DIALECTS
         except (ArithmeticError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
             is_same = False
         if not is_same:
@@ -211,7 +219,7 @@ class SqlRelease:
             "statement": self.text,
             "dialect": self.dialect,
             "guarantee": self.releases[0].guarantee,
-            "notes": self._notes(),
+            "notes": self._remarks(),
         }
 
     @cached_property
@@ -261,7 +269,11 @@ class SqlRelease:
 
     def _notes(self) -> list[str]:
         first = self.releases[0]
-        level = shown(100 * first.confidence)
+        return [*self._remarks(), *rendering.cost_notes(first.guarantee, first.receipt, repeated=first.repeated)]
+
+    def _remarks(self) -> list[str]:
+        """What holds of intervals and keys."""
+        level = shown(100 * self.releases[0].confidence)
         notes = [f"each interval holds {level}% of the time, for the noise"]
         if self.recipe.selects:
             notes = [
@@ -269,8 +281,7 @@ class SqlRelease:
             ]
         if any(self._is_bare(name) for name in self.columns):
             notes.append("numbers without ± have no interval, because their noise is not known in this form")
-        notes += [line for release in self.releases for line in _found_keys(release)]
-        return [*notes, *rendering.cost_notes(first.guarantee, first.receipt, repeated=first.repeated)]
+        return [*notes, *(line for release in self.releases for line in _found_keys(release))]
 
 
 def _found_keys(release: Release) -> list[str]:
