@@ -195,8 +195,8 @@ def test_no_text_in_names_or_domains_becomes_yaml(table, column, keys):
 @pytest.mark.parametrize(
     "text",
     [
-        "CREATE TABLE t (pid INT, vid INT); ALTER TABLE a.t ADD PRIVACY POLICY p ENTITY KEY (pid);"
-        "ALTER TABLE b.t ADD PRIVACY POLICY p ENTITY KEY (vid);",
+        "CREATE TABLE t (p INT, v INT); ALTER TABLE a.t ADD PRIVACY POLICY x ENTITY KEY (p); "
+        + "ALTER TABLE b.t ADD PRIVACY POLICY x ENTITY KEY (v)",
         "USE SCHEMA a; CREATE TABLE t (pid INT);",
     ],
 )

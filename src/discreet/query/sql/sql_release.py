@@ -157,7 +157,7 @@ class SqlRelease:
                 tuple(Release.from_json(each) for each in data["releases"]),
             )
             is_same = statement(found.to_json()) == statement(data) and found.has_one_receipt
-            is_same = is_same and isinstance(found.text, str) and found.dialect in DIALECTS
+            is_same = is_same and type(data["statement"]) is str and found.dialect in DIALECTS
         except (ArithmeticError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
             is_same = False
         if not is_same:
