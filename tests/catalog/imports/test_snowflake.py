@@ -192,14 +192,14 @@ def test_no_text_in_names_or_domains_becomes_yaml(table, column, keys):
     assert data["tables"][table]["columns"] == {column: {"type": "text", "keys": keys}}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "CREATE TABLE t (p INT, v INT); ALTER TABLE a.t ADD PRIVACY POLICY x ENTITY KEY (p); "
-        + "ALTER TABLE b.t ADD PRIVACY POLICY x ENTITY KEY (v)",
-        "USE SCHEMA a; CREATE TABLE t (pid INT);",
-    ],
-)
+TWO_SCHEMAS = """
+    CREATE TABLE t (p INT, v INT);
+    ALTER TABLE a.t ADD PRIVACY POLICY x ENTITY KEY (p);
+    ALTER TABLE b.t ADD PRIVACY POLICY x ENTITY KEY (v);
+"""
+
+
+@pytest.mark.parametrize("text", [TWO_SCHEMAS, "USE SCHEMA a; CREATE TABLE t (pid INT);"])
 def test_a_name_that_two_schemas_may_have_is_refused(text):
     with pytest.raises(CatalogError, match="schema"):
         dp.import_catalog(text, form="snowflake")
