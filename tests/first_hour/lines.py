@@ -125,8 +125,9 @@ PANDAS = {
 }
 
 SQL = {
-    "session.sql('SELECT count(*) FROM visits')": "UnknownCallError",
-    "dp.sql('SELECT count(*) FROM visits')": "UnknownCallError",
+    "session.sql('SELECT count(*) FROM visits')": "ParameterError",
+    "session.sql('SELECT count(*) FROM visits', epsilon=0.5)": "works",
+    "dp.sql('SELECT count(*) FROM visits')": "works",
     "session.execute('SELECT 1')": "UnknownCallError",
     "session.query('SELECT 1')": "UnknownCallError",
     "table.select('age')": "UnsupportedError",
