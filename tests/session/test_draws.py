@@ -75,6 +75,30 @@ def test_a_release_has_a_draw_of_the_charged_noise_on_every_integer(draws, name,
     ]
 
 
+STATEMENTS = {
+    "count": "SELECT COUNT(*) AS n FROM t",
+    "counts": "SELECT ward, COUNT(*) AS n, COUNT(DISTINCT id) AS u FROM t GROUP BY ward HAVING n > 0 ORDER BY u",
+    "sums": "SELECT ward, SUM(cost) / COUNT(*) AS each FROM t WHERE cost > 1 GROUP BY ward",
+    "condition": "SELECT COUNT(*) FILTER (WHERE cost > 5) AS n, SUM(CASE WHEN cost > 3 THEN cost END) AS s FROM t",
+}
+
+
+@pytest.mark.pitfall("B23")
+@pytest.mark.draws("session.sql")
+@NEIGHBOURS
+@pytest.mark.parametrize("mechanism", ["laplace", "gaussian"])
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_statement_has_a_draw_of_the_charged_noise_on_every_integer(draws, name, mechanism, neighbours):
+    with opened(neighbours, dp.Budget(epsilon=8, delta=1e-9)) as session:
+        price = {"epsilon": 1} if mechanism == "laplace" else {"rho": Fraction(1, 8)}
+        (release,) = session.sql(STATEMENTS[name], mechanism=mechanism, **price).releases
+        event = charged(session)
+    counts = [len(measured.steps) for measured in release.measured]
+    assert draws.calls == record.additive(event, counts)
+    assert len(draws.returned) == sum(counts)
+    assert [measured.scale for measured in release.measured] == [_width(leaf) for leaf in leaves(event)]
+
+
 def _width(leaf):
     return float(leaf.scale) if isinstance(leaf, events.DiscreteLaplaceEvent) else float(leaf.variance) ** 0.5
 
