@@ -29,3 +29,9 @@ def test_periods_end_with_the_calendar():
 def test_periods_that_are_none_or_too_many_are_refused(unit, column, limits, because):
     with pytest.raises(dp.Refusal, match=because):
         queries_of(PERIODS.format(unit, column, limits), "duckdb")
+
+
+def test_a_period_of_a_constant_is_refused_with_advice():
+    """BigQuery's DATE_TRUNC has the date first, so this is the day of a text."""
+    with pytest.raises(dp.Refusal, match="its keys are not public"):
+        queries_of("SELECT DATE_TRUNC('quarter', day) AS g, COUNT(*) AS n FROM visits GROUP BY 1", "bigquery")

@@ -274,8 +274,9 @@ _KEY_CONDITIONS = {
 def _key_condition(node: exp.Expr, scope: Scope) -> str:
     """A condition that lists keys: constants of the type, or limits of a date that is cut down to periods."""
     value = expression(node, scope)
-    if isinstance(value.node, logical.Truncate):
-        column = sql_text(next(iter(node.find_all(exp.Column))), scope.dialect)
+    found = node.find(exp.Column)
+    if isinstance(value.node, logical.Truncate) and found is not None:
+        column = sql_text(found, scope.dialect)
         return f"{column} >= DATE '2026-01-01' AND {column} < DATE '2027-01-01'"
     return _KEY_CONDITIONS.get(scope.kind(value), "{} IN ('A', 'B')").format(sql_text(node, scope.dialect))
 
