@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, public_class, short_traceback
@@ -13,10 +13,12 @@ from discreet.query.frame import Query
 from discreet.query.sql.dialects import dialect_of_engine
 from discreet.query.sql.sql_release import SqlRelease
 from discreet.query.sql.statement import Statement, option, sql
-from discreet.query.sql.translation import Translation
 from discreet.release.release import Release
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.session.opening import OpenSession
+
+if TYPE_CHECKING:
+    from discreet.query.sql.translation import Translation
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class TranslatedStatement:
     """A statement as queries, with the parameters of the call and of the statement together."""
 
     statement: Statement
-    translation: Translation
+    translation: "Translation"
     price: Price
 
     @property

@@ -1,5 +1,7 @@
 """A statement as a value: text and dialect, without data."""
 
+import subprocess
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -35,3 +37,11 @@ def test_an_option_of_the_statement_is_used_and_must_not_contradict_the_call():
     assert option(translation, "delta", 1e-9) == 1e-9
     with pytest.raises(SqlError, match="different ones"):
         option(translation, "epsilon", 1)
+
+
+def test_the_parser_is_loaded_with_the_first_statement_and_not_with_a_session():
+    script = "import sys, discreet as dp; dp.Session; print('sqlglot' in sys.modules); dp.sql('SELECT COUNT(*) FROM t')"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{script}; print('sqlglot' in sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True"]

@@ -1,14 +1,20 @@
-"""A statement in SQL as a query: `dp.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")`."""
+"""A statement in SQL as a query: `dp.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")`.
+
+The parser is loaded with the first statement: sessions that are asked in Python do not wait for it.
+"""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
 from discreet.exact import Number, probability, rational
 from discreet.query.sql.dialects import DEFAULT, checked_dialect
-from discreet.query.sql.parsing import SelectTree, parse_statement
-from discreet.query.sql.translation import Translation, translate
+
+if TYPE_CHECKING:
+    from discreet.query.sql.parsing import SelectTree
+    from discreet.query.sql.translation import Translation
 
 
 @public_class
@@ -28,12 +34,12 @@ class Statement:
 
     text: str
     dialect: str
-    parsed: SelectTree = field(compare=False)
+    parsed: "SelectTree" = field(compare=False)
 
     def __repr__(self) -> str:
         return f"SQL ({self.dialect}): {' '.join(self.text.split())}"
 
-    def translate(self, catalog: Catalog, delta: Number | None = None) -> Translation:
+    def translate(self, catalog: Catalog, delta: Number | None = None) -> "Translation":
         """The queries of the statement, and how its table is made of their answers.
 
         Args:
@@ -46,6 +52,8 @@ class Statement:
         Raises:
             Refusal: If something in the statement is unknown or not accepted.
         """
+        from discreet.query.sql.translation import translate  # noqa: PLC0415 - loads the parser
+
         given = None if delta is None else probability(delta, "delta", example="1e-10")
         return translate(self.parsed, self.dialect, catalog, given)
 
@@ -74,11 +82,13 @@ def sql(text: str, *, dialect: str = DEFAULT) -> Statement:
             because="a statement is text",
             instead='dp.sql("SELECT COUNT(*) AS n FROM visits")',
         )
+    from discreet.query.sql.parsing import parse_statement  # noqa: PLC0415 - loads the parser
+
     known = checked_dialect(dialect)
     return Statement(text, known, parse_statement(text, known))
 
 
-def option(translation: Translation, name: str, given: Number | None) -> Number | None:
+def option(translation: "Translation", name: str, given: Number | None) -> Number | None:
     """A parameter of the call or of the statement; refused where both give one and they differ."""
     written = translation.options.get(name)
     if given is None or written is None:

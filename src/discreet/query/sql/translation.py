@@ -172,12 +172,12 @@ class _Statement:
         if takes_all:
             listed = [item.unalias() for item in self.listed if not any(is_aggregate(part) for part in item.walk())]
         for node in listed:
-            meant, name = self._meant(node)
-            if self._group(meant) is not None:
+            inner, name = self._group_item(node)
+            if self._group(inner) is not None:
                 raise refusal(node, because="it stands in GROUP BY twice", instead="GROUP BY of each column once")
-            self.groups.append(grouping.group(meant, name, self.scope, has_delta=self.delta is not None))
+            self.groups.append(grouping.group(inner, name, self.scope, has_delta=self.delta is not None))
 
-    def _meant(self, node: exp.Expr) -> tuple[exp.Expr, str]:
+    def _group_item(self, node: exp.Expr) -> tuple[exp.Expr, str]:
         """What an element of GROUP BY stands for, and its name in the table."""
         number = literal(node)
         if type(number) is int:
