@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from discreet.query.methods import ProposedBound, SmoothSensitivity
     from discreet.query.quantiles import interquartile_range, median, quantile, quantiles
     from discreet.query.scores import score
-    from discreet.query.sql.sql_release import SqlRelease
     from discreet.query.sql.statement import sql
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
     from discreet.release.guarantee import Guarantee
     from discreet.release.release import Release
     from discreet.release.selection import Selection
+    from discreet.release.sql_release import SqlRelease
     from discreet.session.session import Session, protect
     from discreet.session.verify_joins import verify
 
@@ -68,7 +68,7 @@ _HOMES = {
     "Selection": "release.selection",
     "Session": "session.session",
     "Slice": "catalog.time_slice",
-    "SqlRelease": "query.sql.sql_release",
+    "SqlRelease": "release.sql_release",
     "SmoothSensitivity": "query.methods",
     "auto_bounds": "query.aggregates",
     "bins": "query.histograms",

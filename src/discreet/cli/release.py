@@ -16,12 +16,12 @@ from discreet.exact import shown
 from discreet.ledger.integrity.results import verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt
-from discreet.query.sql.noisy_columns import formula
-from discreet.query.sql.sql_release import SCHEMA, SqlRelease
 from discreet.release.document import aligned
+from discreet.release.noisy_columns import formula
 from discreet.release.release import Release
 from discreet.release.result import Result
 from discreet.release.saved import read_plain, read_result, require_same_csv
+from discreet.release.sql_release import SCHEMA, SqlRelease
 from discreet.release.values import rendering
 
 UNCOVERED = 3

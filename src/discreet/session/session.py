@@ -26,7 +26,6 @@ from discreet.query.applications import Application
 from discreet.query.frame import Frame, Query
 from discreet.query.methods import Method
 from discreet.query.scores import Choice
-from discreet.query.sql.sql_release import SqlRelease
 from discreet.query.sql.statement import Statement
 from discreet.release.estimate import Estimate
 from discreet.release.expected_error import ErrorsByEpsilon
@@ -35,6 +34,7 @@ from discreet.release.release import Release
 from discreet.release.remaining import Remaining, remaining_of_analyst
 from discreet.release.result import DEFAULT_CONFIDENCE
 from discreet.release.selection import Selection
+from discreet.release.sql_release import SqlRelease
 from discreet.session.above_threshold import SparseVector
 from discreet.session.arguments import (
     Once,

@@ -11,10 +11,10 @@ from discreet.planner.budget.price import Price
 from discreet.planner.queries.tables import MechanismName
 from discreet.query.frame import Query
 from discreet.query.sql.dialects import dialect_of_engine
-from discreet.query.sql.sql_release import SqlRelease
 from discreet.query.sql.statement import Statement, option, sql
 from discreet.release.release import Release
 from discreet.release.result import DEFAULT_CONFIDENCE
+from discreet.release.sql_release import SqlRelease
 from discreet.session.opening import OpenSession
 
 if TYPE_CHECKING:

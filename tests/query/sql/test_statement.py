@@ -9,9 +9,9 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError, SqlError
-from discreet.query.sql.noisy_columns import ConstantColumn, TableRecipe
 from discreet.query.sql.statement import option
 from discreet.query.sql.translation import Translation
+from discreet.release.noisy_columns import ConstantColumn, TableRecipe
 
 
 def test_a_statement_is_printed_on_one_line():

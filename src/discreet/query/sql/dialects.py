@@ -1,8 +1,8 @@
 """The dialects of SQL that are read."""
 
 from discreet.errors import ParameterError, suggestion
+from discreet.release.sql_release import DIALECTS
 
-DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
 DEFAULT = "duckdb"
 _OTHER_NAMES = {"postgresql": "postgres", "sparksql": "spark", "databricks": "spark", "sqlite": DEFAULT}
 

@@ -21,7 +21,11 @@ from discreet.query.sql.aggregates import aggregation, call_start, is_aggregate,
 from discreet.query.sql.expressions import constant_of, has_fraction, known_reason, literal
 from discreet.query.sql.groups import Group
 from discreet.query.sql.nodes import arguments, refusal, sql_text
-from discreet.query.sql.noisy_columns import (
+from discreet.query.sql.parsing import SelectTree
+from discreet.query.sql.privacy_clause import PrivacyClause
+from discreet.query.sql.relations import check_views, rows, views_of
+from discreet.query.sql.scope import Scope, matching
+from discreet.release.noisy_columns import (
     HIGH,
     LOW,
     Arithmetic,
@@ -34,10 +38,6 @@ from discreet.query.sql.noisy_columns import (
     OutputOf,
     TableRecipe,
 )
-from discreet.query.sql.parsing import SelectTree
-from discreet.query.sql.privacy_clause import PrivacyClause
-from discreet.query.sql.relations import check_views, rows, views_of
-from discreet.query.sql.scope import Scope, matching
 
 _SIGNS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _TESTS: dict[type[exp.Expr], str] = {

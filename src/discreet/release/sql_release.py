@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
-from discreet.query.sql.dialects import DIALECTS
-from discreet.query.sql.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release import forms
+from discreet.release.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release.release import Release
 from discreet.release.signed import statement
 from discreet.release.values import rendering
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 SCHEMA = "discreet.sql/1"
+DIALECTS = ("duckdb", "postgres", "spark", "bigquery", "snowflake")
+"""The dialects of SQL that a statement is read in."""
 _SHOWN_ROWS = 20
 
 

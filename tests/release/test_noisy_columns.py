@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from discreet.query.sql import noisy_columns as noisy
-from discreet.query.sql.noisy_columns import (
+from discreet.release import noisy_columns as noisy
+from discreet.release.noisy_columns import (
     Arithmetic,
     Condition,
     ConstantColumn,

@@ -4,8 +4,8 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.query.sql.noisy_columns import Values
-from discreet.query.sql.sql_release import _cell
+from discreet.release.noisy_columns import Values
+from discreet.release.sql_release import _cell
 
 FACTS = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=9)}
 
