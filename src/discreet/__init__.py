@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from discreet.release.estimate import Estimate
     from discreet.release.explanation import Explanation
     from discreet.release.guarantee import Guarantee
+    from discreet.release.harms import covers
     from discreet.release.release import Release
     from discreet.release.selection import Selection
     from discreet.release.sql_release import SqlRelease
@@ -75,6 +76,7 @@ _HOMES = {
     "count": "query.aggregates",
     "count_distinct": "query.aggregates",
     "count_units": "query.aggregates",
+    "covers": "release.harms",
     "discover": "query.keys",
     "import_catalog": "catalog.imports.importer",
     "interquartile_range": "query.quantiles",
@@ -135,6 +137,7 @@ __all__ = [
     "count",
     "count_distinct",
     "count_units",
+    "covers",
     "datasets",
     "discover",
     "errors",

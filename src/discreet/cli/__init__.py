@@ -17,7 +17,7 @@ from discreet.cli import doctor, version
 from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError
 
-LATER = ("audit", "check", "epsilon", "init", "ledger", "materialise", "plan", "receipt", "release", "run")
+LATER = ("audit", "check", "epsilon", "harm", "init", "ledger", "materialise", "plan", "receipt", "release", "run")
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 
 

@@ -10,6 +10,7 @@ from discreet.catalog.privacy_unit import Unit
 from discreet.catalog.time_slice import Slice
 from discreet.errors import public_class
 from discreet.exact import shown
+from discreet.release.guarantee import Guarantee
 from discreet.rounding import shown_up
 
 
@@ -52,11 +53,10 @@ class Remaining:
     earlier: tuple[Budget, ...] = ()
 
     def __str__(self) -> str:
-        rows = "" if self.slice is None else f", {self.slice.statement(self.unit)}"
         pure = "" if self.pure_epsilon is None else f" (pure epsilon {shown(self.pure_epsilon)})"
         return (
             f"epsilon {shown(self.epsilon)} left{pure} of {self.budget}, for {self.unit}, "
-            f"over every query ever asked of {self.dataset!r}{rows}{self._quota()}{self._over_all_budgets()}"
+            f"over every query ever asked of {self.dataset!r}{self._rows()}{self._quota()}{self._over_all_budgets()}"
         )
 
     __repr__ = __str__
@@ -67,12 +67,21 @@ class Remaining:
     def __float__(self) -> float:
         return float(self.epsilon if self.available is None else self.available)
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee over every query ever asked, also under budgets that were replaced."""
+        every = (*self.earlier, self.budget)
+        epsilon, delta = max(each.epsilon for each in every), sum((each.delta for each in every), Fraction(0))
+        return Guarantee(epsilon, delta, self.unit, f"every query ever asked of {self.dataset!r}{self._rows()}")
+
+    def _rows(self) -> str:
+        return "" if self.slice is None else f", {self.slice.statement(self.unit)}"
+
     def _over_all_budgets(self) -> str:
         """The guarantee of all answers where a budget was replaced by another."""
         if not self.earlier:
             return ""
-        every = (*self.earlier, self.budget)
-        epsilon, delta = max(each.epsilon for each in every), sum(each.delta for each in every)
+        epsilon, delta = self.guarantee.epsilon, self.guarantee.delta
         stated = f"epsilon {shown_up(epsilon)}" + (f", delta {shown_up(delta)}" if delta else "")
         earlier = "the earlier budget" if len(self.earlier) == 1 else f"{len(self.earlier)} earlier budgets"
         return f"; over {earlier} and this one, all answers have {stated}"
