@@ -2,6 +2,7 @@
 
 import pytest
 
+import discreet as dp
 from discreet.release.document import Document, aligned, summary
 
 DOCUMENT = Document(
@@ -42,3 +43,17 @@ def test_the_summary_is_one_line():
 def test_what_does_not_print_is_written_as_its_code():
     """A file that nobody verified could forge a line, or move the cursor."""
     assert aligned((("a\nsigned", "x\x1b[2J"),)) == r"a\nsigned  x\x1b[2J"
+
+
+def test_a_printed_release_names_its_conditions():
+    session = dp.testing.protect(
+        dp.datasets.visits(100), name="visits", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2)
+    )
+    visits = dp.table("visits")
+    query = visits.where(visits["age"] < 65).where(visits["urgent"]).agg(n=dp.count())
+    release = session.release(query, epsilon=0.5)
+    assert "where    age < 65\nwhere    urgent" in str(release)
+    assert "age &lt; 65" in release._repr_html_()
+    assert "age < 65; urgent" in release.plot().get_label()
+    table = session.sql("SELECT COUNT(*) AS n FROM visits WHERE age < 65 AND urgent", epsilon=0.5)
+    assert "where    age < 65" in str(table)

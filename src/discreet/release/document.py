@@ -111,6 +111,11 @@ def summary(query: Lines) -> str:
     return "; ".join(f"{label}: {text}" for label, text in query)
 
 
+def conditions(document: Document | None) -> list[str]:
+    """The conditions on rows, each a text that prints; none for a file of version 1."""
+    return [] if document is None else [rendering.cell(text) for label, text in document.query if label == "where"]
+
+
 def aligned(lines: Lines) -> str:
     """Labels and texts in two columns; a label is shown once for texts that follow each other.
 

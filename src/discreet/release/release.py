@@ -21,6 +21,7 @@ from discreet.catalog.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact import shown
 from discreet.release import forms, serialization
+from discreet.release.document import conditions
 from discreet.release.postprocessing.rows import BOUNDS_INSTEAD, NOTHING_FOUND, require_rows
 from discreet.release.postprocessing.verbs import PostProcessing, answer_text, find_output
 from discreet.release.serialization import SCHEMA, schema
@@ -212,7 +213,7 @@ class Release(PostProcessing):
             label=drawn[0].name,
             confidence=float(self.confidence),
             whiskers=None if self.private else "NOT PRIVATE: exact; whiskers: the margin that a release would have",
-            caption=self.guarantee if self.private else None,
+            caption=self._caption(),
             bare=next((f"margins are in {o.margin_of}: see the table" for o in drawn if o.margin_of), None),
         )
 
@@ -227,6 +228,12 @@ class Release(PostProcessing):
                 instead=BOUNDS_INSTEAD,
             )
         return found if len(self) * len(found) <= plots.MOST_KEYS else found[:1]
+
+    def _caption(self) -> str | None:
+        """The conditions on rows, and the guarantee of an answer that is private."""
+        where = conditions(self.document)
+        lines = [*([f"where {'; '.join(where)}"] if where else []), *([self.guarantee] if self.private else [])]
+        return ". ".join(lines) or None
 
     def _title(self, drawn: tuple[OutputColumn, ...]) -> str:
         what = ", ".join(f"{output.kind} {output.name!r}" for output in drawn)

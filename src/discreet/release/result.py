@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from discreet.errors import ParameterError, public_class
-from discreet.release.document import Document
+from discreet.release.document import Document, conditions
 from discreet.release.signed import Signed
 from discreet.release.values import rendering
 
@@ -147,8 +147,10 @@ class Result(ABC):
         return rendering.stamp(self._exact, private=self.private)
 
     def _notes(self) -> list[str]:
-        """The lines below a result: its error bounds, its privacy cost and its receipt."""
-        return [*self._body_notes(), *rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated)]
+        """The lines below a result: conditions on rows, its error bounds, its privacy cost and its receipt."""
+        where = [f"where    {condition}" for condition in conditions(self.document)]
+        cost = rendering.cost_notes(self.guarantee, self.receipt, repeated=self.repeated)
+        return [*where, *self._body_notes(), *cost]
 
     @abstractmethod
     def _body_to_json(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from discreet.errors import ParameterError, public_class, suggestion
 from discreet.exact import shown
 from discreet.release import forms
+from discreet.release.document import conditions
 from discreet.release.noisy_columns import HIGH, LOW, Arithmetic, KeyOf, Order, TableRecipe, Values, evaluate
 from discreet.release.release import Release
 from discreet.release.signed import statement
@@ -270,7 +271,9 @@ class SqlRelease:
 
     def _notes(self) -> list[str]:
         first = self.releases[0]
-        return [*self._remarks(), *rendering.cost_notes(first.guarantee, first.receipt, repeated=first.repeated)]
+        where = [f"where    {condition}" for condition in conditions(first.document)]
+        cost = rendering.cost_notes(first.guarantee, first.receipt, repeated=first.repeated)
+        return [*where, *self._remarks(), *cost]
 
     def _remarks(self) -> list[str]:
         """What holds of intervals and keys."""
