@@ -6,7 +6,8 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.release.saved import read_plain, read_result
+from discreet.release.forms import read_plain
+from discreet.release.saved import read_result
 
 FACTS = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=3)}
 people = dp.table("people")

@@ -61,3 +61,13 @@ def test_rows_are_dictionaries_with_the_ends_of_intervals(session):
 )
 def test_a_number_is_shown_with_its_interval(values, text):
     assert _cell(values, 0) == text
+
+
+@pytest.mark.parametrize("name", ["table.json", "table.csv"])
+def test_a_saved_table_is_loaded(tmp_path, name):
+    session = dp.testing.protect(
+        dp.datasets.visits(100), name="visits", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2)
+    )
+    table = session.sql("SELECT urgent, COUNT(*) AS n FROM visits GROUP BY urgent", epsilon=0.5)
+    table.save(tmp_path / name)
+    assert str(dp.SqlRelease.load(tmp_path / name)) == str(table)

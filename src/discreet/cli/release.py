@@ -17,10 +17,11 @@ from discreet.ledger.integrity.results import verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt
 from discreet.release.document import aligned
+from discreet.release.forms import read_plain
 from discreet.release.noisy_columns import formula
 from discreet.release.release import Release
 from discreet.release.result import Result
-from discreet.release.saved import read_plain, read_result, require_same_csv
+from discreet.release.saved import read_result, require_same_csv
 from discreet.release.sql_release import SCHEMA, SqlRelease
 from discreet.release.values import rendering
 

@@ -9,12 +9,18 @@ import html
 import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.catalog import strict_json
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.document import Lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 _OTHER_FORMS = {
     ".tsv": "release.to_pandas().to_csv",
@@ -47,6 +53,56 @@ def require_place(path: Path) -> None:
             because="there is no such directory",
             instead=repr(path.name or "release.json"),
         )
+
+
+def read_plain(path: Path) -> dict[str, Any]:
+    """The plain data in a file, or in the sidecar of a CSV file; JSON that two readers read differently is refused."""
+    try:
+        data = strict_json.loads(json_place(path).read_text(encoding="utf-8"))
+    except OSError:
+        raise ParameterError(
+            f"a release in {str(path)!r}",
+            because="the file is not there, or cannot be read",
+            instead='a file that release.save("release.json") wrote',
+        ) from None
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise no_result(path)
+    return data
+
+
+def no_result(path: Path) -> ParameterError:
+    """The error for a file that holds something else."""
+    return ParameterError(
+        f"a release in {str(path)!r}",
+        because="it holds no release, selection or estimate of discreet",
+        instead='a file that release.save("release.json") wrote',
+    )
+
+
+def pandas_frame(table: pa.Table) -> "pd.DataFrame":
+    """A table as a pandas DataFrame, with whole numbers beside missing ones; refused without pandas."""
+    try:
+        frame: pd.DataFrame = table.to_pandas(integer_object_nulls=True)
+    except ImportError:
+        raise _missing_package_error("pandas") from None
+    return frame
+
+
+def polars_frame(table: pa.Table) -> "pl.DataFrame":
+    """A table as a Polars DataFrame; refused without Polars."""
+    try:
+        import polars as pl  # noqa: PLC0415 - optional
+    except ImportError:
+        raise _missing_package_error("polars") from None
+    return pl.DataFrame(table)
+
+
+def _missing_package_error(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"to_{name}()", because=f"{name} is not installed", instead=f'pip install "discreet[{name}]", or to_arrow()'
+    )
 
 
 def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[], pa.Table]) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from discreet import plots
-from discreet.catalog import strict_json
 from discreet.catalog.catalog import ColumnType, Value
 from discreet.errors import ParameterError, UnsupportedError, public_class
 from discreet.exact import shown
@@ -161,11 +160,7 @@ class Release(PostProcessing):
             UnsupportedError: If pandas is not installed.
         """
         holed = {k.name: "Int64" for k in self.keys if k.type is ColumnType.INTEGER and None in k.values}
-        try:
-            frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
-        except ImportError:
-            raise _missing_package_error("pandas") from None
-        return frame.astype(holed)
+        return forms.pandas_frame(self.to_arrow()).astype(holed)
 
     def to_polars(self) -> "pl.DataFrame":
         """The release as a Polars DataFrame.
@@ -176,11 +171,7 @@ class Release(PostProcessing):
         Raises:
             UnsupportedError: If Polars is not installed.
         """
-        try:
-            import polars as pl  # noqa: PLC0415 - optional
-        except ImportError:
-            raise _missing_package_error("polars") from None
-        return pl.DataFrame(self.to_arrow())
+        return forms.polars_frame(self.to_arrow())
 
     def plot(self, name: str | None = None) -> "Picture":
         """Values with error bars; needs `pip install "discreet[plots]"`.
@@ -269,15 +260,7 @@ class Release(PostProcessing):
         Raises:
             ParameterError: If the file is not there, is damaged, or has another schema.
         """
-        try:
-            data = strict_json.loads(forms.json_place(Path(path)).read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            raise ParameterError(
-                f"a release at {str(path)!r}",
-                because="no readable JSON is there",
-                instead="the path of a file that release.save(...) wrote",
-            ) from None
-        return cls.from_json(data)
+        return cls.from_json(forms.read_plain(Path(path)))
 
     def _repr_html_(self) -> str:
         head, rows = self._cells()
@@ -341,9 +324,3 @@ class Release(PostProcessing):
 
     def _output(self, name: str) -> OutputColumn:
         return find_output(self.outputs, name)
-
-
-def _missing_package_error(name: str) -> UnsupportedError:
-    return UnsupportedError(
-        f"to_{name}()", because=f"{name} is not installed", instead=f'pip install "discreet[{name}]", or to_arrow()'
-    )

@@ -5,7 +5,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.catalog import strict_json
 from discreet.errors import ParameterError
 from discreet.release import forms
 from discreet.release.estimate import Estimate
@@ -15,23 +14,6 @@ from discreet.release.result import Result
 from discreet.release.selection import Selection
 
 _KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate)
-
-
-def read_plain(path: Path) -> dict[str, Any]:
-    """The plain data in a file, or in the sidecar of a CSV file; JSON that two readers read differently is refused."""
-    try:
-        data = strict_json.loads(json_place(path).read_text(encoding="utf-8"))
-    except OSError:
-        raise ParameterError(
-            f"a release in {str(path)!r}",
-            because="the file is not there, or cannot be read",
-            instead='a file that release.save("release.json") wrote',
-        ) from None
-    except (ValueError, RecursionError):
-        data = None
-    if not isinstance(data, dict):
-        raise _no_result(path)
-    return data
 
 
 def require_same_csv(path: Path, table: pa.Table) -> None:
@@ -49,12 +31,4 @@ def read_result(data: dict[str, Any], path: Path) -> Result:
     for kind in _KINDS:
         if kind.reads(data):
             return kind.from_json(data)
-    raise _no_result(path)
-
-
-def _no_result(path: Path) -> ParameterError:
-    return ParameterError(
-        f"a release in {str(path)!r}",
-        because="it holds no release, selection or estimate of discreet",
-        instead='a file that release.save("release.json") wrote',
-    )
+    raise forms.no_result(path)

@@ -111,19 +111,22 @@ class SqlRelease:
 
         Returns:
             The columns of `to_arrow`.
+
+        Raises:
+            UnsupportedError: If pandas is not installed.
         """
-        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
-        return frame
+        return forms.pandas_frame(self.to_arrow())
 
     def to_polars(self) -> "pl.DataFrame":
         """The table as a Polars DataFrame.
 
         Returns:
             The columns of `to_arrow`.
-        """
-        import polars as pl  # noqa: PLC0415 - optional
 
-        return pl.DataFrame(self.to_arrow())
+        Raises:
+            UnsupportedError: If Polars is not installed.
+        """
+        return forms.polars_frame(self.to_arrow())
 
     def to_json(self) -> dict[str, Any]:
         """The table as plain data, with the releases that it is computed from.
@@ -181,6 +184,21 @@ class SqlRelease:
         """
         texts = {".json": self._text, ".csv": lambda: forms.csv_text(self.to_arrow()), ".html": self._page}
         forms.save(Path(path), texts, self.to_arrow)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "SqlRelease":
+        """Read the table of a statement from a JSON file, or from the sidecar of a CSV file.
+
+        Args:
+            path: Path of a JSON or CSV file that `save` wrote.
+
+        Returns:
+            A table equal to the one that was saved.
+
+        Raises:
+            ParameterError: If the file is not there, is damaged, or has another schema.
+        """
+        return cls.from_json(forms.read_plain(Path(path)))
 
     def __str__(self) -> str:
         head, rows = self._cells(_SHOWN_ROWS)

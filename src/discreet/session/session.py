@@ -172,8 +172,8 @@ class Session(StatementSession):
         """Charge, then answer. The same query again returns the stored answer at no cost, unless `fresh`.
 
         Args:
-            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`), or a list of them: a batch, which is charged
-                once and answered in order.
+            query: A query (`Frame.agg`, `Frame.choose`, `Frame.apply`, `dp.sql`), or a list of them: a batch, which
+                is charged once and answered in order.
             epsilon: Privacy cost of the query.
             rho: The same in zero-concentrated differential privacy, under a budget with a delta.
             delta: Of a batch: it is charged as one event of (epsilon, delta), with the least noise that meets this. The
@@ -187,8 +187,8 @@ class Session(StatementSession):
             idempotency_key: A text of your own: all retries with it are one charge. Default: none.
 
         Returns:
-            A `Release` for a table, a `Selection` for a choice, an `Estimate` for a method or a function; a list for a
-            batch.
+            A `Release` for a table, a `SqlRelease` for a statement, a `Selection` for a choice, an `Estimate` for a
+            method or a function; a list for a batch.
 
         Raises:
             Refusal: If the query cannot be answered or does not fit the budget; nothing is spent.
