@@ -147,8 +147,15 @@ class Release(PostProcessing):
         columns = key_arrays(self.keys)
         for output in self.outputs:
             columns |= output_arrays(output)
-        header = {name: value for name, value in self._unsigned().items() if name not in _COLUMNS}
-        return pa.table(columns).replace_schema_metadata({"discreet": json.dumps(header, ensure_ascii=False)})
+        return pa.table(columns).replace_schema_metadata({"discreet": json.dumps(self.header(), ensure_ascii=False)})
+
+    def header(self) -> dict[str, Any]:
+        """Everything but the columns, as plain data: the query, the guarantee and the receipt.
+
+        Returns:
+            A dictionary for `json.dumps`.
+        """
+        return {name: value for name, value in self._unsigned().items() if name not in _COLUMNS}
 
     def to_pandas(self) -> "pd.DataFrame":
         """The release as a pandas DataFrame.

@@ -104,7 +104,8 @@ class SqlRelease:
             if found.lows is not None and found.highs is not None:
                 ends = {name + LOW: found.lows, name + HIGH: found.highs}
                 arrays |= {end: pa.array(side, pa.float64()) for end, side in ends.items()}
-        return pa.table(arrays).replace_schema_metadata({"discreet": json.dumps(self._header(), ensure_ascii=False)})
+        header = {**self._header(), "releases": [release.header() for release in self.releases]}
+        return pa.table(arrays).replace_schema_metadata({"discreet": json.dumps(header, ensure_ascii=False)})
 
     def to_pandas(self) -> "pd.DataFrame":
         """The table as a pandas DataFrame.
