@@ -1,6 +1,7 @@
 """`discreet audit` runs a mechanism that anybody wrote, says what it found, and ends with 1 where a claim is broken."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from discreet import auditing
 from discreet.auditing.finding import Finding, Verdict
 from discreet.cli import app, audit
 from discreet.cli.address import NOT_SHOWN
+from discreet.errors import Refusal
 
 MINE = """
 import discreet as dp
@@ -83,9 +85,13 @@ def test_a_refusal_repeats_no_address(place):
     hidden = "postgresql://u:hunter2@host/db"
     words = [hidden] if place == "target" else ["mine_for_audits:fair", "--one", hidden]
     result = run(*words, "--epsilon", "1")
-    assert result.exit_code == 2
-    assert "hunter2" not in result.output
-    assert NOT_SHOWN in result.output
+    assert result.exit_code == 1
+    assert "hunter2" not in result.output + repr(result.exception)
+    assert NOT_SHOWN in str(result.exception)
+    as_json = run(*words, "--epsilon", "1", "--json")
+    assert as_json.exit_code == 1
+    assert "hunter2" not in as_json.output
+    assert NOT_SHOWN in json.loads(as_json.stdout)["error"]["what"]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOTHING_FOUND, Verdict.VOID])
@@ -112,10 +118,11 @@ def test_our_own_audits_are_run_by_their_names(monkeypatch, verdict, words):
         (["controls"], "a claim of its own"),
     ],
 )
-def test_a_wrong_call_ends_with_2_before_anything_runs(words, told):
+def test_an_audit_is_refused_before_anything_runs(words, told):
     result = run(*words, "--epsilon", "1")
-    assert result.exit_code == 2
-    assert told in result.output
+    assert result.exit_code == 1
+    assert isinstance(result.exception, Refusal)
+    assert told in str(result.exception)
 
 
 def test_a_file_is_taken_for_its_module():
@@ -123,4 +130,15 @@ def test_a_file_is_taken_for_its_module():
 
 
 def test_a_mechanism_without_a_claim_is_refused():
-    assert run("mine_for_audits:fair").exit_code == 2
+    assert isinstance(run("mine_for_audits:fair").exception, Refusal)
+
+
+def test_a_report_for_programs_is_one_document_though_the_mechanism_prints():
+    with Path("mine_for_audits.py").open("a") as module:
+        module.write("\ndef chatty(data, count):\n    print('hello')\n    return loud(data, count)\n")
+    words = ("--one", "0.0", "--other", "1.0", "--many", "--json")
+    sys.modules.pop("mine_for_audits", None)
+    result = run("mine_for_audits:chatty", "--epsilon", "1", *words)
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["findings"][0]["verdict"] == "broken"
+    assert "hello" in result.stderr

@@ -115,9 +115,9 @@ def test_a_report_of_one_dataset_is_printed_as_the_library_prints_it(run, path):
 def test_without_a_name_there_is_a_line_for_each_dataset(run):
     told = said(run("show"))
     assert told.startswith("1 dataset")
-    assert [line.split()[:4] for line in told.splitlines() if line.strip().startswith("visits")] == [
-        ["visits", "1", "0", "0.25"]
-    ]
+    spent, used = (line.split() for line in told.splitlines() if line.strip().startswith("visits"))
+    assert spent[:4] == ["visits", "1", "0", "0.25"]
+    assert used == ["visits", "█" * 10 + "░" * 30, "25%"]
 
 
 def test_a_report_for_programs_is_json_with_the_deltas_that_were_asked_for(run):

@@ -1,9 +1,8 @@
 """The command `discreet`: one module for each command, each with a function `command` or an `app` that typer reads.
 
 A command prints its answer to standard output and everything else to standard error, colours only in a terminal, and
-says in words what it says in colour. It ends with 0 when all is well, 1 when discreet refused, failed or found a
-problem, and 2 when it was called wrongly; `release verify` ends with 3 when no signature covers the numbers. No part of
-a database's address is ever printed: it may hold a password.
+says in words what it says in colour. With `--json` it prints one JSON document to standard output, also for an error.
+The exit codes are in `exit_codes`. No part of a database's address is ever printed: it may hold a password.
 """
 
 import sys
@@ -13,12 +12,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from discreet.cli import doctor, version
+from discreet.cli import doctor, exit_codes, output, version
 from discreet.cli.address import without_addresses
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, Refusal
 
 LATER = ("audit", "check", "epsilon", "harm", "init", "ledger", "materialise", "plan", "receipt", "release", "run")
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
+_ARGUMENTS = "discreet.arguments"
 
 
 class Commands(TyperGroup):
@@ -34,16 +34,38 @@ class Commands(TyperGroup):
             return typer.main.get_command(import_module(f"discreet.cli.{cmd_name}").app)
         return super().get_command(ctx, cmd_name)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, and remember them for errors."""
+        ctx.meta[_ARGUMENTS] = tuple(args)
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
+        """Run a command; its errors show no address, and are JSON on standard output where JSON is asked for."""
+        arguments: tuple[str, ...] = ctx.meta[_ARGUMENTS]
         try:
             return super().invoke(ctx)
         except Exception as error:
+            if isinstance(error, Refusal):
+                output.hide_addresses(error, arguments)
             # typer brings a click of its own or uses the installed one, so its class has no one name
             message = getattr(error, "message", None)
             if isinstance(message, str):
                 error.message = without_addresses(message)  # type: ignore[attr-defined]
+            if output.wants_json(arguments):
+                _end_with_json(error)
             raise
+
+
+def _end_with_json(error: Exception) -> None:
+    """Print an error as JSON and end; an error that is not expected goes on to standard error."""
+    if isinstance(error, DiscreetError):
+        output.print_json(output.error_document(error))
+        raise typer.Exit(exit_codes.PROBLEM)
+    if hasattr(error, "format_message"):
+        output.print_json(output.wrong_call_document(error))
+        raise typer.Exit(exit_codes.WRONG_CALL)
+    if not hasattr(error, "exit_code") and type(error).__name__ != "Abort":  # it did not end by itself
+        output.print_json(output.error_document(error))
 
 
 app = typer.Typer(
@@ -78,4 +100,4 @@ def main() -> None:
         app()
     except DiscreetError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(exit_codes.PROBLEM)

@@ -1,5 +1,6 @@
 """`discreet audit`: look for an event that breaks the claim of a mechanism, or run the audit of discreet itself."""
 
+import contextlib
 import importlib
 import json
 import shlex
@@ -9,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli import exit_codes
 from discreet.cli.address import without_addresses
-from discreet.errors import ParameterError, Refusal, SourceError
+from discreet.cli.output import AsJson
+from discreet.errors import ParameterError, SourceError
 
 OURSELVES = {"controls": "run_controls", "discreet": "audit_everything"}
 
@@ -42,17 +45,17 @@ def command(
     save: Annotated[
         list[Path] | None, typer.Option(help="Write the report, .html or .json; may be repeated.", show_default=False)
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Look for an event that breaks a claim of privacy.
 
-    Ends with 0 where nothing is found, 1 where a claim is broken, 2 where the call is refused, 3 where it is void.
+    Ends with 0 if nothing is found, 1 if a claim is broken or the audit is refused, and 3 if the audit is void.
     """
-    try:
-        auditing, reports = (
-            importlib.import_module(name) for name in ("discreet.auditing", "discreet.auditing.report")
-        )
-        for path in save or ():
-            reports.writable(path)
+    auditing, reports = (importlib.import_module(name) for name in ("discreet.auditing", "discreet.auditing.report"))
+    for path in save or ():
+        reports.writable(path)
+    # the mechanism may print, and standard output is for one document
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         if target in OURSELVES:
             _refuse_beside(target, epsilon=epsilon, rho=rho, mu=mu)
             findings = getattr(auditing, OURSELVES[target])(quick=not long)
@@ -61,15 +64,13 @@ def command(
             datasets = dataset(one), dataset(other)
             words: dict[str, Any] = {"samples": samples, "alarm": alarm, "name": target, "many": many}
             findings = [auditing.audit(import_value(target), *datasets, claim=asked, **words)]
-    except Refusal as error:
-        print(without_addresses(f"{type(error).__name__}: {error}"), file=sys.stderr)
-        raise typer.Exit(2) from None
     about = without_addresses(f"discreet {shlex.join(sys.argv[1:])}")
     report = reports.Report.of(findings, f"audit of {target}", about)
-    print(report)
     for path in save or ():
         report.save(path)
-    raise typer.Exit(1 if any(each.is_broken for each in findings) else 0 if report.ok else 3)
+    print(report.to_json() if as_json else report)
+    is_broken = any(each.is_broken for each in findings)
+    raise typer.Exit(exit_codes.PROBLEM if is_broken else exit_codes.OK if report.ok else exit_codes.UNDECIDED)
 
 
 def _refuse_beside(target: str, **claimed: float | None) -> None:

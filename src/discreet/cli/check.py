@@ -1,8 +1,7 @@
 """`discreet check`: whether a catalog can be used, and what is left of each budget."""
 
-import json
-
 from discreet.cli import statements
+from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
 
 app = statements.command_app("check")
@@ -17,7 +16,7 @@ def command(catalog: CatalogPath = CATALOG, ledger: LedgerPlace = None, as_json:
     with statements.open_session(catalog, ledger) as session:
         left = {name: session.remaining(name) for name in session.catalog.protected_tables}
     if as_json:
-        print(json.dumps({name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()}))
+        print_json({name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()})
         return
     for each in left.values():
         print(each)

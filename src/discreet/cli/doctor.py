@@ -1,6 +1,5 @@
 """`discreet doctor`: does this machine have what discreet needs, and if not, what to do."""
 
-import json
 import os
 import platform
 import shutil
@@ -14,7 +13,6 @@ from enum import StrEnum
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich import box
@@ -22,6 +20,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from discreet.cli import exit_codes
+from discreet.cli.output import AsJson, print_json
 from discreet.cli.requirements import Requirement, requirements
 from discreet.errors import Refusal
 from discreet.home import VARIABLE, home
@@ -64,17 +64,17 @@ class Check:
 
 
 def command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check this machine, and say what to mend."""
     with Console(stderr=True).status("looking at this machine ..."):
         checks = list(examine())
     if as_json:
-        print(json.dumps(_report(checks), indent=2))
+        print_json(_report(checks))
     else:
         _show(checks, Console(highlight=False))
     if _unhealthy(checks):
-        raise typer.Exit(1)
+        raise typer.Exit(exit_codes.PROBLEM)
 
 
 def examine() -> Iterator[Check]:

@@ -1,12 +1,12 @@
 """`discreet epsilon`: the smallest epsilon for a margin of error, for free."""
 
-import json
 from typing import Annotated
 
 import typer
 
 from discreet.cli import statements
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Dialect, File, LedgerPlace
+from discreet.cli.output import print_json
+from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, File, LedgerPlace
 
 app = statements.command_app("epsilon")
 
@@ -16,6 +16,7 @@ def command(
     file: File,
     margin: Annotated[float, typer.Option("--margin", help="Largest margin of error, in the unit of the output.")],
     output: Annotated[str | None, typer.Option("--output", help="Name of the output. Default: all of them.")] = None,
+    delta: Delta = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
     dialect: Dialect = None,
@@ -27,5 +28,9 @@ def command(
     """
     with statements.open_session(catalog, ledger) as session:
         statement = statements.read_statement(file, session, dialect)
-        found = session.epsilon_for(statement, margin=margin, output=output)
-    print(json.dumps({"epsilon": found}) if as_json else found)
+        given = statements.number(delta, "--delta")
+        found = session.epsilon_for(statement, margin=margin, output=output, delta=given)
+    if as_json:
+        print_json({"epsilon": found})
+    else:
+        print(found)

@@ -12,6 +12,7 @@ import typer
 from discreet.catalog.columns import ColumnType
 from discreet.catalog.imports.draft import OPEN, DraftColumn, DraftFact, DraftTable, MetadataOrigin, open_budget, write
 from discreet.catalog.imports.importer import import_catalog
+from discreet.cli.output import AsJson, print_json
 from discreet.cli.statements import CATALOG, command_app
 from discreet.engines import source_of
 from discreet.errors import ParameterError
@@ -31,6 +32,7 @@ def command(
     ] = None,
     delimiter: Annotated[str, typer.Option("--delimiter", help="What separates the columns of a CSV file.")] = ",",
     out: Annotated[Path, typer.Option("--out", help="Where the draft is written.", metavar="FILE")] = CATALOG,
+    as_json: AsJson = False,
 ) -> None:
     """Draft a catalog from a file.
 
@@ -44,9 +46,24 @@ def command(
         )
     metadata: Any = form
     text = draft_file(source, delimiter) if form is None else import_catalog(source, form=metadata)
-    out.write_text(text, encoding="utf-8")
-    print(f"wrote {out}; {text.count('# decide:')} comments in it say what to decide")
+    _write(out, text)
+    decisions = text.count("# decide:")
+    if as_json:
+        print_json({"catalog": str(out), "decisions": decisions})
+        return
+    print(f"wrote {out}; {decisions} comments in it say what to decide")
     print(f"then run `discreet check --catalog {out}`")
+
+
+def _write(out: Path, text: str) -> None:
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError:
+        raise ParameterError(
+            f"a draft at {str(out)!r}",
+            because="the directory is not there, or cannot be written",
+            instead=f"--out {out.name}",
+        ) from None
 
 
 def draft_file(path: Path, delimiter: str) -> str:

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.status import Status
 
 from discreet.accounting.filters import Budget
-from discreet.cli import address, receipt
-from discreet.cli.opening import open_file_ledger, open_ledger_at
+from discreet.cli import address, exit_codes, receipt
+from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
+from discreet.cli.output import AsJson, print_json
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
@@ -19,7 +20,10 @@ from discreet.ledger.records.quota import EVERYONE, NoChange
 from discreet.ledger.records.receipt import cost_texts
 from discreet.ledger.records.signatures import public_keys
 from discreet.ledger.reporting.report import DELTAS, Overview
+from discreet.ledger.reporting.spending import plain
 from discreet.ledger.stores.postgres_schema import VERSION
+
+EVERY_DATASET = "every dataset"
 
 
 def number(text: str) -> Decimal:
@@ -54,7 +58,6 @@ Receipts = Annotated[
     list[Path] | None,
     typer.Option("--receipt", metavar="FILE", help="A receipt, or a saved release, from outside; may be repeated."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Amount = Annotated[Decimal | None, typer.Option(parser=number, metavar="NUMBER", show_default=False)]
 
 _HOUSE: dict[str, Any] = {
@@ -87,14 +90,19 @@ def show(
 ) -> None:
     """Tell what was spent and is left, of one dataset or of all."""
     options: dict[str, Any] = {"analyst": analyst, "deltas": deltas or DELTAS, "fixed_in_advance": fixed}
+    if where is None:
+        refuse_ledger_file(dataset, "show")
     with open_ledger_at(where, key, anchors) as ledger:
         names = [known.name for known in ledger.datasets()] if dataset is None else [dataset]
         reports = [ledger.report(name, **options) for name in names]
         stopped = {name: why for name, why in ledger.stopped_datasets().items() if name in ("", *names)}
     for name, why in stopped.items():
-        typer.echo(f"{repr(name) if name else 'every dataset'} is stopped: {why}", err=True)
+        typer.echo(f"{repr(name) if name else EVERY_DATASET} is stopped: {why}", err=True)
     shown = Overview(reports) if dataset is None else reports[0]
-    print(_json(shown.to_dict()) if as_json else shown)
+    if as_json:
+        print_json(shown.to_dict() | {"stopped": {name or EVERY_DATASET: why for name, why in stopped.items()}})
+    else:
+        print(shown)
 
 
 @app.command()
@@ -102,10 +110,12 @@ def history(
     dataset: Name, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
 ) -> None:
     """List what happened to a dataset, in order."""
+    if where is None:
+        refuse_ledger_file(dataset, "history")
     with open_ledger_at(where, key, anchors) as ledger:
         entries = ledger.history(dataset)
     if as_json:
-        print(_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}))
+        print_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]})
     else:
         print(*entries, sep="\n")
 
@@ -114,6 +124,7 @@ def history(
 def verify(
     dataset: AnyName = None,
     receipts: Receipts = None,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -123,18 +134,21 @@ def verify(
     A dataset with a finding is not served any more, by anybody, until `recover`.
     """
     given = _read(receipts)
+    if where is None:
+        refuse_ledger_file(dataset, "verify")
     with open_ledger_at(where, key, anchors) as ledger, _waiting("verifying ..."):
         found = ledger.verify(dataset, receipts=given)
         anchored = ledger.anchors()
     if not anchored:
         typer.echo("there were no anchors to compare with, so an older copy would look like this one", err=True)
-    _conclude(found)
+    _conclude(found, as_json=as_json, has_anchors=bool(anchored))
 
 
 @app.command()
 def recover(
     reason: Reason,
     receipts: Receipts = None,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -146,16 +160,17 @@ def recover(
     given = _read(receipts)
     with open_ledger_at(where, key, anchors) as ledger, _waiting("recovering ..."):
         left = ledger.recover(reason=reason, receipts=given)
-    _conclude(left)
+        anchored = ledger.anchors()
+    _conclude(left, as_json=as_json, has_anchors=bool(anchored))
 
 
 @app.command()
-def anchor(where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
+def anchor(as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
     """Write down, outside the ledger, where every chain stands."""
     with open_ledger_at(where, key, anchors) as ledger:
         ledger.anchor()
         number_of = len(ledger.datasets())
-    print(f"{_pluralize(number_of, 'dataset')} anchored")
+    _say({"datasets": number_of}, f"{_pluralize(number_of, 'dataset')} anchored", as_json=as_json)
 
 
 @app.command()
@@ -164,6 +179,7 @@ def cap(
     reason: Reason,
     epsilon: Amount = None,
     delta: Amount = None,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -175,7 +191,9 @@ def cap(
     with open_ledger_at(where, key, anchors) as ledger:
         budget = _budget(ledger.budget(dataset), epsilon, delta, reason)
         ledger.set_cap(dataset, budget, reason=reason)
-        print(f"the privacy budget of {dataset!r} is {ledger.budget(dataset)} now; what was spent stays spent")
+        now = ledger.budget(dataset)
+    text = f"the privacy budget of {dataset!r} is {now} now; what was spent stays spent"
+    _say({"dataset": dataset, "budget": _plain_budget(now)}, text, as_json=as_json)
 
 
 @app.command()
@@ -189,6 +207,7 @@ def quota(
         int | None, typer.Option(help="How many queries may fail after data was read.", show_default=False)
     ] = None,
     lift: Annotated[bool, typer.Option("--lift", help="No quota any more; the cap stays.")] = False,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -208,7 +227,10 @@ def quota(
         share = ledger.share(dataset, analyst)
     whose = "everyone without a quota of their own" if analyst == EVERYONE else repr(analyst)
     allowed = "what is left of the cap" if share.quota is None else str(share.quota)
-    print(f"{whose} may spend {allowed} of {dataset!r}, and fail {_pluralize(share.most_failures, 'time')}")
+    text = f"{whose} may spend {allowed} of {dataset!r}, and fail {_pluralize(share.most_failures, 'time')}"
+    quota_now = None if share.quota is None else _plain_budget(share.quota)
+    given_to = {"dataset": dataset, "analyst": None if analyst == EVERYONE else analyst}
+    _say(given_to | {"quota": quota_now, "failures": share.most_failures}, text, as_json=as_json)
 
 
 @app.command()
@@ -216,6 +238,7 @@ def rename(
     dataset: Name,
     to: Annotated[str, typer.Argument(metavar="NEW", parser=address.name, show_default=False)],
     reason: Reason,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -223,12 +246,14 @@ def rename(
     """Give a dataset another name; both lead to one privacy budget."""
     with open_ledger_at(where, key, anchors) as ledger:
         ledger.rename(dataset, to, reason=reason)
-    print(f"{to!r} and {dataset!r} are one dataset, with one privacy budget")
+    text = f"{to!r} and {dataset!r} are one dataset, with one privacy budget"
+    _say({"dataset": to, "alias": dataset}, text, as_json=as_json)
 
 
 @app.command()
 def expire(
     grace: Annotated[float, typer.Option(help="Seconds after the end of a lease.", min=0)] = 86_400.0,
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -239,13 +264,14 @@ def expire(
     """
     with open_ledger_at(where, key, anchors) as ledger:
         number_of = ledger.forfeit_expired(grace=grace)
-    print(f"{_pluralize(number_of, 'charge')} forfeited")
+    _say({"forfeited": number_of}, f"{_pluralize(number_of, 'charge')} forfeited", as_json=as_json)
 
 
 @app.command()
 def create(
     owner: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where the owner connects.", show_default=False)],
     role: Annotated[str, typer.Option(help="The role of the service that will charge.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Make a ledger in PostgreSQL, or migrate it.
 
@@ -258,12 +284,14 @@ def create(
             instead="discreet ledger create postgresql://owner@db.example.org/records --role discreet_service",
         )
     PostgresLedger.create(address.in_lower_case(owner), role=role)
-    print(f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service")
+    text = f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service"
+    _say({"schema_version": VERSION, "role": role}, text, as_json=as_json)
 
 
 @app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="A path where nothing is yet.", show_default=False)],
+    as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
     anchors: Anchors = None,
@@ -272,11 +300,12 @@ def backup(
     with open_file_ledger(where, key, anchors) as ledger:
         ledger.backup(file)
         number_of = len(ledger.datasets())
-    print(f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}")
+    text = f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}"
+    _say({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
 
 
 @keys.command("show")
-def show_keys(key: KeyFile = None) -> None:
+def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
     """List every public key that ever signed for a ledger, oldest first."""
     path = _key_at(key)
     current = Signer.at(path).key if path.exists() else None
@@ -287,15 +316,21 @@ def show_keys(key: KeyFile = None) -> None:
             because="no key was ever made there",
             instead="--signing-key FILE as the ledger was opened with; the first charge makes one",
         )
-    for name, public in listed.items():
-        print(f"{name}  {public}  {'signs now' if name == current else 'retired'}")
+    keys_listed = [{"key": name, "public": public, "signs": name == current} for name, public in listed.items()]
+    lines = [_key_line(name, public, is_current=name == current) for name, public in listed.items()]
+    _say({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
 
 
 @keys.command("rotate")
-def rotate_key(key: KeyFile = None) -> None:
+def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
     new_key = Signer.rotate(_key_at(key))
-    print(f"{new_key.key}  {new_key.public}  signs now")
+    document = {"key": new_key.key, "public": new_key.public, "signs": True}
+    _say(document, _key_line(new_key.key, new_key.public, is_current=True), as_json=as_json)
+
+
+def _key_line(name: str, public: str, *, is_current: bool) -> str:
+    return f"{name}  {public}  {'signs now' if is_current else 'retired'}"
 
 
 def _key_at(path: Path | None) -> Path:
@@ -329,10 +364,24 @@ def _waiting(what: str) -> Status:
     return Console(stderr=True).status(what)
 
 
-def _conclude(found: Verification) -> None:
-    print(found)
+def _conclude(found: Verification, *, as_json: bool, has_anchors: bool) -> None:
+    findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
+    counted = {"agrees": found.ok, "datasets": found.datasets, "events": found.events, "anchors": has_anchors}
+    _say(counted | {"findings": findings}, str(found), as_json=as_json)
     if not found.ok:
-        raise typer.Exit(1)
+        raise typer.Exit(exit_codes.PROBLEM)
+
+
+def _say(document: object, text: str, *, as_json: bool) -> None:
+    """Print a result: for programs as JSON, or as text."""
+    if as_json:
+        print_json(document)
+    else:
+        print(text)
+
+
+def _plain_budget(budget: Budget) -> dict[str, Any]:
+    return {"epsilon": plain(budget.epsilon), "delta": plain(budget.delta)}
 
 
 def _plain(entry: Entry) -> dict[str, Any]:
@@ -340,10 +389,6 @@ def _plain(entry: Entry) -> dict[str, Any]:
     texts = {"event": entry.event, "detail": entry.detail}
     documents = {name: None if text is None else json.loads(text) for name, text in texts.items()}
     return vars(entry) | {"cost": cost_texts(entry.cost)} | documents
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _pluralize(number_of: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.address import in_lower_case, is_address, name
+from discreet.cli.output import AsJson, print_json
 from discreet.engines.backends.postgres import server
 from discreet.errors import ParameterError, SourceError
 
@@ -45,20 +46,28 @@ def command(
     ],
     view: Annotated[str, typer.Argument(help="The view whose rows are read once.", show_default=False)],
     table: Annotated[str, typer.Argument(help="The new table, in the schema of the view.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
     """Create a table of the rows of a view."""
     if where.casefold() == "spark":
-        print(f"run this in your Spark session:\n  spark.table({name(view)!r}).write.saveAsTable({name(table)!r})")
+        code = f"spark.table({name(view)!r}).write.saveAsTable({name(table)!r})"
+        if as_json:
+            print_json({"run": code})
+        else:
+            print(f"run this in your Spark session:\n  {code}")
         return
     if is_address(where):
         created = _create(in_lower_case(where), name(view), name(table))
-        print(f"created {created}; a role that reads it needs: GRANT SELECT ON {created} TO reader;")
     else:
         raise ParameterError(
             "a view that is neither in PostgreSQL nor in Spark",
             because="only these have views that are sources",
             instead="discreet materialise postgresql://owner@host:5432/database adults adults_rows",
         )
+    if as_json:
+        print_json({"table": created, "statement": STATEMENT.format(table=created)})
+        return
+    print(f"created {created}; a role that reads it needs: GRANT SELECT ON {created} TO reader;")
     print(STATEMENT.format(table=created))
 
 

@@ -1,5 +1,6 @@
 """The ledger that a command works on: the one that is named, or the one at home; a command never makes one."""
 
+import shlex
 from pathlib import Path
 
 from discreet.cli.address import in_lower_case, is_address
@@ -7,6 +8,8 @@ from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Ledger, PostgresLedger, SQLiteLedger
 
+_SQLITE = b"SQLite format 3\0"
+"""How a file of SQLite begins."""
 EXAMPLE = "--ledger ledger.sqlite, or --ledger postgresql://discreet_service@db.example.org/records"
 
 
@@ -26,6 +29,24 @@ def open_file_ledger(where: str | None, key: Path | None, anchors: Path | None) 
             instead="pg_dump, or a base backup with archived logs: see docs/runbook-ledger.md",
         )
     return SQLiteLedger(_existing(where), key=key, anchors=anchors)
+
+
+def refuse_ledger_file(name: str | None, verb: str) -> None:
+    """Refuse the path of a ledger in the place of a dataset's name, with the call that was meant."""
+    if name is None:
+        return
+    try:
+        with Path(name).open("rb") as file:
+            is_ledger = file.read(len(_SQLITE)) == _SQLITE
+    except (OSError, ValueError):
+        return
+    if is_ledger:
+        dataset = " DATASET" if verb == "history" else ""
+        raise ParameterError(
+            f"a dataset named {name!r}",
+            because="it is the path of a ledger, and not the name of a dataset",
+            instead=f"discreet ledger {verb}{dataset} --ledger {shlex.quote(name)}",
+        )
 
 
 def _existing(where: str | None) -> Path:

@@ -1,8 +1,7 @@
 """`discreet plan`: cost and margins of error of a statement, for free."""
 
-import json
-
 from discreet.cli import statements
+from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
 from discreet.release.explanation import Explanation
 
@@ -31,7 +30,15 @@ def command(
         print(found)
         return
     parts = (found,) if isinstance(found, Explanation) else found.parts
-    print(json.dumps({"cost": found.cost, "left": found.left, "fits": found.fits, "queries": [*map(_plain, parts)]}))
+    print_json(
+        {
+            "cost": found.cost,
+            "units": {name: None if value is None else str(value) for name, value in found.units.items()},
+            "left": found.left,
+            "fits": found.fits,
+            "queries": [*map(_plain, parts)],
+        }
+    )
 
 
 def _plain(part: Explanation) -> dict[str, object]:

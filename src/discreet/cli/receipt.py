@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import strict_json
+from discreet.cli import exit_codes
+from discreet.cli.output import AsJson, print_json
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.history import cost_text
 from discreet.ledger.records.receipt import Receipt, receipt_fault
@@ -36,15 +38,25 @@ def verify(
         list[str],
         typer.Option("--key", help="A public key of the ledger, ed25519:...; may be repeated.", metavar="PUBLIC"),
     ],
+    as_json: AsJson = False,
 ) -> None:
     """Check the hash of a receipt, and that the ledger's key signed it."""
     publics = [checked_key(text) for text in keys]
     found, is_release = read(file)
     wrong = receipt_fault(found, publics)
+    if as_json:
+        print_json({"verified": wrong is None, "fault": wrong, "receipt": json.loads(found.to_json())})
+    else:
+        _print(found, wrong, is_release=is_release)
+    if wrong is not None:
+        raise typer.Exit(exit_codes.PROBLEM)
+
+
+def _print(found: Receipt, wrong: str | None, *, is_release: bool) -> None:
     text = f"receipt {found.id} of {found.dataset!r}, event {found.sequence}, by {found.analyst!r}"
     if wrong is not None:
         print(f"{text}: {wrong}")
-        raise typer.Exit(1)
+        return
     print(f"{text}: signed by key {found.key}")
     print(f"it says: {cost_text(found.cost)} charged to version {found.version} at {found.time}")
     if is_release:

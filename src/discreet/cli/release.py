@@ -10,10 +10,12 @@ import typer
 
 from discreet import accounting, events
 from discreet.catalog.catalog import Value
+from discreet.cli import exit_codes
+from discreet.cli.output import AsJson, print_json
 from discreet.cli.receipt import checked_key
 from discreet.errors import UnsupportedError
 from discreet.exact import shown
-from discreet.ledger.integrity.results import verify_result
+from discreet.ledger.integrity.results import ResultVerification, verify_result
 from discreet.ledger.records.history import charge_text
 from discreet.ledger.records.receipt import Receipt
 from discreet.release.document import aligned
@@ -25,8 +27,6 @@ from discreet.release.saved import read_result, require_same_csv
 from discreet.release.sql_release import SCHEMA, SqlRelease
 from discreet.release.values import rendering
 
-UNCOVERED = 3
-"""The exit code for a file whose charge is right, and whose numbers no signature covers."""
 _DELTA = 1e-6
 """Where epsilons of accountants are compared: they hold at any delta, and one is shown."""
 
@@ -55,11 +55,19 @@ def root() -> None:
 def show(
     file: File,
     accountants: Annotated[bool, typer.Option("--accountants", help="Show the epsilon of every accountant.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print a release with what was asked, what it cost, and what its margins do not include."""
     found = _read(file)
+    results = found.releases if isinstance(found, SqlRelease) else (found,)
+    if as_json:
+        stated = [
+            [{"label": label, "text": text} for label, text in _lines(each, is_long=accountants)] for each in results
+        ]
+        print_json({"release": found.to_json(), "stated": stated})
+        return
     print(found)
-    for result in found.releases if isinstance(found, SqlRelease) else (found,):
+    for result in results:
         print()
         print(aligned(tuple(_lines(result, is_long=accountants))))
     if isinstance(found, SqlRelease):
@@ -68,24 +76,57 @@ def show(
 
 
 @app.command()
-def verify(file: File, keys: Keys) -> None:
+def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
     """Check that nothing in a saved release was changed, and that the ledger's key signed it.
 
     Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers.
     """
     publics = [checked_key(text) for text in keys]
     found = _read(file)
-    if not isinstance(found, SqlRelease):
-        code = _verify(read_plain(file), publics)
+    documents = [each.to_json() for each in found.releases] if isinstance(found, SqlRelease) else [read_plain(file)]
+    checks = [verify_result(each, publics) for each in documents]
+    table = found if isinstance(found, SqlRelease) else None
+    if as_json:
+        print_json(_plain_checks(checks, table))
     else:
-        codes = [_verify(each.to_json(), publics) for each in found.releases]
-        for name, column in found.recipe.columns.items():
-            print(f"column   {rendering.cell(name)} = {rendering.cell(formula(column))}")
-        print("table    computed again from these releases, and the same")
-        print("table    not signed: names and formulas of columns, the choice of rows, and the statement")
-        code = 1 if 1 in codes else UNCOVERED
-    if code:
+        print("\n".join(_check_lines(checks, table)))
+    if code := _code(checks, table):
         raise typer.Exit(code)
+
+
+def _code(checks: Sequence[ResultVerification], table: SqlRelease | None) -> int:
+    """The exit code; the table of a statement has parts that no signature covers."""
+    if any(check.faults for check in checks):
+        return exit_codes.PROBLEM
+    is_covered = table is None and all(check.ok for check in checks)
+    return exit_codes.OK if is_covered else exit_codes.UNDECIDED
+
+
+def _plain_checks(checks: Sequence[ResultVerification], table: SqlRelease | None) -> dict[str, Any]:
+    """The result of a verification as plain data."""
+    words = {exit_codes.OK: "covered", exit_codes.PROBLEM: "wrong", exit_codes.UNDECIDED: "not covered"}
+    results = [
+        {
+            "receipt": json.loads(check.receipt.to_json()),
+            "faults": list(check.faults),
+            "numbers_covered": check.ok,
+            "uncovered": check.uncovered,
+        }
+        for check in checks
+    ]
+    formulas = {} if table is None else {name: formula(column) for name, column in table.recipe.columns.items()}
+    return {"verdict": words[_code(checks, table)], "results": results, "columns_not_signed": formulas}
+
+
+def _check_lines(checks: Sequence[ResultVerification], table: SqlRelease | None) -> Iterator[str]:
+    """The result of a verification in lines of text."""
+    for check in checks:
+        yield from _result_lines(check)
+    if table is not None:
+        for name, column in table.recipe.columns.items():
+            yield f"column   {rendering.cell(name)} = {rendering.cell(formula(column))}"
+        yield "table    computed again from these releases, and the same"
+        yield "table    not signed: names and formulas of columns, the choice of rows, and the statement"
 
 
 def _read(file: Path) -> Result | SqlRelease:
@@ -97,31 +138,33 @@ def _read(file: Path) -> Result | SqlRelease:
     return found
 
 
-def _verify(data: dict[str, Any], publics: Sequence[str]) -> int:
-    """Check one result, print what was found, and return the exit code."""
-    found = verify_result(data, publics)
+def _result_lines(found: ResultVerification) -> Iterator[str]:
+    """What was found of one result."""
     receipt = found.receipt
-    for fault in found.faults:
-        print(f"WRONG  {fault}")
     if found.faults:
-        return 1
-    print(f"charge   {charge_text(receipt)}")
-    print(f"receipt  {receipt.id}, event {receipt.sequence}, by {receipt.analyst!r}, signed by key {receipt.key}")
+        yield from (f"WRONG  {fault}" for fault in found.faults)
+        return
+    yield f"charge   {charge_text(receipt)}"
+    yield f"receipt  {receipt.id}, event {receipt.sequence}, by {receipt.analyst!r}, signed by key {receipt.key}"
     if found.uncovered is not None:
-        print(f"numbers  not covered: {found.uncovered}")
-        return UNCOVERED
-    print(f"ledger   {receipt.ledger}")
-    print("numbers  covered by the signature of that key, with the query and everything else in the file")
-    return 0
+        yield f"numbers  not covered: {found.uncovered}"
+        return
+    yield f"ledger   {receipt.ledger}"
+    yield "numbers  covered by the signature of that key, with the query and everything else in the file"
 
 
 @app.command()
-def compare(file: File, other: Other) -> None:
+def compare(file: File, other: Other, as_json: AsJson = False) -> None:
     """Print how two releases differ, and whether noise explains it."""
     first, second = (_table(path) for path in (file, other))
-    print(aligned(tuple(_differences(first, second))))
+    differences, rows = tuple(_differences(first, second)), list(_rows(first, second))
+    if as_json:
+        stated = [{"label": label, "text": text} for label, text in differences]
+        print_json({"differences": stated, "answers": rows})
+        return
+    print(aligned(differences))
     print()
-    print("\n".join(_rows(first, second)))
+    print("\n".join(rows))
 
 
 def _lines(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:

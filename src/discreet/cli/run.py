@@ -1,12 +1,12 @@
 """`discreet run`: charge for a statement, answer it, and save the table."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from discreet.cli import statements
+from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
 from discreet.release import forms
 
@@ -37,7 +37,10 @@ def command(
         statement = statements.read_statement(file, session, dialect)
         price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
         table = session.release(statement, epsilon=price[0], delta=price[1])
-    print(json.dumps(table.to_json(), ensure_ascii=False) if as_json else table)
+    if not as_json:
+        print(table)
     if out is not None:
         table.save(out)
         typer.echo(f"saved {out}", err=True)
+    if as_json:
+        print_json(table.to_json())

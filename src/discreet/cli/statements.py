@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import output
 from discreet.cli.opening import open_ledger_at
 from discreet.errors import ParameterError
 from discreet.query.sql.limits import LONGEST
@@ -30,7 +31,7 @@ Dialect = Annotated[
 ]
 Epsilon = Annotated[str | None, typer.Option("--epsilon", help="The privacy cost. Default: that of OPTIONS.")]
 Delta = Annotated[str | None, typer.Option("--delta", help="Finds unknown keys of GROUP BY. Default: keys are public.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+AsJson = output.AsJson
 CATALOG = Path("catalog.yaml")
 
 

@@ -2,6 +2,7 @@
 
 import platform
 
+from discreet.cli.output import AsJson, print_json
 from discreet.cli.requirements import requirements
 from discreet.version import __version__
 
@@ -11,7 +12,7 @@ def line() -> str:
     return f"discreet {__version__}"
 
 
-def command() -> None:
+def command(as_json: AsJson = False) -> None:
     """Print the versions of discreet and of its parts."""
     rows = [
         ("discreet", __version__),
@@ -19,6 +20,9 @@ def command() -> None:
         ("system", f"{platform.system()} {platform.machine()}"),
         *((r.distribution, r.installed_version() or "not installed") for r in requirements() if r.extra is None),
     ]
+    if as_json:
+        print_json(dict(rows))
+        return
     width = max(len(name) for name, _ in rows)
     for name, found in rows:
         print(f"{name:<{width}}  {found}")

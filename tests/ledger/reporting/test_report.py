@@ -17,6 +17,7 @@ from discreet.accounting.filters import Budget
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.records.chain import Kind, State
 from discreet.ledger.records.history import Entry
+from discreet.ledger.records.registration import budget_columns
 from discreet.ledger.reporting.report import Overview, SpendingReport, report
 from loops import times_as_long
 
@@ -46,6 +47,7 @@ def rejected(**changes) -> Entry:
     return entry(**{"kind": Kind.REJECTED, "state": State.REJECTED, "event": events.canonical(TENTH)} | changes)
 
 
+CHANGE = json.dumps({when: {"budget": budget_columns(Budget(epsilon=e))} for when, e in (("old", 1), ("new", 2))})
 REGISTERED = entry(kind=Kind.REGISTERED, analyst=None, question=None, state=None)
 HISTORY = [
     REGISTERED,
@@ -62,6 +64,11 @@ visits: epsilon 0.35 spent of the privacy budget of epsilon 1
   left   Laplace epsilon 0.65, over all analysts
   asked  3 queries, 1 failed, 1 rejected
   days   2026-07-01 to 2026-07-03, UTC
+
+  day         spent by its end                used  epsilon  cap
+  2026-07-01  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░   10%      0.1    1
+  2026-07-02  ███████████░░░░░░░░░░░░░░░░░░░   35%     0.35    1
+  2026-07-03  ███████████░░░░░░░░░░░░░░░░░░░   35%     0.35    1
 
   terms               spent  cap  left  by
   epsilons, summed     0.35    1  0.65  pure
@@ -226,8 +233,7 @@ def test_a_recovered_rho_without_an_epsilon_is_not_told_as_free():
 
 
 def test_a_changed_promise_is_told_where_something_was_charged_before():
-    detail = '{"old": {"budget": {"epsilon": "1/1"}}, "new": {"budget": {"epsilon": "2/1"}}}'
-    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=detail)
+    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=CHANGE)
     assert report("visits", PURE, [REGISTERED, capped, entry(TENTH)]).changes == 0
     made = report("visits", PURE, [REGISTERED, entry(TENTH), capped, entry(TENTH), capped])
     assert made.changes == 2
@@ -402,8 +408,7 @@ def test_charges_too_small_for_a_float_still_add_up():
 def test_what_is_counted_at_the_order_stands_beside_rho_and_parts_before_a_new_cap_count_by_rho():
     budget = Budget(epsilon=1, delta=1e-7)
     charged = replace(entry(TENTH), cost=budget.cost(TENTH))
-    detail = '{"old": {"budget": {"epsilon": "1/1"}}, "new": {"budget": {"epsilon": "2/1"}}}'
-    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=detail, cost=Cost(0, 0, 0, 7))
+    capped = replace(entry(kind=Kind.CAPPED, analyst=None, state=None), detail=CHANGE, cost=Cost(0, 0, 0, 7))
     made = report("visits", budget, [REGISTERED, charged, capped, charged])
     assert made.spent.cost == budget.cost(TENTH) + budget.cost(TENTH) + Cost(0, 0, 0, 7)
     assert made.analysts["ann"].cost == budget.cost(TENTH).at_any_order + budget.cost(TENTH)

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,12 +19,12 @@ import pyarrow as pa
 from discreet import plots
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, NOTHING, RHO_UNITS
 from discreet.accounting.filters import Budget
-from discreet.errors import LedgerError, ParameterError, short_traceback
+from discreet.errors import ParameterError, short_traceback
 from discreet.exact import Number, probability
-from discreet.ledger.records import faults
 from discreet.ledger.records.chain import Kind
 from discreet.ledger.records.history import Entry
 from discreet.ledger.reporting.batch import NOT_FIXED, BatchTotal, batch
+from discreet.ledger.reporting.burn_down import BurnDown, bar, burn_down, percent, utc_time
 from discreet.ledger.reporting.spending import (
     AtDelta,
     Left,
@@ -51,6 +51,7 @@ SCHEMA = "discreet.report/1"
 MOST_SHOWN = 10
 FEW_DIGITS = 4
 MOST_BARS = 62
+MOST_CELLS = 40
 _ASKED = (Kind.RESERVED, Kind.REJECTED)
 _PROMISING = (Kind.CAPPED, Kind.RECOVERED)
 _NOBODY = "(recovered)"
@@ -106,6 +107,7 @@ class SpendingReport:
     changes: int
     """How often the privacy budget was changed after the first charge."""
     recoveries: int
+    burn_down: BurnDown
 
     @property
     def epsilons(self) -> tuple[AtDelta, ...]:
@@ -151,6 +153,7 @@ class SpendingReport:
                 | {"spent": _plain_spending(day.spent, self.budget), "total": _plain_spending(day.total, self.budget)}
                 for day in self.days
             ],
+            "burn_down": {"period": self.burn_down.period, "points": self.burn_down.to_list()},
         }
 
     def plot(self) -> "Figure":
@@ -170,7 +173,8 @@ class SpendingReport:
         return f"{self.dataset}: {much} spent{whose} {of} the privacy budget of {self.budget}"
 
     def _tables(self) -> list[TextTable]:
-        tables = [self._facts(), self._terms()]
+        chart = [self.burn_down.table()] if self.burn_down.points else []
+        tables = [self._facts(), *chart, self._terms()]
         if self.analysts and self.analyst is None:
             heaviest = sorted(self.analysts.items(), key=lambda item: (-item[1].cost.rho, item[0] or ""))
             tables.append(self._shares("analyst", [(name or _NOBODY, part) for name, part in heaviest]))
@@ -256,12 +260,12 @@ class Overview:
         object.__setattr__(self, "reports", tuple(reports))
 
     def __str__(self) -> str:
-        return text_page(self._title(), [self._table()], self._notes())
+        return text_page(self._title(), self._tables(), self._notes())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_page(self._title(), [self._table()], self._notes())
+        return html_page(self._title(), self._tables(), self._notes())
 
     def to_dict(self) -> dict[str, Any]:
         """The reports as plain JSON."""
@@ -275,9 +279,12 @@ class Overview:
     def _title(self) -> str:
         return f"{len(self.reports):,} dataset{'' if len(self.reports) == 1 else 's'}"
 
-    def _table(self) -> TextTable:
+    def _tables(self) -> list[TextTable]:
         head = ("dataset", "epsilon", "delta", "spent", "Laplace", "Gaussian", "asked", "failed")
-        return TextTable(head, tuple(_line(report) for report in self.reports), "<>>>>>>>")
+        lines = TextTable(head, tuple(_line(report) for report in self.reports), "<>>>>>>>")
+        shares = [(report.dataset, report.total.share(report.budget)) for report in self.reports]
+        bars = tuple((name, bar(share, MOST_CELLS), percent(share)) for name, share in shares)
+        return [lines, *([TextTable(("dataset", "", "used"), bars, "<<>")] if bars else [])]
 
     def _notes(self) -> list[str]:
         return [
@@ -328,6 +335,7 @@ def report(
         batch=batch(chosen, known) if fixed_in_advance else BatchTotal((), NOT_FIXED),
         changes=_changes(history),
         recoveries=sum(entry.kind == Kind.RECOVERED for entry in history),
+        burn_down=burn_down(history, budget, analyst),
     )
 
 
@@ -370,12 +378,8 @@ def _add_spending(one: SpendingTotal, other: SpendingTotal) -> SpendingTotal:
 
 
 def _day(entry: Entry) -> date:
-    """The day in UTC; a time that was never written by a ledger means a damaged one."""
-    try:
-        moment = datetime.fromisoformat(entry.time)
-        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)).date()
-    except (TypeError, ValueError, OverflowError):
-        raise LedgerError(faults.DAMAGED) from None
+    """The day in UTC."""
+    return utc_time(entry).date()
 
 
 def _changes(history: list[Entry]) -> int:
