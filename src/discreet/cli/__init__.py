@@ -78,8 +78,8 @@ app = typer.Typer(
     # a pretty traceback prints local variables, and those may hold rows
     pretty_exceptions_enable=False,
 )
-app.command("doctor")(doctor.command)
-app.command("version")(version.command)
+app.command("doctor", epilog="Example: discreet doctor")(doctor.command)
+app.command("version", epilog="Example: discreet version")(version.command)
 
 
 @app.callback(invoke_without_command=True)

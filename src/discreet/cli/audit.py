@@ -21,7 +21,11 @@ OURSELVES = {"controls": "run_controls", "discreet": "audit_everything"}
 app = typer.Typer(name="audit", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command("audit", no_args_is_help=True)
+@app.command(
+    "audit",
+    no_args_is_help=True,
+    epilog="Example: discreet audit mine:noisy_count --epsilon 1 --one '[1, 2, 3]' --other '[1, 2]'",
+)
 def command(
     target: Annotated[
         str,
@@ -32,18 +36,25 @@ def command(
             show_default=False,
         ),
     ],
-    epsilon: Annotated[float | None, typer.Option(help="The epsilon it claims.", show_default=False)] = None,
-    delta: Annotated[float, typer.Option(help="The delta it claims with it.")] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Or the rho of concentrated privacy.", show_default=False)] = None,
-    mu: Annotated[float | None, typer.Option(help="Or the mu of Gaussian privacy.", show_default=False)] = None,
-    one: Annotated[str, typer.Option(help="A dataset: JSON, or MODULE:NAME.")] = "0",
-    other: Annotated[str, typer.Option(help="Its neighbour.")] = "1",
-    samples: Annotated[int, typer.Option(help="Runs on each dataset, at most.")] = 10_000,
-    alarm: Annotated[float, typer.Option(help="The chance of calling a true claim broken.")] = 1e-3,
+    epsilon: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="The epsilon it claims.", show_default=False)
+    ] = None,
+    delta: Annotated[float, typer.Option(metavar="NUMBER", help="The delta it claims with it.")] = 0.0,
+    rho: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Or the rho of concentrated privacy.", show_default=False)
+    ] = None,
+    mu: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Or the mu of Gaussian privacy.", show_default=False)
+    ] = None,
+    one: Annotated[str, typer.Option(metavar="DATASET", help="A dataset: JSON, or MODULE:NAME.")] = "0",
+    other: Annotated[str, typer.Option(metavar="DATASET", help="Its neighbour.")] = "1",
+    samples: Annotated[int, typer.Option(metavar="NUMBER", help="Runs on each dataset, at most.")] = 10_000,
+    alarm: Annotated[float, typer.Option(metavar="NUMBER", help="The chance of calling a true claim broken.")] = 1e-3,
     many: Annotated[bool, typer.Option("--many", help="It is called with a count, and returns so many.")] = False,
     long: Annotated[bool, typer.Option("--long", help="The long suite; for `controls` and `discreet`.")] = False,
     save: Annotated[
-        list[Path] | None, typer.Option(help="Write the report, .html or .json; may be repeated.", show_default=False)
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Write the report, .html or .json; may be repeated.", show_default=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

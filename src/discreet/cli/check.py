@@ -7,7 +7,7 @@ from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
 app = statements.command_app("check")
 
 
-@app.command("check")
+@app.command("check", epilog="Example: discreet check --catalog catalog.yaml")
 def command(catalog: CatalogPath = CATALOG, ledger: LedgerPlace = None, as_json: AsJson = False) -> None:
     """Check a catalog, and print what is left.
 

@@ -11,11 +11,15 @@ from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect
 app = statements.command_app("epsilon")
 
 
-@app.command("epsilon", no_args_is_help=True)
+@app.command("epsilon", no_args_is_help=True, epilog="Example: discreet epsilon query.sql --margin 50")
 def command(
     file: File,
-    margin: Annotated[float, typer.Option("--margin", help="Largest margin of error, in the unit of the output.")],
-    output: Annotated[str | None, typer.Option("--output", help="Name of the output. Default: all of them.")] = None,
+    margin: Annotated[
+        float, typer.Option("--margin", metavar="NUMBER", help="Largest margin of error, in the unit of the output.")
+    ],
+    output: Annotated[
+        str | None, typer.Option("--output", metavar="NAME", help="Name of the output. Default: all of them.")
+    ] = None,
     delta: Delta = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,

@@ -21,7 +21,7 @@ app = command_app("init")
 _TYPES = "integer, real, text, boolean, date or timestamp"
 
 
-@app.command("init", no_args_is_help=True)
+@app.command("init", no_args_is_help=True, epilog="Example: discreet init visits.csv --out draft.yaml")
 def command(
     source: Annotated[
         Path,
@@ -30,7 +30,9 @@ def command(
     form: Annotated[
         str | None, typer.Option("--from", help="Read metadata of smartnoise, bigquery or snowflake.", metavar="SYSTEM")
     ] = None,
-    delimiter: Annotated[str, typer.Option("--delimiter", help="What separates the columns of a CSV file.")] = ",",
+    delimiter: Annotated[
+        str, typer.Option("--delimiter", metavar="TEXT", help="What separates the columns of a CSV file.")
+    ] = ",",
     out: Annotated[Path, typer.Option("--out", help="Where the draft is written.", metavar="FILE")] = CATALOG,
     as_json: AsJson = False,
 ) -> None:

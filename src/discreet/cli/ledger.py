@@ -51,14 +51,25 @@ Anchors = Annotated[
     Path | None,
     typer.Option("--anchors", metavar="DIRECTORY", help="Where its anchors are; those at home otherwise."),
 ]
-Name = Annotated[str, typer.Argument(metavar="DATASET", parser=address.name, show_default=False)]
-AnyName = Annotated[str | None, typer.Argument(metavar="DATASET", parser=address.name, show_default=False)]
-Reason = Annotated[str, typer.Option("--reason", help="Why; the chain keeps it.", show_default=False)]
+Name = Annotated[
+    str, typer.Argument(metavar="DATASET", help="Name of the dataset.", parser=address.name, show_default=False)
+]
+AnyName = Annotated[
+    str | None,
+    typer.Argument(metavar="DATASET", help="Name of the dataset; all otherwise.", parser=address.name),
+]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the chain keeps it.", show_default=False)]
 Receipts = Annotated[
     list[Path] | None,
     typer.Option("--receipt", metavar="FILE", help="A receipt, or a saved release, from outside; may be repeated."),
 ]
-Amount = Annotated[Decimal | None, typer.Option(parser=number, metavar="NUMBER", show_default=False)]
+NewEpsilon = Annotated[
+    Decimal | None,
+    typer.Option("--epsilon", parser=number, metavar="NUMBER", help="The new epsilon; as it is otherwise."),
+]
+NewDelta = Annotated[
+    Decimal | None, typer.Option("--delta", parser=number, metavar="NUMBER", help="The new delta; as it is otherwise.")
+]
 
 _HOUSE: dict[str, Any] = {
     "no_args_is_help": True,
@@ -71,14 +82,16 @@ keys = typer.Typer(help="The keys that sign receipts and anchors.", **_HOUSE)
 app.add_typer(keys, name="key")
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger show visits")
 def show(
     dataset: AnyName = None,
     deltas: Annotated[
         list[Decimal] | None,
         typer.Option("--delta", parser=number, metavar="NUMBER", help="Tell epsilon at this delta; may be repeated."),
     ] = None,
-    analyst: Annotated[str | None, typer.Option(help="What this analyst spent.", parser=address.name)] = None,
+    analyst: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What this analyst spent.", parser=address.name)
+    ] = None,
     fixed: Annotated[
         bool,
         typer.Option("--fixed-in-advance", help="You state: all was chosen before the first answer was seen."),
@@ -105,7 +118,7 @@ def show(
         print(shown)
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger history visits")
 def history(
     dataset: Name, as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None
 ) -> None:
@@ -120,7 +133,7 @@ def history(
         print(*entries, sep="\n")
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger verify")
 def verify(
     dataset: AnyName = None,
     receipts: Receipts = None,
@@ -144,7 +157,7 @@ def verify(
     _conclude(found, as_json=as_json, has_anchors=bool(anchored))
 
 
-@app.command()
+@app.command(epilog='Example: discreet ledger recover --reason "an older copy was put back"')
 def recover(
     reason: Reason,
     receipts: Receipts = None,
@@ -164,7 +177,7 @@ def recover(
     _conclude(left, as_json=as_json, has_anchors=bool(anchored))
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger anchor")
 def anchor(as_json: AsJson = False, where: Where = None, key: KeyFile = None, anchors: Anchors = None) -> None:
     """Write down, outside the ledger, where every chain stands."""
     with open_ledger_at(where, key, anchors) as ledger:
@@ -173,12 +186,12 @@ def anchor(as_json: AsJson = False, where: Where = None, key: KeyFile = None, an
     _say({"datasets": number_of}, f"{_pluralize(number_of, 'dataset')} anchored", as_json=as_json)
 
 
-@app.command()
+@app.command(epilog='Example: discreet ledger cap visits --epsilon 3 --reason "decided by the board"')
 def cap(
     dataset: Name,
     reason: Reason,
-    epsilon: Amount = None,
-    delta: Amount = None,
+    epsilon: NewEpsilon = None,
+    delta: NewDelta = None,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -196,15 +209,19 @@ def cap(
     _say({"dataset": dataset, "budget": _plain_budget(now)}, text, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog='Example: discreet ledger quota visits ann --epsilon 0.5 --reason "a trial"')
 def quota(
     dataset: Name,
     reason: Reason,
-    analyst: Annotated[str, typer.Argument(metavar="ANALYST", parser=address.name, show_default=False)] = EVERYONE,
-    epsilon: Amount = None,
-    delta: Amount = None,
+    analyst: Annotated[
+        str,
+        typer.Argument(metavar="ANALYST", help="Name; everyone otherwise.", parser=address.name, show_default=False),
+    ] = EVERYONE,
+    epsilon: NewEpsilon = None,
+    delta: NewDelta = None,
     failures: Annotated[
-        int | None, typer.Option(help="How many queries may fail after data was read.", show_default=False)
+        int | None,
+        typer.Option(metavar="NUMBER", help="How many queries may fail after data was read.", show_default=False),
     ] = None,
     lift: Annotated[bool, typer.Option("--lift", help="No quota any more; the cap stays.")] = False,
     as_json: AsJson = False,
@@ -233,10 +250,10 @@ def quota(
     _say(given_to | {"quota": quota_now, "failures": share.most_failures}, text, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog='Example: discreet ledger rename visits stays --reason "as the register has it"')
 def rename(
     dataset: Name,
-    to: Annotated[str, typer.Argument(metavar="NEW", parser=address.name, show_default=False)],
+    to: Annotated[str, typer.Argument(metavar="NEW", help="The new name.", parser=address.name, show_default=False)],
     reason: Reason,
     as_json: AsJson = False,
     where: Where = None,
@@ -250,9 +267,11 @@ def rename(
     _say({"dataset": to, "alias": dataset}, text, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger expire")
 def expire(
-    grace: Annotated[float, typer.Option(help="Seconds after the end of a lease.", min=0)] = 86_400.0,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Seconds after the end of a lease.", min=0)
+    ] = 86_400.0,
     as_json: AsJson = False,
     where: Where = None,
     key: KeyFile = None,
@@ -267,10 +286,12 @@ def expire(
     _say({"forfeited": number_of}, f"{_pluralize(number_of, 'charge')} forfeited", as_json=as_json)
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger create postgresql://owner@db.example.org/records --role discreet_service")
 def create(
     owner: Annotated[str, typer.Argument(metavar="ADDRESS", help="Where the owner connects.", show_default=False)],
-    role: Annotated[str, typer.Option(help="The role of the service that will charge.", show_default=False)],
+    role: Annotated[
+        str, typer.Option(metavar="NAME", help="The role of the service that will charge.", show_default=False)
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Make a ledger in PostgreSQL, or migrate it.
@@ -288,7 +309,7 @@ def create(
     _say({"schema_version": VERSION, "role": role}, text, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog="Example: discreet ledger backup copy.sqlite")
 def backup(
     file: Annotated[Path, typer.Argument(help="A path where nothing is yet.", show_default=False)],
     as_json: AsJson = False,
@@ -304,7 +325,7 @@ def backup(
     _say({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
 
 
-@keys.command("show")
+@keys.command("show", epilog="Example: discreet ledger key show")
 def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
     """List every public key that ever signed for a ledger, oldest first."""
     path = _key_at(key)
@@ -321,7 +342,7 @@ def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
     _say({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
 
 
-@keys.command("rotate")
+@keys.command("rotate", epilog="Example: discreet ledger key rotate")
 def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
     new_key = Signer.rotate(_key_at(key))

@@ -39,7 +39,7 @@ _REASONS = {
 _OTHER = ("PostgreSQL could not compute the view, or could not store its rows", "the same SELECT in psql, as the owner")
 
 
-@app.command("materialise", no_args_is_help=True)
+@app.command("materialise", no_args_is_help=True, epilog="Example: discreet materialise spark adults adults_rows")
 def command(
     where: Annotated[
         str, typer.Argument(metavar="ADDRESS", help="postgresql://owner@host/database, or spark.", show_default=False)

@@ -8,7 +8,7 @@ from discreet.release.explanation import Explanation
 app = statements.command_app("plan")
 
 
-@app.command("plan", no_args_is_help=True)
+@app.command("plan", no_args_is_help=True, epilog="Example: discreet plan query.sql --epsilon 0.5")
 def command(
     file: File,
     epsilon: Epsilon = None,

@@ -29,7 +29,7 @@ def root() -> None:
     """Check the receipt of a charge, without its ledger."""
 
 
-@app.command()
+@app.command(epilog='Example: discreet receipt verify release.json --key "$KEY"')
 def verify(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="A receipt, or a saved release, as JSON.", show_default=False)

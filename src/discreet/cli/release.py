@@ -51,7 +51,7 @@ def root() -> None:
     """Show, check and compare saved releases, without their ledger."""
 
 
-@app.command()
+@app.command(epilog="Example: discreet release show table.csv")
 def show(
     file: File,
     accountants: Annotated[bool, typer.Option("--accountants", help="Show the epsilon of every accountant.")] = False,
@@ -75,7 +75,7 @@ def show(
         print(aligned((("statement", " ".join(found.text.split())), ("dialect", found.dialect))))
 
 
-@app.command()
+@app.command(epilog='Example: discreet release verify release.json --key "$KEY"')
 def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
     """Check that nothing in a saved release was changed, and that the ledger's key signed it.
 
@@ -153,7 +153,7 @@ def _result_lines(found: ResultVerification) -> Iterator[str]:
     yield "numbers  covered by the signature of that key, with the query and everything else in the file"
 
 
-@app.command()
+@app.command(epilog="Example: discreet release compare june.json july.json")
 def compare(file: File, other: Other, as_json: AsJson = False) -> None:
     """Print how two releases differ, and whether noise explains it."""
     first, second = (_table(path) for path in (file, other))

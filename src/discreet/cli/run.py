@@ -13,7 +13,7 @@ from discreet.release import forms
 app = statements.command_app("run")
 
 
-@app.command("run", no_args_is_help=True)
+@app.command("run", no_args_is_help=True, epilog="Example: discreet run query.sql --epsilon 0.5 --out table.csv")
 def command(
     file: File,
     epsilon: Epsilon = None,

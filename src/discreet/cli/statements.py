@@ -27,10 +27,17 @@ LedgerPlace = Annotated[
 ]
 Dialect = Annotated[
     str | None,
-    typer.Option("--dialect", help="duckdb, postgres, spark, bigquery or snowflake. Default: the engine's."),
+    typer.Option(
+        "--dialect", metavar="NAME", help="duckdb, postgres, spark, bigquery or snowflake. Default: the engine's."
+    ),
 ]
-Epsilon = Annotated[str | None, typer.Option("--epsilon", help="The privacy cost. Default: that of OPTIONS.")]
-Delta = Annotated[str | None, typer.Option("--delta", help="Finds unknown keys of GROUP BY. Default: keys are public.")]
+Epsilon = Annotated[
+    str | None, typer.Option("--epsilon", metavar="NUMBER", help="The privacy cost. Default: that of OPTIONS.")
+]
+Delta = Annotated[
+    str | None,
+    typer.Option("--delta", metavar="NUMBER", help="Finds unknown keys of GROUP BY. Default: keys are public."),
+]
 AsJson = output.AsJson
 CATALOG = Path("catalog.yaml")
 
