@@ -1,0 +1,64 @@
+"""The commands of the app, found by walking it, and a directory in which their examples run."""
+
+import os
+import shlex
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyarrow import csv
+
+import discreet as dp
+from discreet.ledger.records.signatures import public_keys
+
+ROOT = Path(__file__).parent.parent.parent
+OTHERS = {"completion", "demo", "preview", "report", "sql"}
+"""Commands for which a missing example or option --json is not an error of the tests here."""
+MECHANISM = "import random\n\n\ndef noisy_count(people):\n    return len(people) + random.gauss(0, 1)\n"
+
+
+def generator() -> ModuleType:
+    """The script that writes the reference page."""
+    loader = SourceFileLoader("commands_script", str(ROOT / "scripts" / "commands"))
+    spec = spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+SCRIPT = generator()
+COMMANDS: dict[str, Any] = {" ".join(words[1:]): command for words, command, _ in SCRIPT.commands()}
+EXAMPLES: dict[str, list[str]] = {
+    name: shlex.split(SCRIPT.example(command))[1:]
+    for name, command in COMMANDS.items()
+    if SCRIPT.example(command) is not None
+}
+LOCAL = {name: words for name, words in EXAMPLES.items() if not any("db.example.org" in word for word in words)}
+
+
+def prepare(place: Path, catalog: str, statement: str) -> dict[str, str]:
+    """Write all files that the examples name; return the environment in which they run."""
+    home = place / "home"
+    home.mkdir(mode=0o700)
+    csv.write_csv(dp.datasets.visits(300), place / "visits.csv")
+    (place / "catalog.yaml").write_text(catalog)
+    (place / "query.sql").write_text(statement)
+    (place / "mine.py").write_text(MECHANISM)
+    before = os.environ.get("DISCREET_HOME", "")
+    here = Path.cwd()
+    os.environ["DISCREET_HOME"] = str(home)
+    os.chdir(place)
+    try:
+        with dp.Session("catalog.yaml") as session:
+            query = dp.table("visits").agg(n=dp.count())
+            for name, epsilon in (("release", 0.1), ("june", 0.2), ("july", 0.3)):
+                session.release(query, epsilon=epsilon).save(f"{name}.json")
+            session.sql(statement, epsilon=0.25).save("table.csv")
+    finally:
+        os.environ["DISCREET_HOME"] = before
+        os.chdir(here)
+    (key,) = public_keys(home / "signing.key").values()
+    return {"DISCREET_HOME": str(home), "KEY": key}
