@@ -1,5 +1,8 @@
-"""`discreet check`: whether a catalog can be used, and what is left of each budget."""
+"""`discreet check`: whether a catalog can be used, what is left of each budget, and which bounds have no provenance."""
 
+from typing import Any
+
+from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
 from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
@@ -11,13 +14,31 @@ app = statements.command_app("check")
 def command(catalog: CatalogPath = CATALOG, ledger: LedgerPlace = None, as_json: AsJson = False) -> None:
     """Check a catalog, and print what is left.
 
-    The tables are opened; nothing is charged.
+    The tables are opened; nothing is charged. Bounds and keys without a provenance are listed.
     """
     with statements.open_session(catalog, ledger) as session:
+        unexplained = without_provenance(session.catalog)
         left = {name: session.remaining(name) for name in session.catalog.protected_tables}
     if as_json:
-        print_json({name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()})
+        public: dict[str, dict[str, Any]] = {name: {"public": True} for name in unexplained if name not in left}
+        stated = public | {name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()}
+        print_json({name: stated[name] | {"without_provenance": columns} for name, columns in unexplained.items()})
         return
     for each in left.values():
         print(each)
+    for name, columns in unexplained.items():
+        if columns:
+            print(f"{name}: no provenance for the bounds or keys of {', '.join(columns)}")
     print(f"{catalog}: all is well")
+
+
+def without_provenance(catalog: Catalog) -> dict[str, list[str]]:
+    """Of each table the columns whose bounds or keys have no stated origin."""
+    return {
+        name: [
+            column
+            for column, facts in table.columns.items()
+            if (facts.bounds is not None or facts.keys is not None) and not (facts.provenance or "").strip()
+        ]
+        for name, table in catalog.tables.items()
+    }

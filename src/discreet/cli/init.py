@@ -18,6 +18,7 @@ from discreet.engines import source_of
 from discreet.errors import ParameterError
 
 app = command_app("init")
+_ORIGIN = "with provenance: how they are known without the data"
 _TYPES = "integer, real, text, boolean, date or timestamp"
 
 
@@ -105,8 +106,8 @@ def column_type(kind: pa.DataType) -> ColumnType | None:
 def _column(kind: ColumnType | None) -> DraftColumn:
     if kind is None:
         return DraftColumn(
-            {"type": DraftFact(OPEN, decide=_TYPES)}, decisions=["bounds or keys, from public knowledge"]
+            {"type": DraftFact(OPEN, decide=_TYPES)}, decisions=[f"bounds: [low, high] or keys: [...], {_ORIGIN}"]
         )
-    decisions = ["bounds: [low, high], from public knowledge"] if kind in (ColumnType.INTEGER, ColumnType.REAL) else []
-    decisions += ["keys: [...], if its values are public"] if kind is ColumnType.TEXT else []
+    decisions = [f"bounds: [low, high], {_ORIGIN}"] if kind in (ColumnType.INTEGER, ColumnType.REAL) else []
+    decisions += [f"keys: [...], if its values are public, {_ORIGIN}"] if kind is ColumnType.TEXT else []
     return DraftColumn({"type": DraftFact(str(kind), "the file")}, decisions=decisions)

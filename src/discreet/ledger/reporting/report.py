@@ -187,7 +187,8 @@ class SpendingReport:
         kinds = {"Laplace": self.left.laplace, "Gaussian": self.left.gaussian}
         left = " or ".join(f"{kind} epsilon {text_down(value)}" for kind, value in kinds.items() if value)
         part = self.spent
-        asked = f"{part.questions:,} queries, {part.failures:,} failed, {part.rejections:,} rejected"
+        queries = "query" if part.questions == 1 else "queries"
+        asked = f"{part.questions:,} {queries}, {part.failures:,} failed, {part.rejections:,} rejected"
         share = self.spent.share(self.budget)
         used = "more than there is" if share is None or share > 1 else f"{text_up(100 * share, FEW_DIGITS)}%"
         rows = [
