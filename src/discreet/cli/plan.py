@@ -1,8 +1,10 @@
 """`discreet plan`: cost and margins of error of a statement, for free."""
 
+from discreet.accounting.costs import Cost
 from discreet.cli import statements
 from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
+from discreet.ledger.records.receipt import cost_texts
 from discreet.release.explanation import Explanation
 
 app = statements.command_app("plan")
@@ -33,7 +35,7 @@ def command(
     print_json(
         {
             "cost": found.cost,
-            "units": {name: None if value is None else str(value) for name, value in found.units.items()},
+            "charge": cost_texts(Cost(**found.units)),
             "left": found.left,
             "fits": found.fits,
             "queries": [*map(_plain, parts)],
