@@ -1,5 +1,7 @@
 """`discreet init`: a draft with names and declared types, in which the owner decides the rest."""
 
+import json
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -38,6 +40,43 @@ def test_a_draft_whose_decisions_are_taken_is_a_catalog(discreet, visits_directo
         text = text.replace(old, new)
     (visits_directory / "catalog.yaml").write_text(text)
     assert "epsilon 2 left" in discreet("check").stdout
+
+
+def test_no_row_of_a_csv_file_is_read_or_changes_the_draft(discreet, visits_directory):
+    """Rows that no reader could read, rows of another file, and no row at all: the draft is the same to the byte."""
+    header = b"patient_id,ward,cost\n"
+    rows = {
+        "ordinary": b"1,surgery,20.5\n2,oncology,7\n",
+        "other": b"999999,nowhere,-1e300\n" * 50,
+        "garbage": bytes(range(256)) * 64 + b'\n"never closed,,,,\n\xff\xfe\x00',
+        "empty": b"",
+    }
+    drafts = {}
+    for name, cells in rows.items():
+        (visits_directory / "data.csv").write_bytes(header + cells)
+        assert discreet("init", "data.csv", "--out", f"{name}.yaml").exit_code == 0, name
+        drafts[name] = (visits_directory / f"{name}.yaml").read_bytes()
+    assert len(set(drafts.values())) == 1
+    assert b"patient_id" in drafts["garbage"]
+    assert b"nowhere" not in drafts["other"]
+
+
+def test_the_draft_asks_for_the_provenance_of_bounds_and_keys(discreet, visits_directory):
+    discreet("init", "visits.csv", "--out", "draft.yaml")
+    asked = [line for line in (visits_directory / "draft.yaml").read_text().splitlines() if "bounds: [" in line]
+    assert asked
+    assert all("with provenance: how they are known without the data" in line for line in asked)
+
+
+def test_a_draft_for_programs(discreet):
+    data = json.loads(discreet("init", "visits.csv", "--out", "draft.yaml", "--json").stdout)
+    assert data == {"catalog": "draft.yaml", "decisions": 17}
+
+
+def test_a_place_that_cannot_be_written_is_refused(discreet):
+    error = discreet("init", "visits.csv", "--out", "nowhere/draft.yaml").exception
+    assert isinstance(error, Refusal)
+    assert error.instead == "--out draft.yaml"
 
 
 def test_a_file_that_is_there_is_not_replaced(discreet):

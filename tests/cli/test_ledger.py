@@ -135,6 +135,33 @@ def test_loss_distributions_are_told_only_on_the_owners_statement(run):
     assert [bool(batch["epsilons"]) for batch in batches] == [False, True]
 
 
+def test_the_burn_down_is_exact_for_programs_and_a_chart_without_colours_for_people(run, path):
+    found = json.loads(said(run("show", "visits", "--json")))["burn_down"]
+    assert found["period"] == "hour"
+    assert found["points"][-1]["epsilon"]["exact"] == found["points"][-1]["share"]["exact"] == "1/4"
+    assert found["points"][-1]["cap"]["epsilon"]["exact"] == "1/1"
+    piped = real("ledger", "show", "visits", "--ledger", path).stdout
+    assert f"{'█' * 8}{'░' * 22}   25%     0.25    1" in piped
+    assert "\x1b" not in piped
+
+
+def test_a_stopped_dataset_is_named_for_programs_too(run, path):
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("DROP TRIGGER halts_are_written_once")
+        raw.execute("INSERT INTO halts VALUES ('1', 'visits', 'now', 'it was edited', NULL)")
+    assert json.loads(run("show", "visits", "--json").stdout)["stopped"] == {"visits": "it was edited"}
+
+
+def test_findings_for_programs_go_with_the_exit_code(run, path):
+    sound = json.loads(said(run("verify", "--json")))
+    assert (sound["agrees"], sound["datasets"], sound["findings"]) == (True, 1, [])
+    tamper(path)
+    result = run("verify", "--json")
+    assert result.exit_code == 1
+    (finding,) = json.loads(result.stdout)["findings"]
+    assert finding.keys() == {"what", "dataset", "event"}
+
+
 def test_a_delta_that_is_no_number_is_a_wrong_call(run):
     result = run("show", "visits", "--delta", "tiny")
     assert result.exit_code == 2

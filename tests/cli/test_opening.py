@@ -1,8 +1,12 @@
 """A command opens the ledger that is meant, and makes none."""
 
-import pytest
+import shlex
 
-from discreet.cli.opening import open_file_ledger, open_ledger_at
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import SQLiteLedger
 
@@ -44,3 +48,20 @@ def test_an_address_leads_to_postgresql():
 def test_a_backup_of_a_database_is_the_databases_own_business():
     with pytest.raises(ParameterError, match="PostgreSQL's own means"):
         open_file_ledger("postgresql://nobody@127.0.0.1:1/records", None, None)
+
+
+@pytest.mark.parametrize("verb", ["show", "verify"])
+def test_the_path_of_a_ledger_in_the_place_of_a_dataset_is_refused_with_the_call_that_works(path, verb, discreet_home):
+    result = CliRunner().invoke(app, ["ledger", verb, str(path)])
+    assert isinstance(result.exception, ParameterError)
+    assert result.exception.instead == f"discreet ledger {verb} --ledger {path}"
+    assert CliRunner().invoke(app, shlex.split(result.exception.instead)[1:]).exit_code == 0
+    with pytest.raises(ParameterError, match="history DATASET --ledger"):
+        refuse_ledger_file(str(path), "history")
+
+
+@pytest.mark.parametrize("name", [None, "visits", "a\0b", "."])
+def test_a_name_of_a_dataset_is_no_path(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits").write_text("not a ledger")
+    refuse_ledger_file(name, "show")

@@ -148,3 +148,31 @@ def test_an_edited_number_of_a_statement_is_found(place, public, tmp_path):
     data["releases"][0]["outputs"][0]["values"][0] += 1
     (tmp_path / "edited.json").write_text(json.dumps(data))
     assert run("verify", tmp_path / "edited.json", "--key", public).exit_code != 0
+
+
+def test_the_same_for_programs(place, public):
+    shown = json.loads(run("show", place / "first.json", "--json").stdout)
+    assert shown["release"]["dataset"]["name"] == "visits"
+    assert {"label": "where", "text": "age < 65"} in shown["stated"][0]
+    (answer,) = json.loads(run("compare", place / "first.json", place / "second.json", "--json").stdout)["answers"]
+    assert answer["output"] == "n"
+    assert answer["within_noise"] == (abs(answer["values"][0] - answer["values"][1]) <= answer["margins"])
+    only = json.loads(run("compare", place / "first.json", place / "wards.json", "--json").stdout)["answers"]
+    assert {"key": ["surgery"], "output": None, "text": "only in the second"} in only
+
+
+@pytest.mark.parametrize(
+    ("file", "code", "verdict"),
+    [
+        ("first.json", 0, "covered"),
+        ("edited.json", 1, "wrong"),
+        ("former.json", 3, "not covered"),
+        ("statement.csv", 3, "not covered"),
+    ],
+)
+def test_a_verdict_for_programs_goes_with_the_exit_code(place, public, file, code, verdict):
+    result = run("verify", place / file, "--key", public, "--json")
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["verdict"]) == (code, verdict)
+    assert bool(data["results"][0]["faults"]) == (code == 1)
+    assert bool(data["columns_not_signed"]) == (file == "statement.csv")

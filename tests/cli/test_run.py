@@ -26,3 +26,8 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_charge(discreet):
     for out in ("table.xlsx", "nowhere/table.json"):
         assert isinstance(discreet("run", "q.sql", "--epsilon", "0.5", "--out", out).exception, Refusal)
     assert "epsilon 2 left" in discreet("check").stdout
+
+
+def test_the_answer_for_programs_is_the_saved_document(discreet, visits_directory):
+    result = discreet("run", "q.sql", "--epsilon", "0.5", "--out", "table.json", "--json")
+    assert json.loads(result.stdout) == json.loads((visits_directory / "table.json").read_text())

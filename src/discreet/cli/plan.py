@@ -1,5 +1,7 @@
 """`discreet plan`: cost and margins of error of a statement, for free."""
 
+from typing import Any
+
 from discreet.accounting.costs import Cost
 from discreet.cli import statements
 from discreet.cli.output import print_json
@@ -31,11 +33,12 @@ def command(
     if not as_json:
         print(found)
         return
+    units: Any = found.units
     parts = (found,) if isinstance(found, Explanation) else found.parts
     print_json(
         {
             "cost": found.cost,
-            "charge": cost_texts(Cost(**found.units)),
+            "charge": cost_texts(Cost(**units)),
             "left": found.left,
             "fits": found.fits,
             "queries": [*map(_plain, parts)],

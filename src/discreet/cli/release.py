@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -160,11 +161,11 @@ def compare(file: File, other: Other, as_json: AsJson = False) -> None:
     differences, rows = tuple(_differences(first, second)), list(_rows(first, second))
     if as_json:
         stated = [{"label": label, "text": text} for label, text in differences]
-        print_json({"differences": stated, "answers": rows})
+        print_json({"differences": stated, "answers": [each.to_json() for each in rows]})
         return
     print(aligned(differences))
     print()
-    print("\n".join(rows))
+    print("\n".join(map(str, rows)))
 
 
 def _lines(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:
@@ -233,33 +234,55 @@ def _query_differences(one: Release, other: Release) -> Iterator[tuple[str, str]
     yield from (("only in the second", ": ".join(line)) for line in second.query if line not in first.query)
 
 
-def _rows(first: Release, second: Release) -> Iterator[str]:
+@dataclass(frozen=True)
+class AnswerDifference:
+    """An answer of two releases: in words, and its numbers where both have it."""
+
+    key: tuple[Value, ...]
+    text: str
+    output: str | None = None
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        name = "" if self.output is None else f"{self.output}  "
+        return f"{_label(self.key)}{name}{self.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {"key": [*map(rendering.cell, self.key)], "output": self.output, "text": self.text} | self.numbers
+
+
+def _rows(first: Release, second: Release) -> Iterator[AnswerDifference]:
     """Each answer that both have: the two values, their difference, and the sum of their margins."""
     places = {key: place for place, key in enumerate(_keys(second))}
     names = [output.name for output in first.outputs if output.name in {other.name for other in second.outputs}]
     for place, key in enumerate(_keys(first)):
         if key not in places:
-            yield f"{_label(key)}only in the first"
+            yield AnswerDifference(key, "only in the first")
             continue
         at = place, places.pop(key)
-        yield from (f"{_label(key)}{name}  {_difference(name, (first, second), at)}" for name in names)
-    yield from (f"{_label(key)}only in the second" for key in places)
+        for name in names:
+            text, numbers = _difference(name, (first, second), at)
+            yield AnswerDifference(key, text, name, numbers)
+    yield from (AnswerDifference(key, "only in the second") for key in places)
 
 
-def _difference(name: str, releases: tuple[Release, Release], at: tuple[int, int]) -> str:
+def _difference(name: str, releases: tuple[Release, Release], at: tuple[int, int]) -> tuple[str, dict[str, Any]]:
     """The two values of an output, and whether noise explains their difference."""
     values = [release[name][place] for release, place in zip(releases, at, strict=True)]
     margins = [release.margin(name)[place] for release, place in zip(releases, at, strict=True)]
     if None in values or None in margins:
-        return f"{values[0]} | {values[1]}"
+        return f"{values[0]} | {values[1]}", {}
     in_ranks = next(
         (output.margin_of for output in releases[0].outputs if output.name == name and output.margin_of), ""
     )
     if in_ranks:
-        return f"{values[0]:,} | {values[1]:,}  not compared, because margins are in {in_ranks}"
+        return f"{values[0]:,} | {values[1]:,}  not compared, because margins are in {in_ranks}", {}
     (one, other), allowed = map(float, values), sum(map(float, margins))  # type: ignore[arg-type]
-    verdict = "within the noise" if abs(other - one) <= allowed else "MORE THAN THE NOISE"
-    return f"{one:,.6g} | {other:,.6g}  difference {other - one:,.6g} of ± {allowed:,.6g}: {verdict}"
+    is_noise = abs(other - one) <= allowed
+    verdict = "within the noise" if is_noise else "MORE THAN THE NOISE"
+    text = f"{one:,.6g} | {other:,.6g}  difference {other - one:,.6g} of ± {allowed:,.6g}: {verdict}"
+    return text, {"values": [one, other], "margins": allowed, "within_noise": is_noise}
 
 
 def _keys(release: Release) -> list[tuple[Value, ...]]:
