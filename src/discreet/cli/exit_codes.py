@@ -1,6 +1,6 @@
 """The exit codes of all commands, and which of them have a meaning of their own.
 
-A refusal ends with 1 in every command, whatever it is about; 2 is of the option parser alone.
+A refusal ends with 1 in every command; 2 is of the option parser alone.
 """
 
 OK = 0
