@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from discreet.release.release import Release
     from discreet.release.selection import Selection
     from discreet.release.sql_release import SqlRelease
+    from discreet.session.preview import preview
     from discreet.session.session import Session, protect
     from discreet.session.verify_joins import verify
 
@@ -83,6 +84,7 @@ _HOMES = {
     "largest": "query.joins",
     "mean": "query.aggregates",
     "median": "query.quantiles",
+    "preview": "session.preview",
     "protect": "session.session",
     "quantile": "query.quantiles",
     "quantiles": "query.quantiles",
@@ -149,6 +151,7 @@ __all__ = [
     "mechanisms",
     "median",
     "plots",
+    "preview",
     "protect",
     "quantile",
     "quantiles",

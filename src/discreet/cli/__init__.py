@@ -16,7 +16,10 @@ from discreet.cli import doctor, exit_codes, output, version
 from discreet.cli.address import without_addresses
 from discreet.errors import DiscreetError, Refusal
 
-LATER = ("audit", "check", "epsilon", "harm", "init", "ledger", "materialise", "plan", "receipt", "release", "run")
+LATER = (
+    *("audit", "check", "completion", "demo", "epsilon", "harm", "init", "ledger", "materialise", "plan", "preview"),
+    *("receipt", "release", "run", "sql"),
+)
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 _ARGUMENTS = "discreet.arguments"
 

@@ -74,12 +74,16 @@ def open_session(catalog: Path, ledger: str | None) -> Iterator[Session]:
 
 def read_statement(file: Path, session: Session, dialect: str | None) -> Statement:
     """The statement in a file, in a dialect or in that of the session's engine."""
+    return sql(read_text(file), dialect=session.dialect if dialect is None else dialect)
+
+
+def read_text(file: Path) -> str:
+    """The text of a statement, from a file or from standard input."""
     try:
-        text = sys.stdin.read(LONGEST + 1) if str(file) == "-" else file.read_text(encoding="utf-8")
+        return sys.stdin.read(LONGEST + 1) if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise ParameterError(
             f"a statement in {str(file)!r}",
             because="the file is not there, or is not text",
             instead="a file with SELECT COUNT(*) AS n FROM visits in it",
         ) from None
-    return sql(text, dialect=session.dialect if dialect is None else dialect)

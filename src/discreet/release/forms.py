@@ -17,6 +17,7 @@ from pyarrow import parquet
 from discreet.catalog import strict_json
 from discreet.errors import ParameterError, UnsupportedError
 from discreet.release.document import Lines
+from discreet.release.values.rendering import is_generated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,6 +104,16 @@ def _missing_package_error(name: str) -> UnsupportedError:
     return UnsupportedError(
         f"to_{name}()", because=f"{name} is not installed", instead=f'pip install "discreet[{name}]", or to_arrow()'
     )
+
+
+def require_label(path: Path, dataset: str) -> None:
+    """Refuse to save generated data in a form that does not show its label with the numbers."""
+    if path.suffix.lower() in (".csv", ".parquet") and is_generated(dataset):
+        raise UnsupportedError(
+            f"generated data in {str(path)!r}",
+            because="the file would show numbers of a preview without its label",
+            instead=f"save({str(path.with_suffix('.html'))!r}), or session.release(...) for numbers of the dataset",
+        )
 
 
 def save(path: Path, texts: Mapping[str, Callable[[], str]], table: Callable[[], pa.Table]) -> None:

@@ -249,9 +249,11 @@ class Release(PostProcessing):
             path: Path of the file. An existing file is replaced.
 
         Raises:
-            UnsupportedError: If the name of the file ends as another format does.
+            UnsupportedError: If the name of the file ends as another format does, or generated data would be saved in
+                a form without a label.
         """
         texts = {".json": self._json_text, ".csv": lambda: forms.csv_text(self.to_arrow()), ".html": self._page}
+        forms.require_label(Path(path), self.dataset)
         forms.save(Path(path), texts, self.to_arrow)
 
     @classmethod

@@ -143,8 +143,8 @@ class Result(ABC):
         return rendering.card(self._stamp(), lines, self._notes())
 
     def _stamp(self) -> list[str]:
-        """The line above a result that is not private."""
-        return rendering.stamp(self._exact, private=self.private)
+        """The line above a result that is not private, or is of generated data."""
+        return rendering.stamp(self._exact, private=self.private, dataset=self.dataset)
 
     def _notes(self) -> list[str]:
         """The lines below a result: conditions on rows, its error bounds, its privacy cost and its receipt."""

@@ -181,9 +181,11 @@ class SqlRelease:
             path: Path of the file. An existing file is replaced. Beside a CSV file its JSON is a sidecar.
 
         Raises:
-            UnsupportedError: If the name of the file ends as another format does.
+            UnsupportedError: If the name of the file ends as another format does, or generated data would be saved in
+                a form without a label.
         """
         texts = {".json": self._text, ".csv": lambda: forms.csv_text(self.to_arrow()), ".html": self._page}
+        forms.require_label(Path(path), self.releases[0].dataset)
         forms.save(Path(path), texts, self.to_arrow)
 
     @classmethod
@@ -221,7 +223,8 @@ class SqlRelease:
         return rendering.card(self._stamp(), table, self._notes())
 
     def _stamp(self) -> list[str]:
-        return rendering.stamp("exact answers", private=all(release.private for release in self.releases))
+        private, dataset = all(release.private for release in self.releases), self.releases[0].dataset
+        return rendering.stamp("exact answers", private=private, dataset=dataset)
 
     def _page(self) -> str:
         head, rows = self._cells(len(self))
@@ -229,7 +232,8 @@ class SqlRelease:
         for release in self.releases:
             lines += [*(() if release.document is None else release.document.lines()), ("guarantee", release.guarantee)]
         table = rendering.html_table(head, rows, self._text_columns)
-        return forms.page(f"Release from {self.releases[0].dataset}", self._notes(), table, tuple(lines))
+        notes = [*self._stamp(), *self._notes()]
+        return forms.page(f"Release from {self.releases[0].dataset}", notes, table, tuple(lines))
 
     def _text(self) -> str:
         return json.dumps(self.to_json(), indent=1, ensure_ascii=False) + "\n"

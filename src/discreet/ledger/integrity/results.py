@@ -14,6 +14,7 @@ from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.receipt import Receipt, receipt_fault
 from discreet.ledger.records.signatures import is_signed_by
 from discreet.release.signed import ORIGINAL, SIGNATURE, covered, statement
+from discreet.release.values.rendering import is_generated
 
 FORMER = "the file is of version 1, which has no signature over its numbers"
 UNSIGNED = "no key signed the numbers"
@@ -91,6 +92,8 @@ def verify_result(data: dict[str, Any], publics: Sequence[str]) -> ResultVerific
 def _faults_of_charge(data: dict[str, Any], receipt: Receipt) -> tuple[str, ...]:
     """Whether dataset and plan are those that were charged; a very long plan is only in the ledger."""
     found: list[str] = []
+    if is_generated(receipt.dataset):
+        found.append("generated data: a preview, and not a release of a dataset")
     if data.get("dataset") != {"name": receipt.dataset, "version": receipt.version}:
         found.append("the dataset is not the one that was charged")
     document = data.get("document")

@@ -10,6 +10,9 @@ Figure = int | float
 Row = Sequence[str]
 
 _SMALLEST_MARGIN = 1e-9
+GENERATED = " (generated data)"
+"""What the name of a generated twin ends with."""
+_PREVIEW = "GENERATED DATA: a preview from the catalog alone; no row was read, and nothing was charged"
 
 
 def text_table(head: Row, rows: Sequence[Row], text_columns: int) -> list[str]:
@@ -32,14 +35,22 @@ def card(stamp: Sequence[str], body: str, notes: Iterable[str]) -> str:
     return f"<div>{stamped}{body}<small>{under}</small></div>"
 
 
-def stamp(what: str, *, private: bool) -> list[str]:
-    """The words over an answer of dp.testing, such as 'exact answers'; none over a private one."""
-    return [] if private else [f"NOT PRIVATE: {what} from dp.testing, for tests only"]
+def stamp(what: str, *, private: bool, dataset: str = "") -> list[str]:
+    """The words over an answer of dp.testing, such as 'exact answers', or of a preview; none over a release."""
+    exact = [] if private else [f"NOT PRIVATE: {what} from dp.testing, for tests only"]
+    return [*exact, _PREVIEW] if is_generated(dataset) else exact
+
+
+def is_generated(dataset: str) -> bool:
+    """Whether a dataset is a generated twin, by its name."""
+    return dataset.endswith(GENERATED)
 
 
 def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:
     """The last notes of every answer: its privacy cost, whether it was stored, its receipt."""
     known = str(receipt.get("hash", ""))[:12]
+    if is_generated(str(receipt.get("dataset", ""))):
+        return [f"would spend    {guarantee}"]
     return [
         f"spent    {guarantee}",
         *(_repeat(receipt) if repeated else []),

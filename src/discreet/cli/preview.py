@@ -1,0 +1,39 @@
+"""`discreet preview`: the answer of a statement on generated data, for free."""
+
+import json
+
+from discreet.catalog.catalog import Catalog
+from discreet.cli import statements
+from discreet.cli.address import is_address
+from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File
+from discreet.query.sql.dialects import DEFAULT
+from discreet.query.sql.statement import sql
+from discreet.session.preview import preview
+
+app = statements.command_app("preview")
+
+
+@app.command("preview", no_args_is_help=True)
+def command(
+    file: File,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    catalog: CatalogPath = CATALOG,
+    dialect: Dialect = None,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a statement on generated data.
+
+    Rows are generated from the catalog alone. No source is opened, and nothing is charged.
+    """
+    facts = Catalog.load(catalog)
+    statement = sql(statements.read_text(file), dialect=dialect or _dialect(facts))
+    price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
+    table = preview(facts, statement, epsilon=price[0], delta=price[1])
+    print(json.dumps({"generated_data": True, **table.to_json()}, ensure_ascii=False) if as_json else table)
+
+
+def _dialect(catalog: Catalog) -> str:
+    """The dialect of the engine that would answer, by the place of the first table."""
+    first = next(iter(catalog.tables.values()), None)
+    return "postgres" if first is not None and first.source and is_address(first.source) else DEFAULT
