@@ -5,12 +5,13 @@ says in words what it says in colour. With `--json` it prints one JSON document 
 The exit codes are in `exit_codes`. No part of a database's address is ever printed: it may hold a password.
 """
 
+import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from discreet.cli import doctor, exit_codes, output, version
 from discreet.cli.address import without_addresses
@@ -22,10 +23,14 @@ LATER = (
 )
 """Commands that are loaded when they are named: `discreet version` should not wait for Arrow."""
 _ARGUMENTS = "discreet.arguments"
+COMPLETION = "_DISCREET_COMPLETE"
+"""What a shell sets when it asks how a line may go on; `discreet completion` prints the script that does."""
 
 
 class Commands(TyperGroup):
     """The commands; an error about a wrong call does not show the addresses in it."""
+
+    _is_completing_names = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names of all commands, in order."""
@@ -33,6 +38,8 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name, or None."""
+        if cmd_name in LATER and self._is_completing_names:
+            return TyperCommand(cmd_name)
         if cmd_name in LATER:
             return typer.main.get_command(import_module(f"discreet.cli.{cmd_name}").app)
         return super().get_command(ctx, cmd_name)
@@ -41,6 +48,14 @@ class Commands(TyperGroup):
         """Read the arguments, and remember them for errors."""
         ctx.meta[_ARGUMENTS] = tuple(args)
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """The commands that go on from what is typed; none of them is loaded for its name."""
+        self._is_completing_names = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._is_completing_names = False
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; its errors show no address, and are JSON on standard output where JSON is asked for."""
@@ -99,6 +114,8 @@ def root(
 
 def main() -> None:
     """Run the command line; a `Refusal` is printed as its three parts, without a traceback."""
+    if COMPLETION in os.environ:
+        import_module("typer.completion").completion_init()
     try:
         app()
     except DiscreetError as error:
