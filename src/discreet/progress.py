@@ -47,15 +47,16 @@ def shown_while(
     may_show_stages: bool,
     delay: float = DELAY,
     stream: TextIO | None = None,
+    label: str = "answering",
 ) -> Outcome:
     """Run here and now, with a display on the terminal if it takes long; the display is gone when this returns.
 
-    `stages` is called from another thread, and only where `may_show_stages`.
+    `stages` is called from another thread, and only where `may_show_stages`. `label` is what the display says is done.
     """
     chosen = sys.stderr if stream is None else stream
     if chosen is None or not _can_show(chosen):
         return run()
-    display = _Display(chosen, stages if may_show_stages else None, delay)
+    display = _Display(chosen, stages if may_show_stages else None, delay, label)
     try:
         display.start()
         return run()
@@ -80,8 +81,8 @@ def _can_show(stream: TextIO) -> bool:
 class _Display:
     """A thread that waits, then draws until the run is over; no failure of it concerns the run."""
 
-    def __init__(self, stream: TextIO, stages: Callable[[], Stage | None] | None, delay: float) -> None:
-        self._stream, self._stages, self._delay = stream, stages, delay
+    def __init__(self, stream: TextIO, stages: Callable[[], Stage | None] | None, delay: float, label: str) -> None:
+        self._stream, self._stages, self._delay, self._label = stream, stages, delay, label
         self._over, self._gone = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._live, name="discreet-progress", daemon=True)
 
@@ -115,19 +116,21 @@ class _Display:
                 return
         try:
             with suppress(Exception):
-                _draw(self._stream, self._stages, self._over, started)
+                _draw(self._stream, self._stages, self._over, started, self._label)
         finally:
             _screen.release()
 
 
-def _draw(stream: TextIO, stages: Callable[[], Stage | None] | None, over: threading.Event, started: float) -> None:
+def _draw(
+    stream: TextIO, stages: Callable[[], Stage | None] | None, over: threading.Event, started: float, label: str
+) -> None:
     from rich.console import Console  # noqa: PLC0415 - most runs show nothing, and it is slow to import
     from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
 
     console = Console(file=stream)
     if console.is_jupyter and find_spec("ipywidgets") is None:
         return
-    columns = [TextColumn("answering"), *([BarColumn()] if stages else []), TextColumn("{task.fields[said]}")]
+    columns = [TextColumn(label), *([BarColumn()] if stages else []), TextColumn("{task.fields[said]}")]
     drawn = Progress(
         *columns,
         console=console,

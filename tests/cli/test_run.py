@@ -1,6 +1,12 @@
 """`discreet run`: charge for a statement, answer it and save the table."""
 
 import json
+import os
+import subprocess
+import sys
+
+import pexpect
+import pytest
 
 from discreet.errors import Refusal
 
@@ -31,3 +37,26 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_charge(discreet):
 def test_the_answer_for_programs_is_the_saved_document(discreet, visits_directory):
     result = discreet("run", "q.sql", "--epsilon", "0.5", "--out", "table.json", "--json")
     assert json.loads(result.stdout) == json.loads((visits_directory / "table.json").read_text())
+
+
+@pytest.mark.full
+def test_a_terminal_shows_a_bar_and_a_pipe_one_line(discreet, visits_directory):
+    """A file of three million rows takes more than the second after which a bar is shown."""
+    head, _, rows = (visits_directory / "visits.csv").read_text().partition("\n")
+    with (visits_directory / "visits.csv").open("w") as file:
+        file.write(f"{head}\n")
+        file.writelines(rows for _ in range(3_000_000 // len(rows.splitlines())))
+    words = ["-m", "discreet", "run", "q.sql", "--epsilon"]
+    place = str(visits_directory)
+    child = pexpect.spawn(
+        sys.executable, [*words, "0.5"], cwd=place, env=os.environ | {"TERM": "xterm"}, encoding="utf-8", timeout=120
+    )
+    child.expect("answering .*0:00:0[1-9]")
+    child.expect("receipt")
+    child.expect(pexpect.EOF)
+    pipe = subprocess.run(
+        [sys.executable, *words, "0.6"], cwd=place, capture_output=True, text=True, check=True, env=os.environ
+    )
+    assert pipe.stderr.splitlines() == [
+        f"discreet: the budget is kept in {visits_directory / 'home' / 'ledger.sqlite'}"
+    ]

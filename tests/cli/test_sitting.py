@@ -61,7 +61,9 @@ def test_commands_say_what_they_are_asked(sitting):
     assert sitting.command(".quit") is None
 
 
-@pytest.mark.parametrize("text", [".epsilon", ".epsilon 0", ".epsilon much", ".epsilon inf", ".epsilom 1", ".plan", "."])
+@pytest.mark.parametrize(
+    "text", [".epsilon", ".epsilon 0", ".epsilon much", ".epsilon inf", ".epsilom 1", ".plan", "."]
+)
 def test_commands_that_are_wrong_are_refused_with_one_that_works(sitting, text):
     with pytest.raises(ParameterError) as refusal:
         sitting.command(text)

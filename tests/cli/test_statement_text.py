@@ -33,4 +33,6 @@ def test_a_backslash_escapes_where_the_dialect_says_so():
 def test_enter_answers_what_is_complete():
     complete = ["", ".help", "SELECT 1;", "SELECT 1; -- so be it"]
     assert all(is_complete(text, "duckdb") for text in complete)
-    assert not any(is_complete(text, "duckdb") for text in ["SELECT 1", ".plan SELECT 1", "SELECT ';", "SELECT 1; SELECT"])
+    assert not any(
+        is_complete(text, "duckdb") for text in ["SELECT 1", ".plan SELECT 1", "SELECT ';", "SELECT 1; SELECT"]
+    )

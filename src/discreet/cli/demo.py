@@ -154,7 +154,9 @@ def _read(tour: Tour) -> None:
 
 
 def _verify(tour: Tour) -> None:
-    tour.heading("The check of every number, by the public key of the ledger. It ends with 3: column names are not signed.")
+    tour.heading(
+        "The check of every number, by the public key of the ledger. It ends with 3: column names are not signed."
+    )
     tour.run("release", "verify", "wards.json", "--key", _public_key(), expected=3)
 
 

@@ -12,6 +12,7 @@ from discreet.cli.address import in_lower_case, is_address, name
 from discreet.cli.output import AsJson, print_json
 from discreet.engines.backends.postgres import server
 from discreet.errors import ParameterError, SourceError
+from discreet.progress import shown_while
 
 if TYPE_CHECKING:
     import psycopg
@@ -77,8 +78,11 @@ def _create(address: str, view: str, table: str) -> str:
     code = ""
     with server.connect(address) as connection:
         source, target = _names(connection, view, table)
+        statement = f"CREATE TABLE {target} AS SELECT * FROM {source}".encode()
         try:
-            connection.execute(f"CREATE TABLE {target} AS SELECT * FROM {source}".encode())
+            shown_while(
+                lambda: connection.execute(statement), stages=None, may_show_stages=False, label="creating the table"
+            )
         except library.Error as error:
             code = error.sqlstate or "unknown"
     if code:

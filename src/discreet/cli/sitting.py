@@ -154,7 +154,9 @@ class Sitting:
 
 
 def _over_limit(epsilon: Fraction, left: Fraction, limit: Fraction) -> BudgetError:
-    instead = f".epsilon {shown(left)}, or a sitting with a larger --limit" if left else "a sitting with a larger --limit"
+    instead = (
+        f".epsilon {shown(left)}, or a sitting with a larger --limit" if left else "a sitting with a larger --limit"
+    )
     return BudgetError(
         f"a statement of epsilon {shown(epsilon)}",
         because=f"epsilon {shown(left)} is left of this sitting's limit of {shown(limit)}",

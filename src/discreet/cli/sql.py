@@ -159,7 +159,8 @@ def _talk(conversation: Conversation) -> None:
 def _welcome(sitting: Sitting) -> Iterable[str]:
     for name in sitting.session.catalog.protected_tables:
         yield str(sitting.session.remaining(name))
-    cost = "what its OPTIONS say" if sitting.epsilon is None else f"epsilon {sitting.epsilon}, unless its OPTIONS differ"
+    cost = (
+        "what its OPTIONS say" if sitting.epsilon is None else f"epsilon {sitting.epsilon}, unless its OPTIONS differ"
+    )
     yield f"each statement costs {cost}"
     yield f"this sitting may spend epsilon {shown(sitting.limit)}; a statement ends with ;  .help lists commands"
-
