@@ -16,7 +16,7 @@ def test_the_answer_needs_no_source_and_leaves_no_ledger(discreet, visits_direct
     assert lines[0] == LABEL
     assert [line.split()[0] for line in lines[2:5]] == ["cardiology", "emergency", "surgery"]
     assert "± 60" in lines[2]
-    assert lines[-1].startswith("would spend    epsilon 0.5, for one patient_id")
+    assert lines[-1].startswith("free     a release would spend epsilon 0.5, for one patient_id")
     assert "'visits (generated data)'" in lines[-1]
     assert [*visits_directory.rglob("ledger.sqlite")] == []
 

@@ -23,7 +23,7 @@ def test_statements_spend_up_to_the_limit(sitting):
     sitting.answer(sitting.plan(COUNT))
     assert (sitting.spent, sitting.left) == (Fraction("0.4"), Fraction("0.2"))
     planned = sitting.plan(BY_WARD)
-    with pytest.raises(BudgetError, match="epsilon 0.2 is left of this sitting's limit of 0.6") as refusal:
+    with pytest.raises(BudgetError, match=r"epsilon 0\.2 is left of this sitting's limit of 0\.6") as refusal:
         sitting.answer(planned)
     assert float(sitting.session.remaining()) == pytest.approx(1.6)
     sitting.command(refusal.value.instead.split(",")[0])

@@ -149,7 +149,7 @@ def _release(tour: Tour) -> None:
 
 
 def _read(tour: Tour) -> None:
-    tour.heading("What the saved file says of itself, to whoever receives it.")
+    tour.heading("What the saved file says of itself, for its readers.")
     tour.run("release", "show", "wards.json")
 
 

@@ -71,7 +71,8 @@ class Conversation:
     def read(self, text: str) -> bool:
         """Answer the statements of a text; whether all of them were answered."""
         found, rest = split(text, self.sitting.dialect)
-        return all([self.take(each) for each in [*found, *([rest] if rest else [])] if not self.is_over])
+        is_answered = [self.take(each) for each in [*found, *([rest] if rest else [])] if not self.is_over]
+        return all(is_answered)
 
     def take(self, text: str) -> bool:
         """Answer a statement or a command; whether it was answered."""

@@ -50,7 +50,7 @@ def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = F
     """The last notes of every answer: its privacy cost, whether it was stored, its receipt."""
     known = str(receipt.get("hash", ""))[:12]
     if is_generated(str(receipt.get("dataset", ""))):
-        return [f"would spend    {guarantee}"]
+        return [f"free     a release would spend {guarantee}"]
     return [
         f"spent    {guarantee}",
         *(_repeat(receipt) if repeated else []),
