@@ -5,7 +5,7 @@ import json
 from discreet.errors import CatalogError, Refusal
 from discreet.ledger.records.signatures import Signer
 
-LABEL = "GENERATED DATA: a preview from the catalog alone; no row was read, and nothing was charged"
+LABEL = "GENERATED DATA: a preview from the catalog alone; nothing was read or charged"
 
 
 def test_the_answer_needs_no_source_and_leaves_no_ledger(discreet, visits_directory):

@@ -9,8 +9,6 @@ import sys
 import pexpect
 import pytest
 
-from discreet.cli.sql import fit
-
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 
@@ -135,8 +133,3 @@ def test_ctrl_c_at_the_question_charges_nothing(terminal, discreet):
     child.send(".quit\r")
     child.expect(pexpect.EOF)
     assert left(discreet) == 2
-
-
-def test_long_lines_go_on_under_their_text():
-    assert fit("  because  one two three four", 24) == "  because  one two three\n           four"
-    assert fit("short\n\nlines", 18) == "short\n\nlines"

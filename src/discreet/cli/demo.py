@@ -35,9 +35,11 @@ tables:
     columns:
       visit_id: {{type: integer}}
       patient_id: {{type: integer}}
-      ward: {{type: text, keys: [{", ".join(datasets.WARDS)}]}}
+      ward:
+        type: text
+        keys: [{", ".join(datasets.WARDS)}]
       age: {{type: integer, bounds: [0, 110], provenance: nobody is older}}
-      cost: {{type: real, bounds: [0, 5000], provenance: price list of the hospital}}
+      cost: {{type: real, bounds: [0, 5000], provenance: price list}}
       day: {{type: date}}
       urgent: {{type: boolean}}
 """
@@ -125,14 +127,14 @@ def _draft(tour: Tour) -> None:
 
 
 def _decide(tour: Tour) -> None:
-    tour.heading("The owner's decisions, from public knowledge: whom to protect, the budget, bounds and keys.")
+    tour.heading("The owner's decisions: privacy unit, budget, bounds and keys.")
     Path("catalog.yaml").write_text(CATALOG, encoding="utf-8")
     tour.show("catalog.yaml")
     tour.run("check")
 
 
 def _ask(tour: Tour) -> None:
-    tour.heading("A statement, and its answer on generated rows: free, and without a row of the file.")
+    tour.heading("A statement, and its answer on generated rows, for free.")
     Path("wards.sql").write_text(STATEMENT, encoding="utf-8")
     tour.show("wards.sql")
     tour.run("preview", "wards.sql", "--epsilon", "0.5")
@@ -154,9 +156,7 @@ def _read(tour: Tour) -> None:
 
 
 def _verify(tour: Tour) -> None:
-    tour.heading(
-        "The check of every number, by the public key of the ledger. It ends with 3: column names are not signed."
-    )
+    tour.heading("The check of every number. It ends with 3: column names are not signed.")
     tour.run("release", "verify", "wards.json", "--key", _public_key(), expected=3)
 
 

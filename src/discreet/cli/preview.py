@@ -1,11 +1,13 @@
 """`discreet preview`: the answer of a statement on generated data, for free."""
 
 import json
+import sys
 
 from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
 from discreet.cli.address import is_address
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File
+from discreet.cli.terminal import print_fitting
 from discreet.query.sql.dialects import DEFAULT
 from discreet.query.sql.statement import sql
 from discreet.session.preview import preview
@@ -30,7 +32,10 @@ def command(
     statement = sql(statements.read_text(file), dialect=dialect or _dialect(facts))
     price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
     table = preview(facts, statement, epsilon=price[0], delta=price[1])
-    print(json.dumps({"generated_data": True, **table.to_json()}, ensure_ascii=False) if as_json else table)
+    if as_json:
+        print(json.dumps({"generated_data": True, **table.to_json()}, ensure_ascii=False))
+    else:
+        print_fitting(str(table), sys.stdout)
 
 
 def _dialect(catalog: Catalog) -> str:

@@ -96,7 +96,7 @@ def open_prompt(catalog: Catalog, dialect: str) -> Any:
     return PromptSession(
         PROMPT,
         multiline=True,
-        prompt_continuation=CONTINUATION,
+        prompt_continuation=lambda width, _line, wraps: " " * width if wraps else CONTINUATION,
         history=FileHistory(str(history_file())),
         completer=CatalogCompleter(),
         complete_while_typing=False,

@@ -5,10 +5,7 @@ It is interactive querying, so it is governed: the limit of a sitting is require
 """
 
 import json
-import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Annotated, Any
@@ -19,11 +16,11 @@ from discreet.cli import statements
 from discreet.cli.sitting import Sitting
 from discreet.cli.statement_text import split
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, LedgerPlace
+from discreet.cli.terminal import print_fitting
 from discreet.errors import DiscreetError, Failure
 from discreet.exact import shown
 
 app = statements.command_app("sql")
-_LABEL = re.compile(r" *\S+  +")
 
 
 @app.command("sql", no_args_is_help=True)
@@ -117,19 +114,7 @@ class Conversation:
             self._print(str(table))
 
     def _print(self, text: str, file: Any = None) -> None:
-        """Print; in a terminal, lines that are too long go on under their text."""
-        print(fit(text, shutil.get_terminal_size().columns) if self._is_terminal else text, file=file, flush=True)
-
-
-def fit(text: str, width: int) -> str:
-    """A text whose long lines are broken between words, and go on under the text that follows their label."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        label = _LABEL.match(line)
-        indent = " " * (label.end() if label and label.end() < width // 2 else 2)
-        broken = textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        lines += broken if len(line) > width else [line]
-    return "\n".join(lines)
+        print_fitting(text, file or sys.stdout, is_terminal=self._is_terminal)
 
 
 def _confirms(question: str) -> bool:

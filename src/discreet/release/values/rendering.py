@@ -12,7 +12,7 @@ Row = Sequence[str]
 _SMALLEST_MARGIN = 1e-9
 GENERATED = " (generated data)"
 """What the name of a generated twin ends with."""
-_PREVIEW = "GENERATED DATA: a preview from the catalog alone; no row was read, and nothing was charged"
+_PREVIEW = "GENERATED DATA: a preview from the catalog alone; nothing was read or charged"
 
 
 def text_table(head: Row, rows: Sequence[Row], text_columns: int) -> list[str]:
