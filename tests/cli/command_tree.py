@@ -14,8 +14,8 @@ import discreet as dp
 from discreet.ledger.records.signatures import public_keys
 
 ROOT = Path(__file__).parent.parent.parent
-OTHERS = {"completion", "demo", "preview", "report", "sql"}
-"""Commands for which a missing example or option --json is not an error of the tests here."""
+OTHERS = {"completion", "demo", "sql"}
+"""Commands that print a script, a tour or one document for each statement: their own tests run them."""
 MECHANISM = "import random\n\n\ndef noisy_count(people):\n    return len(people) + random.gauss(0, 1)\n"
 
 

@@ -19,7 +19,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-@app.command("completion", no_args_is_help=True)
+@app.command("completion", no_args_is_help=True, epilog="Example: discreet completion bash")
 def command(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)],
 ) -> None:

@@ -51,7 +51,7 @@ GROUP BY ward
 app = statements.command_app("demo")
 
 
-@app.command("demo")
+@app.command("demo", epilog="Example: discreet demo --keep tour")
 def command(
     keep: Annotated[
         Path | None, typer.Option("--keep", help="Leave the files in this new directory.", metavar="DIRECTORY")

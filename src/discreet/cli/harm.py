@@ -1,11 +1,11 @@
 """`discreet harm`: whether the privacy unit covers what somebody must not learn."""
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli import statements
+from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
 from discreet.release.harms import Coverage, covers, usual_harms
 from discreet.rounding import double_up
@@ -14,7 +14,7 @@ from discreet.session.session import Session
 app = statements.command_app("harm")
 
 
-@app.command("harm")
+@app.command("harm", epilog="Example: discreet harm --learns value --of doctor_id --units 40")
 def command(
     learns: Annotated[
         str | None, typer.Option("--learns", help="What is learned: presence, value or statistic. Default: the usual.")
@@ -38,7 +38,7 @@ def command(
     with statements.open_session(catalog, ledger) as session:
         found = {name: _verdicts(session, name, learns, of, units) for name in _tables(session, table)}
     if as_json:
-        print(json.dumps({name: [*map(_plain, verdicts)] for name, verdicts in found.items()}))
+        print_json({name: [*map(_plain, verdicts)] for name, verdicts in found.items()})
         return
     for name, verdicts in found.items():
         print(name)

@@ -1,11 +1,11 @@
 """`discreet preview`: the answer of a statement on generated data, for free."""
 
-import json
 import sys
 
 from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
 from discreet.cli.address import is_address
+from discreet.cli.output import print_json
 from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File
 from discreet.cli.terminal import print_fitting
 from discreet.query.sql.dialects import DEFAULT
@@ -15,7 +15,7 @@ from discreet.session.preview import preview
 app = statements.command_app("preview")
 
 
-@app.command("preview", no_args_is_help=True)
+@app.command("preview", no_args_is_help=True, epilog="Example: discreet preview query.sql --epsilon 0.5")
 def command(
     file: File,
     epsilon: Epsilon = None,
@@ -33,7 +33,7 @@ def command(
     price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
     table = preview(facts, statement, epsilon=price[0], delta=price[1])
     if as_json:
-        print(json.dumps({"generated_data": True, **table.to_json()}, ensure_ascii=False))
+        print_json({"generated_data": True, **table.to_json()})
     else:
         print_fitting(str(table), sys.stdout)
 

@@ -23,7 +23,7 @@ from discreet.exact import shown
 app = statements.command_app("sql")
 
 
-@app.command("sql", no_args_is_help=True)
+@app.command("sql", no_args_is_help=True, epilog="Example: discreet sql --limit 1 --epsilon 0.25")
 def command(
     limit: Annotated[
         str, typer.Option("--limit", help="The most epsilon that this sitting may spend.", metavar="EPSILON")
