@@ -14,6 +14,7 @@ from discreet.errors import SqlError
 from discreet.plan import logical
 from discreet.query.conditional import when
 from discreet.query.expression import Expr, as_expr
+from discreet.query.sql.constants import ARITHMETIC, combine
 from discreet.query.sql.limits import number
 from discreet.query.sql.nodes import ACCEPTED, arguments, refusal, sql_text
 from discreet.query.sql.scope import Scope
@@ -61,6 +62,22 @@ def literal(node: exp.Expr) -> Any:
         case exp.Cast() | exp.TryCast() if isinstance(node.this, exp.Literal) and node.this.is_string:
             return _moment(node)
     return None
+
+
+def constant(node: exp.Expr) -> Any:
+    """The constant that a node is, or that arithmetic of constants gives; None where it is not one."""
+    inner = node.unnest()
+    if not isinstance(inner, ARITHMETIC):
+        return literal(node)
+    if inner.meta.get(_VARIES):  # or a long sum would be looked through once for each of its terms
+        return None
+    left, right = arguments(inner, "this", "expression")
+    found = combine(inner, constant(left), right if isinstance(right, exp.Interval) else constant(right))
+    inner.meta[_VARIES] = found is None
+    return found
+
+
+_VARIES = "discreet_varies"
 
 
 def constant_of(node: exp.Expr, what: str) -> Any:
@@ -132,6 +149,17 @@ def _two(build: Callable[[Expr, Expr], Expr]) -> Translation:
         left, right = arguments(node, "this", "expression")
         _refuse_null(node, left, right)
         return build(expression(left, scope), expression(right, scope))
+
+    return translate
+
+
+def _arithmetic(build: Callable[[Expr, Expr], Expr]) -> Translation:
+    """Arithmetic of expressions; that of constants is computed here, exactly."""
+    of_expressions = _two(build)
+
+    def translate(node: exp.Expr, scope: Scope) -> Expr:
+        known = constant(node)
+        return of_expressions(node, scope) if known is None else as_expr(known)
 
     return translate
 
@@ -345,9 +373,9 @@ TRANSLATIONS: dict[type[exp.Expr], Translation] = {
     exp.And: _two(lambda a, b: a & b),
     exp.Or: _two(lambda a, b: a | b),
     exp.Not: _not,
-    exp.Add: _two(lambda a, b: a + b),
-    exp.Sub: _two(lambda a, b: a - b),
-    exp.Mul: _two(lambda a, b: a * b),
+    exp.Add: _arithmetic(lambda a, b: a + b),
+    exp.Sub: _arithmetic(lambda a, b: a - b),
+    exp.Mul: _arithmetic(lambda a, b: a * b),
     exp.Div: _divide,
     exp.Is: _is,
     exp.In: _in,
@@ -387,7 +415,7 @@ _INSTEAD: dict[type[exp.Expr], tuple[str, str]] = {
     exp.Star: ("* stands for columns only inside COUNT(*)", "COUNT(*)"),
     exp.DPipe: ("text is not put together", "GROUP BY of both columns"),
     exp.Rand: ("noise is drawn by discreet alone", "the statement without it"),
-    exp.Interval: ("arithmetic with dates differs from engine to engine", "day >= DATE '2026-01-01'"),
+    exp.Interval: ("arithmetic with dates differs from engine to engine", "DATE '2026-01-01' + INTERVAL '90' DAY"),
     exp.CurrentDate: ("a statement means the same on every day", "DATE '2026-01-31'"),
     exp.CurrentTimestamp: ("a statement means the same at every time", "TIMESTAMP '2026-01-31 12:00'"),
     exp.Placeholder: ("parameters are not filled in", "the value itself"),

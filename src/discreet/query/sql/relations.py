@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from discreet.catalog.catalog import Catalog, Column, Table, Through
-from discreet.errors import suggestion
+from discreet.errors import SqlError, suggestion
 from discreet.plan import logical
 from discreet.query.expression import Expr
 from discreet.query.frame import Frame
@@ -25,11 +25,11 @@ def rows(select: exp.Select, catalog: Catalog, dialect: str, views: Views) -> Sc
     if source is None:
         raise refusal(select, because="a statement reads a table", instead="SELECT COUNT(*) AS n FROM visits")
     scope = _from(arguments(source, "this")[0], catalog, dialect, views)
+    conditions = [] if where is None else operands(arguments(where, "this")[0])
     for join in joins or ():
-        scope = _join(scope, join, views)
-    if where is not None:
-        for condition in operands(arguments(where, "this")[0]):
-            scope = scope.where(expression(condition, scope))
+        scope = _join(scope, join, views, conditions)
+    for condition in conditions:
+        scope = scope.where(expression(condition, scope))
     return scope
 
 
@@ -138,16 +138,14 @@ def _all_columns(scope: Scope) -> dict[str, Expr]:
     return dict(next(iter(meanings.values())) for meanings in found.values() if len(meanings) == 1)
 
 
-def _join(scope: Scope, node: exp.Join, views: Views) -> Scope:
+def _join(scope: Scope, node: exp.Join, views: Views, conditions: list[exp.Expr]) -> Scope:
+    """The rows joined with a table; one that follows a comma takes its equalities out of the conditions of WHERE."""
     other, side, kind, on, using = arguments(node, "this", "side", "kind", "on", "using")
     how = "left" if str(side or "").upper() == "LEFT" else "inner"
-    is_known = (str(side or "").upper(), str(kind or "").upper()) in _JOINS
-    if not is_known or not (on or using):
-        raise refusal(
-            node,
-            because="joins are INNER or LEFT, with ON or USING: every row must come from a unit of the first table",
-            instead="FROM visits JOIN wards ON visits.ward = wards.ward",
-        )
+    form = (str(side or "").upper(), str(kind or "").upper())
+    is_listed = form in _LISTED and not (on or using) and isinstance(other, exp.Table)
+    if not is_listed and (form not in _JOINS or not (on or using)):
+        raise _no_join(node)
     if not isinstance(other, exp.Table) or (other.args.get("db") is None and other.name.casefold() in views):
         raise refusal(other, because="a table of the catalog is joined as it is", instead="JOIN wards USING (ward)")
     _, alias = _table_parts(other)
@@ -156,16 +154,31 @@ def _join(scope: Scope, node: exp.Join, views: Views) -> Scope:
         raise refusal(other, because="two tables of FROM have this name", instead=f"JOIN {name} AS other")
     table = scope.catalog.table(name)
     right = NamedTable(_alias(alias, name), {column: Expr(logical.ColumnRef(column)) for column in table.columns})
-    pairs = _using(using, scope, right) if using else _on(on, scope, right)
+    if is_listed:
+        pairs = _listed(conditions, scope, right)
+    else:
+        pairs = _using(using, scope, right) if using else _on(operands(on), scope, right)
+    if not pairs:
+        raise _no_join(node)
     return _join_frame(scope, right, table, name, pairs, how)
 
 
 _JOINS = (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER"))
+_LISTED = (("", ""), ("", "CROSS"))
+"""A comma, as it is read in different dialects."""
+
+
+def _no_join(node: exp.Expr) -> SqlError:
+    return refusal(
+        node,
+        because="joins are INNER or LEFT, with ON or USING: every row must come from a unit of the first table",
+        instead="FROM visits JOIN wards ON visits.ward = wards.ward",
+    )
 
 
 def _join_frame(scope: Scope, right: NamedTable, table: Table, name: str, pairs: dict[str, str], how: str) -> Scope:
     """The joined frame. Matched columns of the other table are those of this one; names that clash are extended."""
-    taken = scope.names_in_use
+    taken = scope.names_in_use - _unit_of_link(scope, name, pairs)
     matched = {other: own for own, other in pairs.items()}
     names = {
         column: f"{name}_{column}" for column in table.columns if column not in matched and column.casefold() in taken
@@ -183,6 +196,20 @@ def _join_frame(scope: Scope, right: NamedTable, table: Table, name: str, pairs:
         sources=(*scope.sources, NamedTable(right.name, columns)),
         facts={**scope.facts, **facts},
     )
+
+
+def _unit_of_link(scope: Scope, name: str, pairs: dict[str, str]) -> set[str]:
+    """The columns of the unit, in small letters, where a join goes along the link of the catalog that leads to it.
+
+    They could be named before the join, so the table that has them gives them no other names.
+    """
+    table = scope.table
+    known = {column.casefold() for column in table.columns}
+    while isinstance(way := table.privacy_unit, Through):
+        table = scope.catalog.table(way.through)
+        if way.through == name and dict(way.on) == pairs and not isinstance(table.privacy_unit, Through):
+            return {column.casefold() for column in table.unit.columns} - known
+    return set()
 
 
 def _using(listed: list[exp.Identifier], scope: Scope, right: NamedTable) -> dict[str, str]:
@@ -207,11 +234,28 @@ def _pair(pairs: dict[str, str], own: str, other: str, node: exp.Expr) -> None:
         )
 
 
-def _on(condition: exp.Expr, scope: Scope, right: NamedTable) -> dict[str, str]:
+def _listed(conditions: list[exp.Expr], scope: Scope, right: NamedTable) -> dict[str, str]:
+    """Pairs of columns that WHERE equates, with a table after a comma; their conditions are taken out of the list."""
+    pairs: dict[str, str] = {}
+    for part in list(conditions):
+        sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
+        if not all(isinstance(side, exp.Column) for side in sides):
+            continue
+        theirs = [side for side in sides if _is_of(side, right)]
+        mine = [side for side in sides if any(_is_of(side, source) for source in scope.sources)]
+        if len(theirs) == len(mine) == 1 and theirs != mine:
+            ((own, column),) = _on([part], scope, right).items()
+            if own not in pairs and column not in pairs.values():  # a second condition on a column stays in WHERE
+                pairs[own] = column
+                conditions.remove(part)
+    return pairs
+
+
+def _on(conditions: list[exp.Expr], scope: Scope, right: NamedTable) -> dict[str, str]:
     """Pairs of columns that are equal, one of each side."""
     pairs: dict[str, str] = {}
     there = replace(scope, sources=(right,))
-    for part in operands(condition):
+    for part in conditions:
         if not isinstance(part, exp.EQ) or not all(isinstance(s, exp.Column) for s in (part.this, part.expression)):
             raise refusal(part, because="rows meet where columns are equal", instead="ON visits.ward = wards.ward")
         sides = [part.this, part.expression]
