@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.errors import SqlError
+from discreet.errors import SqlError, UnitError
 from query.sql.statements import fingerprint_of, frame_queries, queries_of
 
 
@@ -55,3 +55,38 @@ def test_other_joins_are_refused(join):
 
 def test_two_tables_have_two_names():
     refused("SELECT COUNT(*) AS n FROM visits v JOIN wards V USING (ward)", "two tables of FROM have this name")
+
+
+def test_a_table_after_a_comma_is_joined_where_where_equates_columns():
+    text = "SELECT COUNT(*) AS n FROM visits v, wards w WHERE {} AND age > 3"
+    joined = "SELECT COUNT(*) AS n FROM visits v JOIN wards w ON v.ward = w.ward WHERE age > 3"
+    for condition in ("v.ward = w.ward", "w.ward = v.ward"):
+        listed = queries_of(text.format(condition), "duckdb")
+        assert fingerprint_of(listed) == fingerprint_of(queries_of(joined, "duckdb"))
+
+
+def test_a_second_condition_on_a_column_after_a_comma_stays_in_where():
+    text = "SELECT COUNT(*) AS n FROM visits v, wards w WHERE v.ward = w.ward AND v.ward = w.region"
+    frame = "visits.join(wards, on='ward', names={'cost': 'wards_cost'})"
+    frame += ".where(visits.ward == visits.region).agg(n=dp.count())"
+    assert fingerprint_of(queries_of(text, "duckdb")) == fingerprint_of(frame_queries(frame))
+
+
+@pytest.mark.parametrize(
+    "condition", ["age > 3", "v.ward = 'A'", "v.ward < w.ward", "v.ward = w.ward OR age > 3", "beds = beds"]
+)
+def test_a_table_after_a_comma_without_an_equality_is_refused(condition):
+    refused(f"SELECT COUNT(*) AS n FROM visits v, wards w WHERE {condition}", "joins are INNER or LEFT")
+
+
+def test_a_table_after_a_comma_is_of_the_same_unit():
+    text = "SELECT COUNT(*) AS n FROM visits v, prescriptions p WHERE v.visit_id = p.visit_id"
+    with pytest.raises(UnitError, match="a joined row would belong to two units"):
+        fingerprint_of(queries_of(text, "duckdb"))
+
+
+def test_the_unit_that_a_link_leads_to_is_one_column_after_the_join():
+    text = "SELECT COUNT(*) AS n FROM letters l JOIN visits v USING (visit_id) WHERE {} = 'x'"
+    frame = "letters.join(visits, on='visit_id').where(visits.patient_id == 'x').agg(n=dp.count())"
+    for name in ("patient_id", "l.patient_id", "v.patient_id"):
+        assert fingerprint_of(queries_of(text.format(name), "duckdb")) == fingerprint_of(frame_queries(frame))
