@@ -26,6 +26,8 @@ FIXED_TYPES = {
     pa.date32(): "date",
     pa.date64(): "date",
 }
+PLAIN_SCALE = 6
+"""Up to so many places Arrow writes a decimal without an exponent."""
 
 
 def column_type(kind: pa.DataType) -> str:
@@ -80,6 +82,8 @@ def copyable(values: pa.Array) -> pa.Array:
         return refuse_nul(values.cast(pa.string()))
     if is_bytes(kind):
         return texts(values.cast(pa.binary()), lambda each: "\\x" + each.hex())
+    if pa.types.is_decimal(kind) and 0 <= kind.scale <= PLAIN_SCALE:
+        return values.cast(pa.string())
     if pa.types.is_decimal(kind):
         return texts(values, lambda each: format(each, "f"))
     if pa.types.is_timestamp(kind):
