@@ -65,7 +65,7 @@ def tables():
             "l_discount": pa.array([Decimal(int(n)) / 100 for n in random.integers(0, 11, len(lines))], MONEY),
             "l_tax": pa.array([Decimal(int(n)) / 100 for n in random.integers(0, 9, len(lines))], MONEY),
             "l_returnflag": ["ANR"[n % 3] for n in each],
-            "l_linestatus": ["FO"[n % 2] for n in each],
+            "l_linestatus": [("F", "O")[n % 2] for n in each],
             "l_shipdate": [DAYS[n % len(DAYS)] for n in each],
             "l_shipinstruct": [("DELIVER IN PERSON", "NONE")[n % 3 == 0] for n in each],
             "l_shipmode": [("AIR", "AIR REG", "RAIL")[n % 3] for n in each],
