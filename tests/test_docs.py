@@ -52,6 +52,7 @@ GUIDES = [
         "ranges.md",
         "sample-and-aggregate.md",
         "smooth-sensitivity.md",
+        "sql.md",
         "sparse-vector.md",
     )
 ]
@@ -103,7 +104,7 @@ class Typed:
 
     @property
     def is_noisy(self) -> bool:
-        return "release" in self.code
+        return any(call in self.code for call in ("release", "session.sql(", "dp.preview("))
 
 
 def typed(page: Path) -> list[Typed]:

@@ -43,3 +43,12 @@ def test_a_class_of_the_parser_is_in_no_message():
 def test_a_type_with_a_zone_is_refused_where_times_have_none(dialect):
     with pytest.raises(SqlError, match="settings of the engine"):
         parse_statement("SELECT COUNT(*) AS n FROM visits WHERE seen > TIMESTAMPTZ '2026-01-01'", dialect)
+
+
+def test_a_path_in_one_pair_of_quotes_is_read_as_its_parts():
+    text = "SELECT COUNT(*) AS n FROM `hospital.data.visits`"
+    assert parse_statement(text, "bigquery").dropped is None
+    lost = parse_statement(f"{text} WHERE ward = 'x' -- hospital", "bigquery")
+    assert lost.dropped is None
+    with pytest.raises(SqlError, match="line 1, column"):
+        queries_of("SELECT COUNT(*) AS n FROM visits AT `a.b`", "bigquery")

@@ -106,6 +106,8 @@ def _first_loss(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlEr
             is_after_dot = before is not None and before.token_type is TokenType.DOT
             words = [word, f"0.{word}"] if is_after_dot else [word]
             found = [each for each in words if known[each] > 0]  # type: ignore[misc]
+            if not found and token.token_type is TokenType.IDENTIFIER and _takes_parts(known, word):
+                continue
         else:
             continue
         if not found:
@@ -117,6 +119,15 @@ def _first_loss(tokens: Sequence[Token], select: exp.Select, text: str) -> SqlEr
             )
         known[found[0]] -= 1
     return None
+
+
+def _takes_parts(known: Counter[object], word: str) -> bool:
+    """Whether the tree has each part of a path in one pair of quotes, as BigQuery writes it; they are then taken."""
+    parts = Counter(word.split("."))
+    if len(parts) == 1 or any(known[part] < times for part, times in parts.items()):
+        return False
+    known.subtract(parts)
+    return True
 
 
 def _tokens(text: str, dialect: str) -> list[Token]:
