@@ -61,6 +61,10 @@ FIRST_LINES = {
     'session.remaining("visit")': "NameNotFoundError",
     "session.history()": "works",
     "session.budget": "UnknownCallError",
+    "session.preview(query, epsilon=0.5)": "UnknownCallError",
+    "dp.preview(session.catalog, query, epsilon=0.5)": "works",
+    "dp.preview(session, query, epsilon=0.5)": "ParameterError",
+    'dp.preview("visits.csv", query, epsilon=0.5)': "CatalogError",
     "session.epsilon_for(query, 50)": "ArgumentsError",
     "session.epsilon_for(query, margin=50)": "works",
 }

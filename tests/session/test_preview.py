@@ -3,7 +3,7 @@
 import pytest
 
 import discreet as dp
-from discreet.errors import NameNotFoundError, UnsupportedError
+from discreet.errors import NameNotFoundError, ParameterError, UnsupportedError
 
 FACTS = """
 catalog: discreet.catalog/1
@@ -104,4 +104,6 @@ def test_a_session_gives_the_catalog_of_a_preview():
     with dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=2)) as session:
         found = dp.preview(session.catalog, dp.table("visits").agg(n=dp.count()), epsilon=0.5)
         assert float(session.remaining()) == 2
+        with pytest.raises(ParameterError, match="a preview of a session"):
+            dp.preview(session, dp.table("visits").agg(n=dp.count()), epsilon=0.5)
     assert found.value() > 5_000

@@ -101,6 +101,7 @@ MODULE: Mapping[str, Hint] = {
     **_same("Ledger", _ELSEWHERE, 'dp.SQLiteLedger("ledger.sqlite")'),
 }
 
+_PREVIEW = 'dp.preview(session.catalog, dp.table("visits").agg(n=dp.count()), epsilon=0.5)'
 SESSION: Mapping[str, Hint] = {
     **_same("query execute run ask table count mean sum", _ONE_DOOR, _RELEASE),
     **_same("evaluate answer compute", _ONE_DOOR, _RELEASE),
@@ -125,6 +126,7 @@ SESSION: Mapping[str, Hint] = {
         _ELSEWHERE,
         'session.expected_errors(dp.table("visits").agg(n=dp.count()), epsilons=[0.1, 0.5, 1], sizes=10_000)',
     ),
+    **_same("preview synthetic twin", _ELSEWHERE, _PREVIEW),
     **_same("budget epsilon left spent balance remaining_privacy_budget total", _ELSEWHERE, "session.remaining()"),
     **_same("log charges queries", _ELSEWHERE, "session.history()"),
     **_same("tables columns schema", "public facts stand in the catalog", "session.catalog.tables"),

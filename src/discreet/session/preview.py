@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.catalog.catalog import Catalog, Table, Through
-from discreet.errors import Refusal, short_traceback
+from discreet.errors import ParameterError, Refusal, short_traceback
 from discreet.exact import Number
 from discreet.ledger import SQLiteLedger
 from discreet.plan import logical
@@ -79,6 +79,13 @@ def preview(
         >>> table["ward"], table.releases[0].dataset
         (('A', 'B'), 'visits (generated data)')
     """
+    given: object = catalog
+    if isinstance(given, Session):
+        raise ParameterError(
+            "a preview of a session",
+            because="it is made from the catalog alone",
+            instead="dp.preview(session.catalog, query, epsilon=0.5)",
+        )
     known = catalog if isinstance(catalog, Catalog) else Catalog.load(catalog)
     price = Price(epsilon, rho, delta, mechanism)
     translated = translate(query, known, price) if isinstance(query, Statement) else None
