@@ -128,7 +128,7 @@ def test_ctrl_c_at_the_question_charges_nothing(terminal, discreet):
     child.send(f"{COUNT};\r")
     child.expect(r"\[y/N\] ")
     child.send("\x03")
-    child.expect("stopped; nothing was charged")
+    child.expect("not charged")
     child.expect("discreet>")
     child.send(".quit\r")
     child.expect(pexpect.EOF)

@@ -81,7 +81,9 @@ class Conversation:
                 self._print(self.sitting.state(), file=sys.stderr)
             return False
         except KeyboardInterrupt as stop:
-            self._print(f"\n{stop}" if str(stop) else "\nstopped; nothing was charged", file=sys.stderr)
+            self._print(
+                f"\n{stop}" if str(stop) else "\nstopped; .history shows whether it was charged", file=sys.stderr
+            )
             return False
         return True
 
@@ -120,7 +122,7 @@ class Conversation:
 def _confirms(question: str) -> bool:
     try:
         return input(question).strip().casefold() in ("y", "yes")
-    except EOFError:
+    except (EOFError, KeyboardInterrupt):
         print()
         return False
 
