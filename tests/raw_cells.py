@@ -81,6 +81,9 @@ JUNK = (
 )
 TEXTS = tuple(dict.fromkeys(text for text in (*MISSING_WORDS, *NUMBERS, *TRUTHS, *TIMES, *JUNK) if "," not in text))
 
+BROKEN = ("\udcff", "a\udcc3", "\udced\udca0\udc80", "2020-01-01\udcfe", "%_\\", "2020-01-01 00:00-14:00")
+"""Text that is not UTF-8, as Python escapes its bytes, patterns, and a time with a zone; for files that we read."""
+
 MORNING, SENTINEL = map(dt.datetime.fromisoformat, ("2020-01-01 10:30", "9999-12-31"))
 IN_JSON = (
     *(None, True, False, 0, 1, 7, -1, 1.5, 2.0, -0.0, 1e300, 5e-324, 2**53, 2**53 + 1, 2**63 - 1, 2**63, 2**64, 2**70),

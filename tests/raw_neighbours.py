@@ -57,7 +57,7 @@ def _of_bytes(read: Callable[[io.BytesIO], Any]) -> Read:
 def _of_file(read: Callable[[str], Any], ending: str) -> Read:
     def through(_: Sequence[Record], text: str, path: Path) -> Any:
         file = path.with_suffix(ending)
-        file.write_bytes(text.encode())
+        file.write_bytes(text.encode(errors="surrogateescape"))
         return read(str(file))
 
     return through

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import discreet as dp
 import raw_cells
+import raw_expressions as expressions
 from discreet.query.frame import Aggregation, Frame, Query
 from raw_cells import Cell, Pick, as_number, written
 
@@ -54,7 +55,8 @@ class Pair:
 
     def sides(self) -> tuple[str, str]:
         """Both datasets as raw text."""
-        return raw(self.before, self.form), raw(self.after, self.form)
+        before, after = (raw(side, self.form).encode(errors="backslashreplace") for side in (self.before, self.after))
+        return before.decode(), after.decode()
 
 
 def raw(records: Sequence[Record], form: Form) -> str:
@@ -82,7 +84,8 @@ def pair(
     id_shape, id_type = pick.one(list(raw_cells.IDS)), pick.one(ID_TYPES)
     columns = _columns(pick, form, left_out, with_times=with_times, is_strict=is_strict)
     others = _others(pick, raw_cells.IDS[id_shape], columns, form)
-    hers = [_hers(pick, columns, form, left_out) for _ in range(2)]
+    own = raw_cells.BROKEN * 8 if with_times else ()
+    hers = [_hers(pick, columns, form, left_out, own) for _ in range(2)]
     if is_strict:
         hers = [[_of_one_kind(pick, row, others[0]) for row in rows] for rows in hers]
     how = pick.one(("add_remove", "add_remove", "replace_one"))
@@ -130,10 +133,12 @@ def _others(pick: Pick, id_of: Any, columns: Sequence[Column], form: Form) -> li
     return rows
 
 
-def _hers(pick: Pick, columns: Sequence[Column], form: Form, left_out: Sequence[str]) -> list[Record]:
+def _hers(
+    pick: Pick, columns: Sequence[Column], form: Form, left_out: Sequence[str], own_cells: Sequence[Cell] = ()
+) -> list[Record]:
     """One person's rows: any cell may be hostile, the id too; in JSON she may have fields that nobody else has."""
     ids = raw_cells.HOSTILE_IDS + (() if form == "csv" else raw_cells.HOSTILE_IDS_IN_JSON)
-    cells = raw_cells.TEXTS + (() if form == "csv" else raw_cells.IN_JSON * 3)
+    cells = (*raw_cells.TEXTS, *own_cells, *(() if form == "csv" else raw_cells.IN_JSON * 3))
     cells += raw_cells.IN_MEMORY * 4 if form == "records" else ()
     unread = (*(NESTED if "nested" in left_out else ()), *((bytes,) if "bytes" in left_out else ()))
     ids, cells = (tuple(each for each in some if not isinstance(each, unread)) for some in (ids, cells))
@@ -191,7 +196,16 @@ def _question(pick: Pick, table: Frame, columns: Sequence[Column], *, is_capped:
     if pick.chance(0.4):
         rows, words = _where(pick, table, pick.one(columns))
         said.append(words)
+    if pick.chance(0.3):
+        condition = expressions.condition(pick, table, pick.one(columns))
+        rows = rows.where(condition)
+        said.append(str(condition))
     measures = _measures(pick, table, columns, is_capped=is_capped)
+    if pick.chance(0.15):
+        key, values = expressions.key(pick, table, pick.one(columns))
+        said.append(f"by {key} of {values}")
+        asked = rows.derive(key=key).group_by("key", keys={"key": values}).agg(**measures)
+        return asked, f"{'; '.join(said)}; {list(measures)}"
     groups = [each for each in columns if each.declared in ("text", "boolean", "integer") and pick.chance(0.5)][:1]
     if groups:
         keys = {each.name: _values(pick, each) for each in groups}
@@ -218,6 +232,8 @@ def _measures(pick: Pick, table: Frame, columns: Sequence[Column], *, is_capped:
         elif column.declared == "text" and pick.chance(0.3):
             kind, grid = pick.one((("integer", {}), ("real", {"grid": 1})))
             found[f"cast_{column.name}"] = dp.sum(table[column.name].cast(kind), bounds=pick.one(BOUNDS), **grid)
+    if pick.chance(0.3):
+        found["case"] = dp.sum(expressions.number(pick, table, pick.one(columns)), bounds=pick.one(BOUNDS), grid=0.5)
     return found
 
 

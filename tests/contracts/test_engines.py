@@ -1019,3 +1019,36 @@ def test_a_case_of_texts_and_the_start_of_a_month_are_keys(asking):
     assert asking.answer(rows, named.group_by("g", keys={"g": ["é", "low", None]}).agg(n=N), columns) == [[1, 1, 2]]
     months = ["2024-02-01 00:00", "2024-12-01 00:00", "2024-12-02 00:00"]
     assert asking.answer(rows, named.group_by("month", keys={"month": months}).agg(n=N), columns) == [[1, 1, 0]]
+
+
+SPELLED = {
+    "2024-02-29 23:30:00.5+05:30": "2024-02-29 18:00:00.5", "2024-03-01T00:30-13:00": "2024-03-01 13:30",
+    "0001-01-01 00:00+13:59": None, "9999-12-31 23:59:59-00:01": None, "2024-02-30": None, "24:00": None, "": None,
+    "9999-12-31T23:59:59.999999Z": "9999-12-31 23:59:59.999999", "2024-02-29": "2024-02-29", "%": None,
+    "\ufeff2024-02-29": None, " 2024-02-29 ": None,
+}  # fmt: skip
+IN_UTC = [None if text is None else dt.datetime.fromisoformat(text) for text in SPELLED.values()]
+
+
+@pytest.mark.pitfall("A6")
+@pytest.mark.pitfall("A18")
+def test_parts_of_times_are_those_in_utc_and_missing_where_the_text_is_no_time(asking):
+    """From text, from a column with a zone and from one without; a time beyond the calendar in UTC is no time."""
+    zoned = [None if each is None else each.replace(tzinfo=dt.UTC) for each in IN_UTC]
+    cells = {
+        "s": pa.array(list(SPELLED)),
+        "z": pa.array(zoned, pa.timestamp("us", "Asia/Kolkata")),
+        "m": pa.array(IN_UTC, pa.timestamp("us")),
+        "r": pa.array([NAN, INF, -INF, 1e300, -0.0, None, 1.0, 5e-324, 0.5, 2.0, -1.0, 1e149]),
+    }
+    columns, expressions = {"s": "text", "z": "timestamp", "m": "timestamp", "r": "real"}, {}
+    for name, moment in (("s", T.s.cast("timestamp")), ("z", T.z), ("m", dp.when(T.m.is_present(), T.m))):
+        for unit in ("quarter", "week", "hour", "minute"):
+            cells[f"{name}_{unit}"] = pa.array([_start(each, unit) for each in IN_UTC], pa.timestamp("us"))
+            columns[f"{name}_{unit}"], expressions[f"{name}_{unit}"] = "timestamp", moment.truncate(unit)
+        for part in ("year", "weekday", "hour"):
+            cells[f"{name}_{part}"] = pa.array([_part(each, part) for each in IN_UTC], pa.int64())
+            columns[f"{name}_{part}"], expressions[f"{name}_{part}"] = "integer", moment.part(part)
+    cells["case"] = pa.array([9.0, 9.0, 9.0, 9.0, 0.0, 9.0, 1.0, 0.0, 0.5, 2.0, 7.0, 1e149])
+    columns["case"], expressions["case"] = "real", dp.when(T.r < 0, 7).otherwise(T.r.fill_missing(9))
+    assert _differing(asking, pa.table(cells), columns, expressions) == []

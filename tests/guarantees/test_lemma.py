@@ -50,6 +50,7 @@ from discreet.planner.queries.tables import AggregatePlan, Sensitivity, analyze,
 from discreet.planner.sensitivity.contribution_bounds import spread
 from discreet.planner.sensitivity.sensitivity import Drawn, Offset
 from discreet.query import frame
+from discreet.query.conditional import when
 from opened import Opener, opener
 
 PAIRS = 2_000
@@ -123,6 +124,7 @@ def _grouped(keys: dict[str, list[Any]], **caps: int) -> frame.Query:
 K3, K1 = {"max_rows": 3}, {"max_rows": 1}
 LR, R2 = {"max_groups": 2, "max_rows_per_group": 2}, {"max_rows_per_group": 2}
 KL, KLR = {"max_rows": 4, "max_groups": 2}, {"max_rows": 5, "max_groups": 2, "max_rows_per_group": 3}
+CASE_CAPS = {"max_rows": 4, "max_groups": 3, "max_rows_per_group": 2}
 KLR_LOOSE = {"max_rows": 2, "max_groups": 3, "max_rows_per_group": 4}
 YEAR = {"slice": {"of": "all", "column": "d", "start": "2020-01-01", "end": "2021-01-01"}}
 UNCAPPED = {"u": frame.count_units(), "v": frame.count_distinct("h")}
@@ -132,6 +134,23 @@ SOME = T.where((T.h >= 0) & (T.h < 3), T.g.is_present(), ~(T.b == False)).agg(**
 DERIVED = T.derive(x=0 - T.x * 2, y=(T.y / 2).cast("integer"), z=T.x + T.y).where(T.z.is_present())
 REDEFINED = T.derive(g=T.h.cast("text"), h=T.y, id=T.g).where(T.g.is_present())
 BANDS = T.derive(band=T.d.bin(["2020-01-01", "2021-01-01"]))
+# Where every value of the text, date and case expressions is possible: missing, unreadable, at the ends of a range.
+TEXTS = T.t.fill_missing("e\u0301").contains("%") | ~(T.t.starts_with("é") & T.t.ends_with("_\\"))
+MOMENT = T.t.cast("timestamp").fill_missing(T.d)
+HOURS = (MOMENT.truncate("hour") >= MOMENT.truncate("week")) | (MOMENT.part("hour").fill_missing(24) > 23)
+FIRST = when(T.g.starts_with("a"), "%").when(T.g.contains("b"), "é").when(T.g == "c", "")
+CASE_KEYS = {"k": ["%", "é", "", None]}
+OF_CASES = {
+    "u": frame.count_units(),
+    "s_case": frame.sum(when(T.b, T.x).when(T.g.ends_with("!"), T.w).otherwise(0)),
+    "s_filled": frame.sum(T.y.fill_missing(3), bounds=(-7, 4)),
+    "s_whole": frame.sum(when(T.y > 0, 5).otherwise(when(TEXTS, -9))),
+    "v_case": frame.variance(when(T.y > 0, T.x).otherwise(T.w)),
+}
+OF_DATES = {
+    "v_day": frame.count_distinct(T.d.truncate("quarter"), domain=["2020-01-01"]),
+    "s_month": frame.sum(T.d.part("month"), bounds=(0, 2)),
+}
 GROUPED_ID = T.derive(id=T.g).group_by("id", keys={"id": ["a", "b", "c"]})
 
 CASES = [
@@ -186,6 +205,26 @@ CASES = [
         KLR,
         BANDS.where(T.y.bin([-7, 0]) >= 0).group_by("band", keys={"band": [0, 1, 2, None]}).agg(**_measures()),
         lambda group, _: {"d": (dt.date(1999, 12, 31), dt.date(2020, 2, 29), dt.date(2021, 1, 1), None)[group]},
+    ),
+    Case(
+        "cases as keys, texts and hours as conditions",
+        BY_ID,
+        CASE_CAPS,
+        T.where(TEXTS, HOURS).derive(k=FIRST).group_by("k", keys=CASE_KEYS).agg(**OF_CASES),
+        lambda group, _: {"g": ("a", "b", "c", "d")[group]},
+    ),
+    Case("cases, texts and hours of everything", BY_ROW, {}, T.where(TEXTS, HOURS).agg(**OF_CASES, **OF_DATES)),
+    Case(
+        "starts and parts of dates as keys",
+        BY_TWO_OR_NONE,
+        KLR,
+        T.derive(k=T.d.truncate("month"), l=MOMENT.part("weekday"))
+        .group_by("k", "l", keys={"k": ["0001-01-01", "2020-02-01", "9999-12-01"], "l": [1, 6]})
+        .agg(**OF_CASES),
+        lambda group, _: {
+            "d": (dt.date(1, 1, 1), dt.date(2020, 2, 29), dt.date(9999, 12, 31))[group // 2],
+            "t": ("0001-01-01", "2020-02-29 12:00Z")[group % 2],
+        },
     ),
     Case("a redefined id", BY_ID, LR, GROUPED_ID.agg(**_measures()), _on_keys(ABC["g"])),
     Case("units and no values", BY_ID, K3, T.group_by("g", keys=ABN).agg(**NO_VALUES), _on_keys(ABN["g"])),
