@@ -108,7 +108,6 @@ class Golden:
     frame: str = ""
     because: str = ""
     place: str = ""
-    systems: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -121,9 +120,8 @@ def golden(kind: str) -> list[Golden]:
     found = []
     for path in sorted((GOLDEN / kind).glob("*.toml")):
         for entry in tomllib.loads(path.read_text(encoding="utf-8"))["statement"]:
-            rest: Any = {name: value for name, value in entry.items() if name not in ("dialects", "systems")}
-            systems = tuple(entry.get("systems", ()))
-            found += [Golden(**rest, dialect=each, systems=systems) for each in entry.get("dialects", ["duckdb"])]
+            rest: Any = {name: value for name, value in entry.items() if name != "dialects"}
+            found += [Golden(**rest, dialect=each) for each in entry.get("dialects", ["duckdb"])]
     return found
 
 
