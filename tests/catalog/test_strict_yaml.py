@@ -1,5 +1,6 @@
 """YAML that is read in one way only, and refused with its line where it is not YAML."""
 
+import time
 from decimal import Decimal
 
 import pytest
@@ -65,3 +66,16 @@ def test_a_scalar_on_one_line_reads_back_the_same_alone_in_a_list_and_as_a_key(v
     assert strict_yaml.read(text) == value
     assert strict_yaml.read(f"a: [{text}, 1]  # b") == {"a": [value, 1]}
     assert not isinstance(value, str) or strict_yaml.read(f"{text}: 1") == {value: 1}
+
+
+@pytest.mark.parametrize("deep", ["[" * 3_000, "a: " + "{a: " * 900, "[" * 51 + "]" * 51])
+def test_brackets_within_brackets_are_refused_before_the_parser_looks_ahead(deep):
+    started = time.process_time()
+    with pytest.raises(CatalogError) as refusal:
+        strict_yaml.read(f"a: 1\n{deep}\n")
+    assert refusal.value.because == "line 2: it is nested too deeply"
+    assert time.process_time() - started < 0.1
+
+
+def test_many_brackets_beside_each_other_are_read():
+    assert strict_yaml.read(f"a: [{'[1], ' * 200}[2]]") == {"a": [[1]] * 200 + [[2]]}

@@ -1,13 +1,18 @@
 """Saved results are read by the schema that they name; anything else is refused."""
 
+import copy
 import json
+from fractions import Fraction
 
 import pytest
 
 import discreet as dp
+import released
 from discreet.errors import ParameterError
 from discreet.release.forms import read_plain
+from discreet.release.release import Release
 from discreet.release.saved import read_result
+from discreet.release.selection import Selection
 
 FACTS = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=3)}
 people = dp.table("people")
@@ -50,3 +55,50 @@ def test_a_name_that_comes_twice_is_refused(tmp_path, results):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="not there"):
         read_plain(tmp_path / "none.json")
+
+
+def _edited(data, *path_and_value):
+    *path, last, value = path_and_value
+    changed = copy.deepcopy(data)
+    part = changed
+    for step in path:
+        part = part[step]
+    part[last] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("keys", 0, "values", 0, True),
+        ("keys", 0, "values", 0, ["A"]),
+        ("outputs", 0, "kind", 3),
+        ("outputs", 0, "values", 0, 10**400),
+        ("outputs", 0, "parts", 0, 0, "0"),
+        ("measured", 0, "steps", 0, "1"),
+        ("measured", 0, "scale", None),
+        ("measured", 0, "grid", "1e99999"),
+        ("confidence", "1e-999999999"),
+        ("confidence", 0.95),
+        ("place", "1"),
+        ("dataset", "version", "1"),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_is_refused_where_the_file_is_read(edit):
+    """Found by the fuzzer: such files loaded, and failed later, where they were shown or compared."""
+    data = released.release([1, 2, 3, 4]).to_json()
+    assert Release.from_json(data)
+    with pytest.raises(ParameterError, match="damaged"):
+        Release.from_json(_edited(data, *edit))
+
+
+@pytest.mark.parametrize(
+    "edit", [("candidates", "3"), ("candidates", [3]), ("values", 0, ["A"]), ("within", "1e99999")]
+)
+def test_a_selection_with_a_value_of_another_type_is_refused(edit):
+    facts = {"dataset": "visits", "version": 1, "guarantee": "epsilon 1", "receipt": {"hash": "a" * 64}}
+    data = Selection(**facts, values=("A",), candidates=3, within=Fraction(1, 2)).to_json()
+    assert Selection.from_json(data)
+    with pytest.raises(ParameterError, match="damaged"):
+        Selection.from_json(_edited(data, *edit))

@@ -1,5 +1,7 @@
 """The table of a statement: rows that HAVING leaves, in their order, with numbers as text."""
 
+import json
+
 import pytest
 
 import discreet as dp
@@ -71,3 +73,12 @@ def test_a_saved_table_is_loaded(tmp_path, name):
     table = session.sql("SELECT urgent, COUNT(*) AS n FROM visits GROUP BY urgent", epsilon=0.5)
     table.save(tmp_path / name)
     assert str(dp.SqlRelease.load(tmp_path / name)) == str(table)
+
+
+def test_a_table_whose_formula_names_an_unknown_output_is_damaged(session):
+    """Found by the fuzzer: the search for the output ended inside a generator, as a RuntimeError."""
+    table = session.sql("SELECT COUNT(*) AS n, COUNT(*) / 2 AS half FROM people", epsilon=1)
+    data = json.loads(json.dumps(table.to_json()).replace('["output", "n"]', '["output", "nobody"]'))
+    assert "nobody" in str(data)
+    with pytest.raises(ParameterError, match="damaged"):
+        dp.SqlRelease.from_json(data)

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,31 @@ import yaml
 from discreet.errors import CatalogError
 
 _PATH_OF_CATALOG = 'Session("catalog.yaml"), with the path of an existing YAML file in UTF-8'
+DEEPEST = 50
+"""Brackets within brackets in one line."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 SHAPE = "tables: {visits: {privacy_unit: patient_id, columns: {patient_id: {type: text}, age: {type: integer}}}}"
 
 
 def read(text: str) -> object:
     """Plain data from YAML text; what is not YAML is refused with its line."""
+    _require_shallow_lines(text)
     try:
         return yaml.load(text, Loader=ExactLoader)  # noqa: S506 - a subclass of SafeLoader
     except (yaml.YAMLError, ArithmeticError, RecursionError, ValueError) as error:
         raise CatalogError("a catalog that is not YAML", because=_problem(error), instead=SHAPE) from None
+
+
+def _require_shallow_lines(text: str) -> None:
+    """Refuse a line of many brackets within brackets: PyYAML looks ahead in it, in quadratic time."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.count("[") + line.count("{") <= DEEPEST:
+            continue
+        depths = accumulate((character in "[{") - (character in "]}") for character in line)
+        if max(depths) > DEEPEST:
+            raise CatalogError(
+                "a catalog that is not YAML", because=f"line {number}: it is nested too deeply", instead=SHAPE
+            )
 
 
 def write(data: object) -> str:

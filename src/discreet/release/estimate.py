@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from discreet.errors import public_class
 from discreet.exact import shown
-from discreet.release.result import Result
+from discreet.release.result import Result, is_figure
 from discreet.release.values.rendering import Figure
 
 _FIELDS = ("name", "value", "margin", "made")
@@ -57,6 +57,10 @@ class Estimate(Result):
 
     @classmethod
     def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if not all(isinstance(data[name], str) for name in ("name", "made")):
+            raise TypeError("words that are no text")
+        if not all(is_figure(data[name]) for name in ("value", "margin")):
+            raise TypeError("numbers that are none")
         return {name: data[name] for name in _FIELDS}
 
     def _body_lines(self) -> list[str]:

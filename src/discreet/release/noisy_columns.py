@@ -211,7 +211,10 @@ def _keys(column: KeyOf, release: Release) -> tuple[Any, ...]:
 
 
 def _holder(releases: Sequence[Release], name: str) -> Release:
-    return next(release for release in releases if name in {output.name for output in release.outputs})
+    for release in releases:
+        if name in {output.name for output in release.outputs}:
+            return release
+    raise ValueError("an output of no release")  # not StopIteration, which is another error inside a generator
 
 
 def _output(release: Release, name: str) -> Values:

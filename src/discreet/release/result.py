@@ -4,6 +4,8 @@ A result is a `Release`, a `Selection` or an `Estimate`. Each adds its own body 
 """
 
 import html
+import math
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,6 +18,7 @@ from discreet.release.values import rendering
 
 _DAMAGES = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 DEFAULT_CONFIDENCE = Fraction(19, 20)
+_LARGEST = 2**1023
 
 
 @public_class
@@ -171,23 +174,40 @@ class Result(ABC):
 
 
 _TYPES = {"guarantee": str, "receipt": dict, "private": bool, "library": str}
+_RATIO = re.compile(r"-?[0-9]{1,1000}/[0-9]{1,1000}")
 
 
 def _header_from_json(data: dict[str, Any]) -> dict[str, Any]:
     """The header fields, each of its type: text in the place of `private` would hide that a result is exact."""
     header: dict[str, Any] = {name: data[name] for name in _TYPES}
-    confidence = Fraction(data["confidence"])
+    confidence, place, dataset = read_ratio(data["confidence"]), data.get("place", 0), data["dataset"]
     if not 0 < confidence < 1 or any(type(header[name]) is not kind for name, kind in _TYPES.items()):
+        raise TypeError
+    if type(place) is not int or type(dataset["name"]) is not str or type(dataset["version"]) is not int:
         raise TypeError
     return header | {
         "confidence": confidence,
-        "place": int(data.get("place", 0)),
+        "place": place,
         "document": Document.from_json(data["document"]) if data["schema"].endswith("/2") else None,
-        "dataset": data["dataset"]["name"],
-        "version": data["dataset"]["version"],
+        "dataset": dataset["name"],
+        "version": dataset["version"],
     }
 
 
 def ratio_text(value: Fraction) -> str:
     """An exact ratio as text: "19/20", and "3/1" for a whole number."""
     return f"{value.numerator}/{value.denominator}"
+
+
+def read_ratio(data: object) -> Fraction:
+    """The ratio that `ratio_text` wrote; other texts are refused, since 1e999999999 would take all memory."""
+    if not isinstance(data, str) or _RATIO.fullmatch(data) is None:
+        raise ValueError("not a ratio")
+    return Fraction(data)
+
+
+def is_figure(value: object) -> bool:
+    """Whether a value is a number that a double can hold, or None where there is none."""
+    if type(value) is int:
+        return abs(value) < _LARGEST
+    return value is None or (type(value) is float and math.isfinite(value))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from discreet.catalog.catalog import Value
 from discreet.errors import ParameterError, public_class
 from discreet.exact import shown
-from discreet.release.result import Result, ratio_text
+from discreet.release.result import Result, is_figure, ratio_text, read_ratio
 
 _DATES: dict[type, str] = {dt.date: "date", dt.datetime: "timestamp"}
 _PARSERS = {"date": dt.date.fromisoformat, "timestamp": dt.datetime.fromisoformat}
@@ -71,12 +71,16 @@ class Selection(Result):
 
     @classmethod
     def _body_from_json(cls, data: dict[str, Any]) -> dict[str, Any]:
-        types = data.get("types") or itertools.repeat(None, len(data["values"]))
+        types, candidates = data.get("types") or itertools.repeat(None, len(data["values"])), data["candidates"]
         pairs = zip(data["values"], types, strict=True)
+        if not (candidates is None or type(candidates) is int) or not is_figure(candidates):
+            raise TypeError("a number of candidates that is none")
+        if not all(isinstance(value, str | bool) or is_figure(value) for value in data["values"]):
+            raise TypeError("candidates of an unknown type")
         return {
             "values": tuple(value if kind is None else _PARSERS[kind](value) for value, kind in pairs),
-            "candidates": data["candidates"],
-            "within": Fraction(data["within"]),
+            "candidates": candidates,
+            "within": read_ratio(data["within"]),
         }
 
     def _body_lines(self) -> list[str]:

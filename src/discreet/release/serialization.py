@@ -2,17 +2,22 @@
 
 import datetime as dt
 import json
-import math
-from fractions import Fraction
 from importlib import resources
 from typing import Any
 
 from discreet.catalog.catalog import ColumnType, Value
-from discreet.release.result import ratio_text
+from discreet.release.result import is_figure, ratio_text, read_ratio
 from discreet.release.values.columns import Key, MeasuredColumn, OutputColumn, RawAnswers
 
 SCHEMA = "discreet.release"
 _LISTS = ("columns_read", "post_processing")
+_LARGEST_KEY = 2**63
+_KEYS: dict[ColumnType, type] = {
+    ColumnType.TEXT: str,
+    ColumnType.BOOLEAN: bool,
+    ColumnType.DATE: dt.date,
+    ColumnType.TIMESTAMP: dt.datetime,
+}
 
 
 def plain_body(fields: dict[str, Any]) -> dict[str, Any]:
@@ -37,7 +42,7 @@ def read_body(data: dict[str, Any]) -> dict[str, Any]:
         "outputs": tuple(_output(output) for output in data["outputs"]),
         "measured": tuple(
             MeasuredColumn(
-                **m | {"grid": Fraction(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
+                **m | {"grid": read_ratio(m["grid"]), "steps": tuple(m["steps"]), "shape": tuple(m.get("shape", ()))}
             )
             for m in data["measured"]
         ),
@@ -89,29 +94,54 @@ def _check(fields: dict[str, Any]) -> None:
     columns = [k.values for k in fields["keys"]] + [c for o in outputs for c in (o.values, o.margins)]
     if len({len(column) for column in (*columns, *(m.steps for m in fields["measured"] if not m.places))}) != 1:
         raise ValueError("columns of different lengths")
-    if not outputs or not all(_is_figure(value) for column in columns[len(fields["keys"]) :] for value in column):
+    if not outputs or not all(is_figure(value) for column in columns[len(fields["keys"]) :] for value in column):
         raise TypeError("answers that are no numbers")
     names = [part.name for part in (*fields["keys"], *outputs)]
     if not all(
         isinstance(text, str) for text in (*names, fields["unit"], *fields["columns_read"], *fields["post_processing"])
     ):
         raise TypeError("names that are no text")
+    if not all(isinstance(text, str) for o in outputs for text in (o.kind, o.margin_of)):
+        raise TypeError("words that are no text")
+    if not all(_is_key(value, key.type) for key in fields["keys"] for value in key.values):
+        raise TypeError("keys of another type")
+    if not all(map(_is_measured, fields["measured"])):
+        raise TypeError("measured columns that are no integers")
     if any(not 0 <= place < len(fields["measured"]) for o in outputs for place, _ in (*o.parts, *o.over)):
         raise ValueError("an output that is read off nothing")
 
 
-def _is_figure(value: object) -> bool:
-    """Whether a value is a number, or nothing where automatic bounds found nothing."""
-    return value is None or type(value) is int or (type(value) is float and math.isfinite(value))
+def _is_measured(measured: MeasuredColumn) -> bool:
+    """Whether noisy integers are integers, and what is said of their noise is of its type."""
+    texts, wholes = (measured.measure, measured.mechanism, measured.places), (measured.l1, measured.l2_squared)
+    return (
+        type(measured.scale) in (int, float)
+        and is_figure(measured.scale)
+        and all(isinstance(text, str) for text in texts)
+        and all(type(whole) is int for whole in (*wholes, *measured.steps, *measured.shape))
+    )
+
+
+def _is_key(value: object, kind: ColumnType) -> bool:
+    """Whether a key is missing, or of its type."""
+    if kind is ColumnType.INTEGER:
+        return value is None or (type(value) is int and abs(value) < _LARGEST_KEY)
+    return value is None or type(value) is _KEYS[kind]
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("not a whole number")
+    return value
 
 
 def _output(data: dict[str, Any]) -> OutputColumn:
     bounds = data.get("bounds")
     read_off = {
-        side: tuple((int(place), Fraction(factor)) for place, factor in data.get(side, ()))
+        side: tuple((_whole(place), read_ratio(factor)) for place, factor in data.get(side, ()))
         for side in ("parts", "over")
     }
-    known: dict[str, Any] = {"bounds": bounds and (Fraction(bounds[0]), Fraction(bounds[1]))}
+    known: dict[str, Any] = {"bounds": bounds and (read_ratio(bounds[0]), read_ratio(bounds[1]))}
     return OutputColumn(**data | {side: tuple(data[side]) for side in ("values", "margins")} | read_off | known)
 
 

@@ -1,18 +1,9 @@
-"""Token soups and mutations of golden statements: whatever is written, a statement is a query or is refused.
+"""Token soups and mutations of golden statements: whatever is written, a statement is a query or is refused."""
 
-PYTHONPATH=src python tests/query/sql/fuzz.py --minutes 10 --seed 1
-"""
-
-import argparse
 import random
-import sys
-import time
-from collections import Counter
-from pathlib import Path
+from functools import cache
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import discreet as dp
+import fuzzing
 from query.sql.statements import DIALECTS, fingerprint_of, golden, queries_of
 
 _TEXT = """SELECT FROM WHERE GROUP BY HAVING ORDER LIMIT OFFSET WITH AS JOIN LEFT RIGHT FULL CROSS ON USING AND OR NOT
@@ -52,29 +43,20 @@ def mutation(draw: random.Random, statements: list[str]) -> str:
     return " ".join(words)
 
 
-def run(seconds: float, seed: int, most: int | None = None) -> Counter[str]:
-    """Try statements for a while; anything but a query or a refusal is raised with the statement beside it."""
-    draw, found = random.Random(seed), Counter[str]()  # noqa: S311 - tests need no secret
-    statements = [each.sql for each in golden("accepted")]
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and (most is None or found.total() < most):
-        text = soup(draw) if draw.random() < 0.3 else mutation(draw, statements)
-        dialect = draw.choice(DIALECTS)
-        started = time.process_time()
-        try:
-            fingerprint_of(queries_of(text, dialect))
-            found["accepted"] += 1
-        except dp.Refusal:
-            found["refused"] += 1
-        except Exception as error:
-            raise AssertionError(f"{dialect}: {text!r}") from error
-        found["slow"] += time.process_time() - started > 1
+@cache
+def _statements() -> list[str]:
+    found = [each.sql for each in golden("accepted")]
+    queries_of(found[0], DIALECTS[0])  # the parser is loaded with the first statement
     return found
 
 
+def attempt(draw: random.Random) -> tuple[str, fuzzing.Read]:
+    """A statement in some dialect, and how it is read."""
+    statements = _statements()
+    text = soup(draw) if draw.random() < 0.3 else mutation(draw, statements)
+    dialect = draw.choice(DIALECTS)
+    return f"{dialect}: {text!r}", lambda: fingerprint_of(queries_of(text, dialect))
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    print(dict(run(60 * given.minutes, given.seed)))
+    fuzzing.main(attempt)

@@ -1,6 +1,6 @@
 """Golden statements: each accepted one is the same query as its frame, and each of the others is refused with a reason.
 
-tests/query/sql/golden holds them as data, each with the construct that it shows and its dialects; its `systems.toml` has
+tests/query/sql/golden holds them as data, each with the construct that it shows and its dialects; `systems.toml` has
 what other systems say of constructs. In the fast tier each statement is read in one of its dialects.
 """
 

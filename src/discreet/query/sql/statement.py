@@ -11,6 +11,7 @@ from discreet.catalog.catalog import Catalog
 from discreet.errors import ParameterError, SqlError, public_class, short_traceback
 from discreet.exact import Number, probability, rational
 from discreet.query.sql.dialects import DEFAULT, checked_dialect
+from discreet.query.sql.logs import no_parser_logs
 
 if TYPE_CHECKING:
     from discreet.query.sql.parsing import SelectTree
@@ -55,7 +56,8 @@ class Statement:
         from discreet.query.sql.translation import translate  # noqa: PLC0415 - loads the parser
 
         given = None if delta is None else probability(delta, "delta", example="1e-10")
-        return translate(self.parsed, self.dialect, catalog, given)
+        with no_parser_logs():
+            return translate(self.parsed, self.dialect, catalog, given)
 
 
 @short_traceback
@@ -85,7 +87,8 @@ def sql(text: str, *, dialect: str = DEFAULT) -> Statement:
     from discreet.query.sql.parsing import parse_statement  # noqa: PLC0415 - loads the parser
 
     known = checked_dialect(dialect)
-    return Statement(text, known, parse_statement(text, known))
+    with no_parser_logs():
+        return Statement(text, known, parse_statement(text, known))
 
 
 def option(translation: "Translation", name: str, given: Number | None) -> Number | None:
