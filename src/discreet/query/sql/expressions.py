@@ -164,6 +164,16 @@ def _arithmetic(build: Callable[[Expr, Expr], Expr]) -> Translation:
     return translate
 
 
+def _comparison(build: Callable[[Expr, Expr], Expr], mirror: Callable[[Expr, Expr], Expr]) -> Translation:
+    """A comparison; a constant on its left side changes place, as in Python, so that 'A' = ward is ward = 'A'."""
+
+    def turned(left: Expr, right: Expr) -> Expr:
+        is_turned = isinstance(left.node, logical.Literal) and not isinstance(right.node, logical.Literal)
+        return mirror(right, left) if is_turned else build(left, right)
+
+    return _two(turned)
+
+
 def _refuse_null(node: exp.Expr, *sides: exp.Expr) -> None:
     if any(isinstance(side, exp.Null) for side in sides):
         raise refusal(node, because="a comparison with NULL is never true", instead="x IS NULL, or x IS NOT NULL")
@@ -364,12 +374,12 @@ TRANSLATIONS: dict[type[exp.Expr], Translation] = {
     exp.Literal: _constant,
     exp.Boolean: _constant,
     exp.Neg: _negative,
-    exp.EQ: _two(lambda a, b: a == b),
-    exp.NEQ: _two(lambda a, b: a != b),
-    exp.LT: _two(lambda a, b: a < b),
-    exp.LTE: _two(lambda a, b: a <= b),
-    exp.GT: _two(lambda a, b: a > b),
-    exp.GTE: _two(lambda a, b: a >= b),
+    exp.EQ: _comparison(lambda a, b: a == b, lambda a, b: a == b),
+    exp.NEQ: _comparison(lambda a, b: a != b, lambda a, b: a != b),
+    exp.LT: _comparison(lambda a, b: a < b, lambda a, b: a > b),
+    exp.LTE: _comparison(lambda a, b: a <= b, lambda a, b: a >= b),
+    exp.GT: _comparison(lambda a, b: a > b, lambda a, b: a < b),
+    exp.GTE: _comparison(lambda a, b: a >= b, lambda a, b: a <= b),
     exp.And: _two(lambda a, b: a & b),
     exp.Or: _two(lambda a, b: a | b),
     exp.Not: _not,
