@@ -12,6 +12,7 @@ know or a range where its theorem does not hold. The ledger charges by `costs`, 
     renyi          one divergence for each order
     pld            privacy-loss distributions, for batches fixed in advance
     group          several units at once
+    tradeoff       what an attacker gains: advantage, true positive rate
     calibrate      the least noise that meets a target
     compare        the same events under every accountant
 """
@@ -20,7 +21,7 @@ import importlib
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from discreet.accounting import approximate, concentrated, costs, filters, group, pure, renyi
+from discreet.accounting import approximate, concentrated, costs, filters, group, pure, renyi, tradeoff
 
 if TYPE_CHECKING:
     from discreet.accounting import calibrate, pld
@@ -45,6 +46,7 @@ __all__ = [
     "pld",
     "pure",
     "renyi",
+    "tradeoff",
 ]
 
 
