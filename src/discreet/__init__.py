@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from discreet.release.guarantee import Guarantee
     from discreet.release.harms import covers
     from discreet.release.release import Release
+    from discreet.release.report.report import ReleaseReport, report
     from discreet.release.selection import Selection
     from discreet.release.sql_release import SqlRelease
     from discreet.session.preview import preview
@@ -66,6 +67,7 @@ _HOMES = {
     "Receipt": "ledger",
     "Refusal": "errors",
     "Release": "release.release",
+    "ReleaseReport": "release.report.report",
     "SQLiteLedger": "ledger",
     "Selection": "release.selection",
     "Session": "session.session",
@@ -88,6 +90,7 @@ _HOMES = {
     "protect": "session.session",
     "quantile": "query.quantiles",
     "quantiles": "query.quantiles",
+    "report": "release.report.report",
     "score": "query.scores",
     "smallest": "query.joins",
     "sql": "query.sql.statement",
@@ -124,6 +127,7 @@ __all__ = [
     "Receipt",
     "Refusal",
     "Release",
+    "ReleaseReport",
     "SQLiteLedger",
     "Selection",
     "Session",
@@ -155,6 +159,7 @@ __all__ = [
     "protect",
     "quantile",
     "quantiles",
+    "report",
     "sandbox",
     "score",
     "smallest",

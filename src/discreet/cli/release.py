@@ -24,8 +24,8 @@ from discreet.release.forms import read_plain
 from discreet.release.noisy_columns import formula
 from discreet.release.release import Release
 from discreet.release.result import Result
-from discreet.release.saved import read_result, require_same_csv
-from discreet.release.sql_release import SCHEMA, SqlRelease
+from discreet.release.saved import read_saved
+from discreet.release.sql_release import SqlRelease
 from discreet.release.values import rendering
 
 _DELTA = 1e-6
@@ -59,7 +59,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print a release with what was asked, what it cost, and what its margins do not include."""
-    found = _read(file)
+    found = read_saved(file)
     results = found.releases if isinstance(found, SqlRelease) else (found,)
     if as_json:
         stated = [
@@ -83,7 +83,7 @@ def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
     Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers.
     """
     publics = [checked_key(text) for text in keys]
-    found = _read(file)
+    found = read_saved(file)
     documents = [each.to_json() for each in found.releases] if isinstance(found, SqlRelease) else [read_plain(file)]
     checks = [verify_result(each, publics) for each in documents]
     table = found if isinstance(found, SqlRelease) else None
@@ -128,15 +128,6 @@ def _check_lines(checks: Sequence[ResultVerification], table: SqlRelease | None)
             yield f"column   {rendering.cell(name)} = {rendering.cell(formula(column))}"
         yield "table    computed again from these releases, and the same"
         yield "table    not signed: names and formulas of columns, the choice of rows, and the statement"
-
-
-def _read(file: Path) -> Result | SqlRelease:
-    """What a file holds; beside a CSV file, its sidecar."""
-    data = read_plain(file)
-    found = SqlRelease.from_json(data) if data.get("schema") == SCHEMA else read_result(data, file)
-    if isinstance(found, Release | SqlRelease):
-        require_same_csv(file, found.to_arrow())
-    return found
 
 
 def _result_lines(found: ResultVerification) -> Iterator[str]:
@@ -196,7 +187,7 @@ def _charges(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:
 
 
 def _table(path: Path) -> Release:
-    found = _read(path)
+    found = read_saved(path)
     if not isinstance(found, Release):
         raise UnsupportedError(
             f"a comparison of {str(path)!r}",

@@ -272,7 +272,7 @@ class Release(PostProcessing):
         return cls.from_json(forms.read_plain(Path(path)))
 
     def _repr_html_(self) -> str:
-        head, rows = self._cells()
+        head, rows = self.cells()
         return rendering.card(self._stamp(), rendering.html_table(head, rows), (*self._more(), *self._notes()))
 
     def _body_to_json(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class Release(PostProcessing):
         return serialization.read_body(data)
 
     def _body_lines(self) -> list[str]:
-        head, rows = self._cells()
+        head, rows = self.cells()
         return [*rendering.text_table(head, rows, len(self.keys)), *self._more()]
 
     def _json_text(self) -> str:
@@ -291,7 +291,7 @@ class Release(PostProcessing):
 
     def _page(self) -> str:
         """A page of HTML with all rows, the document and the header."""
-        head, rows = self._cells(len(self))
+        head, rows = self.cells(len(self))
         lines = (
             *(() if self.document is None else self.document.lines()),
             ("guarantee", self.guarantee),
@@ -303,8 +303,15 @@ class Release(PostProcessing):
         notes = [*self._stamp(), *self._body_notes()]
         return forms.page(title, notes, rendering.html_table(head, rows, len(self.keys)), lines)
 
-    def _cells(self, most: int = _SHOWN_ROWS) -> tuple[list[str], list[list[str]]]:
-        """The names of the columns, and the rows that are shown."""
+    def cells(self, most: int = _SHOWN_ROWS) -> tuple[list[str], list[list[str]]]:
+        """The table as text: keys, then each output with its margin of error.
+
+        Args:
+            most: The largest number of rows. Default 20.
+
+        Returns:
+            The names of the columns, and the first rows.
+        """
         head = [rendering.cell(name) for name in (*(k.name for k in self.keys), *(o.name for o in self.outputs))]
         rows = [
             [rendering.cell(key.values[i]) for key in self.keys] + [answer_text(output, i) for output in self.outputs]

@@ -12,8 +12,23 @@ from discreet.release.forms import json_place
 from discreet.release.release import Release
 from discreet.release.result import Result
 from discreet.release.selection import Selection
+from discreet.release.sql_release import SCHEMA as SQL_SCHEMA
+from discreet.release.sql_release import SqlRelease
 
 _KINDS: tuple[type[Result], ...] = (Release, Selection, Estimate)
+
+
+Saved = Result | SqlRelease
+"""What a file may hold."""
+
+
+def read_saved(path: Path) -> Saved:
+    """What a file holds; beside a CSV file, its sidecar, whose numbers must be those of the CSV file."""
+    data = forms.read_plain(path)
+    found = SqlRelease.from_json(data) if data.get("schema") == SQL_SCHEMA else read_result(data, path)
+    if isinstance(found, Release | SqlRelease):
+        require_same_csv(path, found.to_arrow())
+    return found
 
 
 def require_same_csv(path: Path, table: pa.Table) -> None:

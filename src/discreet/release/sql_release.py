@@ -204,12 +204,12 @@ class SqlRelease:
         return cls.from_json(forms.read_plain(Path(path)))
 
     def __str__(self) -> str:
-        head, rows = self._cells(_SHOWN_ROWS)
+        head, rows = self.cells(_SHOWN_ROWS)
         more = len(self) - _SHOWN_ROWS
         return "\n".join(
             [
                 *self._stamp(),
-                *rendering.text_table(head, rows, self._text_columns),
+                *rendering.text_table(head, rows, self.text_columns),
                 *([f"... {more:,} more rows: .to_pandas() has all"] if more > 0 else []),
                 *self._notes(),
             ]
@@ -218,8 +218,8 @@ class SqlRelease:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head, rows = self._cells(_SHOWN_ROWS)
-        table = rendering.html_table(head, rows, self._text_columns)
+        head, rows = self.cells(_SHOWN_ROWS)
+        table = rendering.html_table(head, rows, self.text_columns)
         return rendering.card(self._stamp(), table, self._notes())
 
     def _stamp(self) -> list[str]:
@@ -227,11 +227,11 @@ class SqlRelease:
         return rendering.stamp("exact answers", private=private, dataset=dataset)
 
     def _page(self) -> str:
-        head, rows = self._cells(len(self))
+        head, rows = self.cells(len(self))
         lines = [("statement", " ".join(self.text.split()))]
         for release in self.releases:
             lines += [*(() if release.document is None else release.document.lines()), ("guarantee", release.guarantee)]
-        table = rendering.html_table(head, rows, self._text_columns)
+        table = rendering.html_table(head, rows, self.text_columns)
         notes = [*self._stamp(), *self._notes()]
         return forms.page(f"Release from {self.releases[0].dataset}", notes, table, tuple(lines))
 
@@ -282,12 +282,20 @@ class SqlRelease:
         return isinstance(self.recipe.columns[name], Arithmetic) and found.lows is None
 
     @property
-    def _text_columns(self) -> int:
-        """How many columns before the first number are keys."""
+    def text_columns(self) -> int:
+        """Number of columns before the first noisy number; they hold keys."""
         columns = list(self.recipe.columns.values())
         return next((i for i, column in enumerate(columns) if not isinstance(column, KeyOf)), len(columns))
 
-    def _cells(self, most: int) -> tuple[list[str], list[list[str]]]:
+    def cells(self, most: int = _SHOWN_ROWS) -> tuple[list[str], list[list[str]]]:
+        """The table as text: the columns of SELECT, numbers with their intervals.
+
+        Args:
+            most: The largest number of rows. Default 20.
+
+        Returns:
+            The names of the columns, and the first rows.
+        """
         head = [rendering.cell(name) for name in self.columns]
         rows = [[_cell(self._column(name), row) for name in self.columns] for row in range(min(len(self), most))]
         return head, rows

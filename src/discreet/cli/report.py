@@ -1,0 +1,47 @@
+"""`discreet report`: a report of saved releases that anybody can read, and that reviewers can check."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.release.report.report import report
+
+OUT = Path("report.html")
+
+app = typer.Typer(name="report", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command("report", no_args_is_help=True)
+def command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Saved releases, as JSON or CSV.", show_default=False)
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Where to write the report. Default: report.html.", metavar="FILE"),
+    ] = None,
+    about: Annotated[
+        Path | None,
+        typer.Option("--about", help="Facts that releases cannot know, as YAML: curator, purpose.", metavar="FILE"),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the report as JSON; write files only with --out.")
+    ] = False,
+) -> None:
+    """Write a report of saved releases: HTML, JSON and a registry entry.
+
+    It needs neither ledger nor data, and costs nothing. Charges to the same dataset add up.
+    """
+    found = report(files, about=about)
+    if as_json:
+        print(json.dumps(found.to_json(), ensure_ascii=False))
+    else:
+        print(found)
+    if out is not None or not as_json:
+        for path in found.save(out or OUT):
+            typer.echo(f"saved {path}", err=True)
+    missing = found.facts.about.missing()
+    if missing:
+        typer.echo(f"not stated: {', '.join(missing)} (--about)", err=True)
