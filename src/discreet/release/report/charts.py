@@ -17,6 +17,7 @@ _WIDTH, _LINE, _TOP, _BOTTOM = 340, 24, 8, 30
 _LEFT, _RIGHT = 104, 30
 _LONGEST_LABEL = 15
 _CHARACTER = 6.5
+_NARROWEST = 1e-9
 
 
 def charts(table: ResultTable, name: str) -> tuple[Markup, ...]:
@@ -56,7 +57,7 @@ def chart(series: Series, name: str) -> Markup:
 def _limits(points: Sequence[Point]) -> tuple[float, float]:
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     low, high = min(0.0, *ends), max(0.0, *ends)
-    return (low, high) if high > low else (0.0, 1.0)
+    return (low, high) if high - low > _NARROWEST else (0.0, 1.0)
 
 
 def _ticks(low: float, high: float) -> list[float]:

@@ -51,7 +51,7 @@ def _protection(facts: Facts) -> Markup:
 
 _APART = (
     "These guarantees are for different datasets or units and do not compare. Where the same people are in several of "
-    "them, their epsilons add up."
+    "them, their epsilons and deltas add up."
 )
 
 

@@ -1,0 +1,61 @@
+"""Facts are taken from all results, and each once."""
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.release.report.about import About
+from discreet.release.report.facts import gather
+
+
+def test_facts_of_a_release(facts_of):
+    facts = facts_of("wards")
+    assert facts.is_private
+    assert facts.datasets == ("visits",)
+    assert facts.columns_read == ("age", "cost", "patient_id", "ward")
+    assert "the bias from clipping values to their bounds" in facts.omitted
+    assert facts.engines == ("DuckDB",)
+    assert facts.post_processing == ()
+    assert any(text.startswith("contribution bounds: of one patient_id") for text in facts.pre_processing)
+    assert all(text.startswith("discrete Laplace noise, scale ") for text in facts.mechanisms)
+    assert facts.words("where") == ("age < 65",)
+    assert not facts.finds_keys
+
+
+def test_facts_of_other_results(facts_of):
+    facts = facts_of("rounded", "keys", "selection", "estimate", "sql", "exact")
+    assert not facts.is_private
+    assert facts.finds_keys
+    assert any("rounded" in step for step in facts.post_processing)
+    assert any("HAVING" in step for step in facts.post_processing)
+    assert "private selection among candidates" in facts.mechanisms
+    assert any("Pareto" in text for text in facts.mechanisms)
+    assert facts.reported[4].statement.startswith("SELECT ward, COUNT(*)")
+
+
+def test_names_are_those_of_files_or_numbers(made, wards):
+    place = made[0]
+    assert gather([place / "wards.csv"], About()).reported[0].name == "wards.csv"
+    assert gather([wards], About()).reported[0].name == "the release"
+    assert [each.name for each in gather([wards, wards], About()).reported] == ["release 1", "release 2"]
+
+
+def test_a_release_of_version_1_has_no_words(wards):
+    facts = gather([replace(wards, document=None, signed=None)], About())
+    assert facts.reported[0].query() == (("query", "not in the file, which is of version 1"),)
+    assert facts.omitted == facts.unprotected == ()
+    assert facts.columns_read == ("age", "cost", "patient_id", "ward")
+    assert facts.software == "discreet 0.1.0"
+
+
+def test_other_releases_are_named_with_their_dataset(wards, made):
+    declared = replace(wards, document=replace(wards.document, others=("annual report",)))
+    assert gather([declared], About()).others == ("annual report",)
+    assert gather([declared, made[1]["gauss"]], About()).others == ("visits: annual report",)
+
+
+@pytest.mark.parametrize("found", [[], [5]])
+def test_anything_else_is_refused(found):
+    with pytest.raises(ParameterError, match="a report of"):
+        gather(found, About())

@@ -1,0 +1,90 @@
+"""The 24 hazards: all of them, in order, and decided by the facts of the releases."""
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.release.report.about import About
+from discreet.release.report.facts import gather
+from discreet.release.report.hazards import Status, hazards
+
+
+def status(facts, number):
+    found = hazards(facts)[number - 1]
+    assert found.number == number
+    return found.status
+
+
+def text(facts, number):
+    return hazards(facts)[number - 1].text
+
+
+def test_all_of_them_are_there_in_short_sentences(facts_of):
+    for names in (["wards"], ["gauss", "row"], ["exact", "estimate", "selection"]):
+        found = hazards(facts_of(*names))
+        assert [each.number for each in found] == list(range(1, 25))
+        assert len({each.name for each in found}) == 24
+        for each in found:
+            assert each.text.endswith(".")
+            assert all(len(sentence.split()) <= 26 for sentence in each.text.split(". "))
+            assert each.text.startswith("because ") == (each.status is Status.ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("number", "plain", "other", "changed"),
+    [
+        (1, Status.HANDLED, "row", Status.CHECK),
+        (2, Status.HANDLED, "keys", Status.CHECK),
+        (4, Status.HANDLED, "row", Status.TASK),
+        (7, Status.ABSENT, "gauss", Status.HANDLED),
+        (11, Status.HANDLED, "rounded", Status.CHECK),
+        (13, Status.HANDLED, "row", Status.ABSENT),
+        (14, Status.HANDLED, "keys", Status.CHECK),
+        (14, Status.HANDLED, "median", Status.ABSENT),
+    ],
+)
+def test_facts_decide(facts_of, number, plain, other, changed):
+    assert status(facts_of("wards"), number) is plain
+    assert status(facts_of(other), number) is changed
+
+
+def test_different_units_and_deltas_do_not_compare(facts_of):
+    facts = facts_of("wards", "gauss", "row")
+    assert status(facts_of("wards"), 5) is status(facts_of("wards"), 6) is Status.HANDLED
+    assert status(facts, 5) is status(facts, 6) is Status.CHECK
+
+
+def test_a_delta_that_only_converts_fails_gradually(facts_of):
+    assert "gradually" in text(facts_of("gauss"), 2)
+    assert "at delta 9e-08" in text(facts_of("gauss"), 7)
+
+
+def test_a_huge_epsilon_must_be_justified(facts_of):
+    facts = facts_of("row")
+    (protection,) = facts.protections
+    huge = replace(facts, protections=(replace(protection, charges=protection.charges * 10),))
+    assert status(huge, 1) is Status.TASK
+
+
+def test_the_largest_error_is_named(facts_of):
+    assert "± " in text(facts_of("wards"), 10)
+    assert " of " in text(facts_of("wards"), 10)
+    assert status(facts_of("median"), 10) is Status.TASK
+
+
+def test_other_releases_are_counted(wards):
+    declared = replace(wards, document=replace(wards.document, others=("annual report",)))
+    assert status(gather([wards], About()), 8) is Status.TASK
+    assert "declares 1" in text(gather([declared], About()), 8)
+
+
+def test_a_function_of_an_analyst_is_named(wards):
+    query = (*wards.document.query, ("function", "f (SHA-256 0) of age in 10 blocks of units"))
+    facts = gather([replace(wards, document=replace(wards.document, query=query))], About())
+    assert "sandbox" in text(facts, 9)
+
+
+def test_a_release_of_version_1_says_what_it_lacks(wards):
+    facts = gather([replace(wards, document=None, signed=None)], About())
+    assert status(facts, 13) is Status.CHECK
+    assert "the engine" in text(facts, 20)
