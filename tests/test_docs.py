@@ -50,6 +50,7 @@ GUIDES = [
         "private-selection.md",
         "quantiles.md",
         "ranges.md",
+        "report.md",
         "sample-and-aggregate.md",
         "smooth-sensitivity.md",
         "sql.md",

@@ -9,7 +9,7 @@ import pytest
 from discreet import accounting
 from discreet.accounting.costs import EPSILON_UNITS
 from discreet.errors import ParameterError
-from discreet.release.report.charges import charge_of, protections, stated
+from discreet.release.report.charges import charge_of, protections, stated_terms
 
 
 def test_the_epsilon_is_the_exact_sum_of_the_receipts(made):
@@ -47,14 +47,14 @@ def test_rhos_add_up_and_convert_at_the_stated_delta(made):
     rho = Fraction(sum(int(result.receipt["cost"]["rho"]) for result in results), 10**15)
     assert protection.rho == rho
     assert protection.own_delta == Fraction(1, 10**9)
-    assert protection.delta == max(stated(result)[1] for result in results)
+    assert protection.delta == max(stated_terms(result)[1] for result in results)
     assert protection.epsilon == accounting.concentrated.epsilon(protection.event, protection.delta)
 
 
 def test_one_gaussian_release_has_the_epsilon_of_its_guarantee(made):
     gauss = made[1]["gauss"]
     (protection,) = protections([gauss])
-    epsilon, delta, unit, span = stated(gauss)
+    epsilon, delta, unit, span = stated_terms(gauss)
     assert (epsilon, delta) == (Fraction(1, 2), protection.delta)
     assert protection.epsilon <= epsilon
     assert unit == "one patient_id, added or removed"
@@ -91,7 +91,7 @@ def test_a_receipt_that_was_changed_is_refused(wards, change, because):
 def test_words_that_are_no_guarantee_are_refused(wards):
     for words in ("safe", "epsilon x, for one, over this", "epsilon 1/0, for one, over this"):
         with pytest.raises(ParameterError, match="not one that discreet writes"):
-            stated(replace(wards, guarantee=words))
+            stated_terms(replace(wards, guarantee=words))
 
 
 def test_one_hash_with_two_charges_is_refused(wards):

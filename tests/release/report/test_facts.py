@@ -14,7 +14,7 @@ def test_facts_of_a_release(facts_of):
     assert facts.is_private
     assert facts.datasets == ("visits",)
     assert facts.columns_read == ("age", "cost", "patient_id", "ward")
-    assert "the bias from clipping values to their bounds" in facts.omitted
+    assert "the bias from clipping values to their bounds" in facts.margin_omissions
     assert facts.engines == ("DuckDB",)
     assert facts.post_processing == ()
     assert any(text.startswith("contribution bounds: of one patient_id") for text in facts.pre_processing)
@@ -44,7 +44,7 @@ def test_names_are_those_of_files_or_numbers(made, wards):
 def test_a_release_of_version_1_has_no_words(wards):
     facts = gather([replace(wards, document=None, signed=None)], About())
     assert facts.reported[0].query() == (("query", "not in the file, which is of version 1"),)
-    assert facts.omitted == facts.unprotected == ()
+    assert facts.margin_omissions == facts.unprotected_facts == ()
     assert facts.columns_read == ("age", "cost", "patient_id", "ward")
     assert facts.software == "discreet 0.1.0"
 

@@ -38,6 +38,8 @@ def test_all_of_them_are_there_in_short_sentences(facts_of):
         (4, Status.HANDLED, "row", Status.TASK),
         (7, Status.ABSENT, "gauss", Status.HANDLED),
         (11, Status.HANDLED, "rounded", Status.CHECK),
+        (11, Status.HANDLED, "sql", Status.CHECK),
+        (11, Status.HANDLED, "keys", Status.HANDLED),
         (13, Status.HANDLED, "row", Status.ABSENT),
         (14, Status.HANDLED, "keys", Status.CHECK),
         (14, Status.HANDLED, "median", Status.ABSENT),

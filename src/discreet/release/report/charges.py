@@ -153,7 +153,7 @@ def protections(results: Iterable[Result]) -> tuple[Protection, ...]:
     spans: dict[tuple[str | None, str, str], dict[str, None]] = {}
     deltas: dict[tuple[str | None, str, str], list[Fraction]] = {}
     for result in results:
-        charge, (_, delta, unit, span) = charge_of(result), stated(result)
+        charge, (_, delta, unit, span) = charge_of(result), stated_terms(result)
         group = charge.ledger, charge.dataset, unit
         known = groups.setdefault(group, {}).setdefault(charge.hash, charge)
         if known != charge:
@@ -166,16 +166,16 @@ def protections(results: Iterable[Result]) -> tuple[Protection, ...]:
     )
 
 
-def stated(result: Result) -> tuple[Fraction, Fraction, str, str]:
+def stated_terms(result: Result) -> tuple[Fraction, Fraction, str, str]:
     """The epsilon, delta, unit and span in the words of a guarantee, as `str(Guarantee)` wrote them."""
     found = _STATED.fullmatch(result.guarantee)
     document = dict(result.document.query) if result.document is not None else {}
     if found is None:
-        raise _damaged(result, _OTHER_WORDS)
+        raise _damage_error(result, _OTHER_WORDS)
     try:
         epsilon, delta = Fraction(found[1]), Fraction(found[2] or 0)
     except (ValueError, ZeroDivisionError):
-        raise _damaged(result, _OTHER_WORDS) from None
+        raise _damage_error(result, _OTHER_WORDS) from None
     unit = document.get("protects", found[3])
     return epsilon, delta, unit, result.guarantee.partition(f"for {unit}, over ")[2] or found[4]
 
@@ -184,16 +184,16 @@ def charge_of(result: Result) -> Charge:
     """The charge of a result; its cost must be at least that of its event."""
     receipt = result.receipt
     if not all(isinstance(receipt.get(name), str) for name in _TEXTS) or type(receipt.get("version")) is not int:
-        raise _damaged(result, "its receipt lacks the charge")
+        raise _damage_error(result, "its receipt lacks the charge")
     if (receipt["dataset"], receipt["version"]) != (result.dataset, result.version):
-        raise _damaged(result, "its receipt is of another dataset or version")
+        raise _damage_error(result, "its receipt is of another dataset or version")
     try:
         event, charged = events.from_canonical(receipt["event"]), _cost(receipt["cost"])
         together = _together(receipt)
     except (Refusal, AttributeError, KeyError, TypeError, ValueError):
-        raise _damaged(result, "its receipt lacks the charge") from None
+        raise _damage_error(result, "its receipt lacks the charge") from None
     if not _covers(charged, cost(event)):
-        raise _damaged(result, "its receipt states less than its noise costs")
+        raise _damage_error(result, "its receipt states less than its noise costs")
     ledger, key = (None if receipt.get(name) is None else str(receipt[name]) for name in ("ledger", "key"))
     named = {name: receipt[name] for name in ("dataset", "version", "time", "analyst", "hash")}
     return Charge(**named, event=event, cost=charged, together=together, ledger=ledger, key=key)
@@ -217,7 +217,7 @@ def _covers(charged: Cost, least: Cost) -> bool:
     return is_enough and (charged.epsilon is None or (least.epsilon is not None and charged.epsilon >= least.epsilon))
 
 
-def _damaged(result: Result, because: str) -> ParameterError:
+def _damage_error(result: Result, because: str) -> ParameterError:
     return ParameterError(
         f"a report of a release from {result.dataset!r}",
         because=because,

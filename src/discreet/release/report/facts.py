@@ -79,12 +79,12 @@ class Facts:
         return _distinct(each.dataset for each in self.protections)
 
     @property
-    def omitted(self) -> tuple[str, ...]:
+    def margin_omissions(self) -> tuple[str, ...]:
         """What margins of error do not include."""
         return _distinct(text for document in self._documents for text in document.omitted)
 
     @property
-    def unprotected(self) -> tuple[str, ...]:
+    def unprotected_facts(self) -> tuple[str, ...]:
         """What is not protected."""
         return _distinct(text for document in self._documents for text in document.unprotected)
 

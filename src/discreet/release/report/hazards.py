@@ -37,6 +37,8 @@ class Hazard:
 
 Finding = tuple[Status, str]
 _SMALL = Fraction(1)
+_HARMLESS = ("keys: ", "bounds: ")
+"""How post-processing begins that leaves noisy numbers as they are."""
 
 
 def hazards(facts: Facts) -> tuple[Hazard, ...]:
@@ -123,13 +125,13 @@ def _systemic_bias(facts: Facts) -> Finding:
 
 
 def _human_bias(facts: Facts) -> Finding:
-    if facts.post_processing:
-        return Status.CHECK, "Noisy numbers were changed: see 'Post-processing'. Raw values are in the file."
+    if any(not step.startswith(_HARMLESS) for step in facts.post_processing):
+        return Status.CHECK, "Noisy numbers were changed or chosen: see 'post-processing'. Raw values are in the file."
     return Status.HANDLED, "Numbers are as drawn: not rounded, and negative ones are kept."
 
 
 def _statistical_bias(facts: Facts) -> Finding:
-    bias = [text for text in facts.omitted if "bias" in text or "left out" in text]
+    bias = [text for text in facts.margin_omissions if "bias" in text or "left out" in text]
     if bias:
         return Status.CHECK, "Clipping, contribution bounds or missing units bias numbers; margins do not include it."
     return Status.HANDLED, "Neither clipping nor contribution bounds bias these numbers."

@@ -19,7 +19,7 @@ def page_one(facts: Facts) -> Markup:
         "section",
         *_stamp(facts),
         _protection(facts),
-        _released(facts),
+        _results_section(facts),
         _accuracy(facts),
         _decision(facts),
         id="page-one",
@@ -59,7 +59,11 @@ def _strength(facts: Facts, protection: Protection) -> Markup:
     """Three figures, then sentences; epsilon stands in one box with its delta, unit and period."""
     factor = protection.factor()
     cards = [
-        _card("Privacy loss", wording.guarantee(protection), f"{wording.unit(protection)}, {wording.span(protection)}"),
+        _card(
+            "Privacy loss",
+            _unbroken(wording.guarantee(protection)),
+            f"{wording.unit(protection)}, {wording.span(protection)}",
+        ),
         _card(
             "Odds change by at most" if not protection.delta else "Chances change by at most",
             f"a factor of {wording.factor_text(factor)}",
@@ -84,6 +88,11 @@ def _strength(facts: Facts, protection: Protection) -> Markup:
 _ROWS = "Rows are protected, not people: somebody with several rows is protected less."
 
 
+def _unbroken(text: str) -> Markup:
+    """Parts between commas, each on one line: "9e-08" would break at its hyphen."""
+    return join((element("span", part, class_="keep") for part in text.split(", ")), ", ")
+
+
 def _card(label: str, value: str, below: str) -> Markup:
     return element(
         "div",
@@ -94,7 +103,7 @@ def _card(label: str, value: str, below: str) -> Markup:
     )
 
 
-def _released(facts: Facts) -> Markup:
+def _results_section(facts: Facts) -> Markup:
     parts = [_result(each, place, len(facts.reported) > 1) for place, each in enumerate(facts.reported)]
     return element("section", element("h2", "What was released", id="released"), *parts, aria_labelledby="released")
 
@@ -135,8 +144,10 @@ def _accuracy(facts: Facts) -> Markup:
         "section",
         element("h2", "How exact the numbers are", id="accuracy"),
         paragraph("Noise protects people, so every number is slightly wrong. ± is the margin of error of that noise."),
-        paragraph("Margins do not include:") if facts.omitted else paragraph("Margins are for the noise alone."),
-        bullets(facts.omitted, class_="tight"),
+        paragraph("Margins do not include:")
+        if facts.margin_omissions
+        else paragraph("Margins are for the noise alone."),
+        bullets(facts.margin_omissions, class_="tight"),
         aria_labelledby="accuracy",
     )
 
@@ -144,7 +155,7 @@ def _accuracy(facts: Facts) -> Markup:
 def _decision(facts: Facts) -> Markup:
     """Who is responsible, and lines for a signature."""
     labels = {name: name.capitalize() for name in REGISTERED[1:]} | {"period": "Period of the data"}
-    stated = [(label, _stated(facts, name)) for name, label in labels.items()]
+    stated = [(label, _fact(facts, name)) for name, label in labels.items()]
     blank = terms([(label, Markup("&nbsp;")) for label in ("Reviewed by", "Decision", "Date")], class_="sign")
     return element(
         "section",
@@ -155,6 +166,6 @@ def _decision(facts: Facts) -> Markup:
     )
 
 
-def _stated(facts: Facts, name: str) -> Markup | str:
+def _fact(facts: Facts, name: str) -> Markup | str:
     text = facts.about.text(name)
     return text if getattr(facts.about, name) else element("em", text)

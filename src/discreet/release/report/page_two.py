@@ -40,7 +40,7 @@ def page_two(facts: Facts) -> Markup:
             "div",
             _section("Parameters", *(terms(_parameters(each), class_="facts") for each in facts.protections)),
             _section("How the numbers were made", terms(_processing(facts), class_="facts")),
-            _section("Not protected", bullets(facts.unprotected or ("not stated in the file",), class_="tight")),
+            _section("Not protected", bullets(facts.unprotected_facts or ("not stated in the file",), class_="tight")),
             _section("Other releases", _others(facts)),
             _section("Harms", *_harms(facts)),
             _section("Threat model", *_threats(facts)),
@@ -71,7 +71,7 @@ def _parameters(protection: Protection) -> Iterator[tuple[str, str]]:
     yield "dataset", f"{protection.dataset}, {wording.span(protection).partition(', ')[2]}"
     yield "unit and neighbours", protection.unit
     yield "guarantee", f"{wording.guarantee(protection)}, {wording.unit(protection)}"
-    yield "exact sum charged", _charged(protection)
+    yield "exact sum charged", _exact_sum(protection)
     yield "accountant", protection.accountant
     rates = f"advantage {shown_up(protection.advantage)}; true positive rate {shown_up(protection.true_positive_rate)}"
     yield "attacker", f"{rates} at false positive rate 0.01; upper bounds of the trade-off curve"
@@ -80,7 +80,7 @@ def _parameters(protection: Protection) -> Iterator[tuple[str, str]]:
         yield "charge", f"{charge.hash[:12]}, {charge.time[:19]} UTC, by {charge.analyst}{together}"
 
 
-def _charged(protection: Protection) -> str:
+def _exact_sum(protection: Protection) -> str:
     parts = [] if protection.cost.epsilon is None else [f"epsilon {shown_up(protection.epsilon, _DIGITS)}"]
     parts.append(f"rho {shown_up(protection.rho, _DIGITS)}")
     parts.append(f"delta {shown_up(protection.own_delta, _DIGITS)}")

@@ -24,9 +24,9 @@ def plain(facts: Facts) -> dict[str, Any]:
         "about": {name: value for name, value in vars(facts.about).items() if value is not None},
         "not_stated": facts.about.missing(),
         "guarantees": [_guarantee(each, facts) for each in facts.protections],
-        "releases": [_reported(each) for each in facts.reported],
-        "margins_omit": list(facts.omitted),
-        "unprotected": list(facts.unprotected),
+        "releases": [_plain_result(each) for each in facts.reported],
+        "margins_omit": list(facts.margin_omissions),
+        "unprotected": list(facts.unprotected_facts),
         "other_releases": list(facts.others),
         "columns_read": list(facts.columns_read),
         "mechanisms": list(facts.mechanisms),
@@ -70,7 +70,7 @@ def _guarantee(protection: Protection, facts: Facts) -> dict[str, Any]:
     }
 
 
-def _reported(each: ReportedResult) -> dict[str, Any]:
+def _plain_result(each: ReportedResult) -> dict[str, Any]:
     return {
         "name": each.name,
         "guarantees": list(dict.fromkeys(result.guarantee for result in each.results)),

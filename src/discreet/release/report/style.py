@@ -27,6 +27,7 @@ nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;padding:0;
 .label,.below,.note,caption{color:var(--soft)}
 .label{font-size:.9rem}
 .value{font-size:1.5rem;font-weight:700;line-height:1.3;overflow-wrap:anywhere}
+.keep{white-space:nowrap}
 .below,.note{font-size:.9rem}
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%}
@@ -61,7 +62,8 @@ ul.tight{margin:.3rem 0;padding-left:1.2rem}
 pre{background:var(--panel);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;line-height:1.4;margin:.4rem 0}
 footer{border-top:1px solid var(--line);margin-top:2rem;color:var(--soft);font-size:.9rem}
 #page-two{border-top:2px solid var(--ink);margin-top:2rem}
-@media (max-width:34rem){dl,.sign{grid-template-columns:1fr}dt,dd{grid-column:1}dd{margin-bottom:.3rem}
+@media (max-width:34rem){.numbers{font-size:.85rem}.numbers th,.numbers td{padding-right:.5rem}
+dl,.sign{grid-template-columns:1fr}dt,dd{grid-column:1}dd{margin-bottom:.3rem}
 .small thead{position:absolute;left:-99rem}.small tr{display:block;border-bottom:1px solid var(--line);padding:.3rem 0}
 .small th,.small td{display:inline;border:0;padding-right:.4rem}}
 @page{size:A4;margin:11mm 13mm}
