@@ -6,7 +6,7 @@ import pytest
 
 from discreet.release.report.about import About
 from discreet.release.report.facts import gather
-from discreet.release.report.hazards import Status, hazards
+from discreet.release.report.hazards import HazardStatus, hazards
 
 
 def status(facts, number):
@@ -27,22 +27,22 @@ def test_all_of_them_are_there_in_short_sentences(facts_of):
         for each in found:
             assert each.text.endswith(".")
             assert all(len(sentence.split()) <= 26 for sentence in each.text.split(". "))
-            assert each.text.startswith("because ") == (each.status is Status.ABSENT)
+            assert each.text.startswith("because ") == (each.status is HazardStatus.ABSENT)
 
 
 @pytest.mark.parametrize(
     ("number", "plain", "other", "changed"),
     [
-        (1, Status.HANDLED, "row", Status.CHECK),
-        (2, Status.HANDLED, "keys", Status.CHECK),
-        (4, Status.HANDLED, "row", Status.TASK),
-        (7, Status.ABSENT, "gauss", Status.HANDLED),
-        (11, Status.HANDLED, "rounded", Status.CHECK),
-        (11, Status.HANDLED, "sql", Status.CHECK),
-        (11, Status.HANDLED, "keys", Status.HANDLED),
-        (13, Status.HANDLED, "row", Status.ABSENT),
-        (14, Status.HANDLED, "keys", Status.CHECK),
-        (14, Status.HANDLED, "median", Status.ABSENT),
+        (1, HazardStatus.HANDLED, "row", HazardStatus.CHECK),
+        (2, HazardStatus.HANDLED, "keys", HazardStatus.CHECK),
+        (4, HazardStatus.HANDLED, "row", HazardStatus.TASK),
+        (7, HazardStatus.ABSENT, "gauss", HazardStatus.HANDLED),
+        (11, HazardStatus.HANDLED, "rounded", HazardStatus.CHECK),
+        (11, HazardStatus.HANDLED, "sql", HazardStatus.CHECK),
+        (11, HazardStatus.HANDLED, "keys", HazardStatus.HANDLED),
+        (13, HazardStatus.HANDLED, "row", HazardStatus.ABSENT),
+        (14, HazardStatus.HANDLED, "keys", HazardStatus.CHECK),
+        (14, HazardStatus.HANDLED, "median", HazardStatus.ABSENT),
     ],
 )
 def test_facts_decide(facts_of, number, plain, other, changed):
@@ -52,8 +52,8 @@ def test_facts_decide(facts_of, number, plain, other, changed):
 
 def test_different_units_and_deltas_do_not_compare(facts_of):
     facts = facts_of("wards", "gauss", "row")
-    assert status(facts_of("wards"), 5) is status(facts_of("wards"), 6) is Status.HANDLED
-    assert status(facts, 5) is status(facts, 6) is Status.CHECK
+    assert status(facts_of("wards"), 5) is status(facts_of("wards"), 6) is HazardStatus.HANDLED
+    assert status(facts, 5) is status(facts, 6) is HazardStatus.CHECK
 
 
 def test_a_delta_that_only_converts_fails_gradually(facts_of):
@@ -65,18 +65,18 @@ def test_a_huge_epsilon_must_be_justified(facts_of):
     facts = facts_of("row")
     (protection,) = facts.protections
     huge = replace(facts, protections=(replace(protection, charges=protection.charges * 10),))
-    assert status(huge, 1) is Status.TASK
+    assert status(huge, 1) is HazardStatus.TASK
 
 
 def test_the_largest_error_is_named(facts_of):
     assert "± " in text(facts_of("wards"), 10)
     assert " of " in text(facts_of("wards"), 10)
-    assert status(facts_of("median"), 10) is Status.TASK
+    assert status(facts_of("median"), 10) is HazardStatus.TASK
 
 
 def test_other_releases_are_counted(wards):
     declared = replace(wards, document=replace(wards.document, others=("annual report",)))
-    assert status(gather([wards], About()), 8) is Status.TASK
+    assert status(gather([wards], About()), 8) is HazardStatus.TASK
     assert "declares 1" in text(gather([declared], About()), 8)
 
 
@@ -88,5 +88,5 @@ def test_a_function_of_an_analyst_is_named(wards):
 
 def test_a_release_of_version_1_says_what_it_lacks(wards):
     facts = gather([replace(wards, document=None, signed=None)], About())
-    assert status(facts, 13) is Status.CHECK
+    assert status(facts, 13) is HazardStatus.CHECK
     assert "the engine" in text(facts, 20)

@@ -16,7 +16,7 @@ from discreet.release.report.tables import relative_text, relative_width
 from discreet.release.values import rendering
 
 
-class Status(StrEnum):
+class HazardStatus(StrEnum):
     """Who deals with a hazard."""
 
     HANDLED = "handled"
@@ -31,11 +31,11 @@ class Hazard:
 
     number: int
     name: str
-    status: Status
+    status: HazardStatus
     text: str
 
 
-Finding = tuple[Status, str]
+Finding = tuple[HazardStatus, str]
 _SMALL = Fraction(1)
 _HARMLESS = ("keys: ", "bounds: ")
 """How post-processing begins that leaves noisy numbers as they are."""
@@ -49,160 +49,199 @@ def hazards(facts: Facts) -> tuple[Hazard, ...]:
 
 def _large_epsilon(facts: Facts) -> Finding:
     most = max(facts.protections, key=lambda each: each.epsilon)
-    words = f"{wording.guarantee(most)} {wording.unit(most)}"
+    words = f"{wording.guarantee(most)}, {wording.unit(most)}, over the charges here"
     if most.epsilon <= _SMALL:
-        return Status.HANDLED, f"At most {words}, which is at most 1."
+        return HazardStatus.HANDLED, f"At most {words}: at most 1."
     if most.epsilon <= CEILING:
-        return Status.CHECK, f"At most {words}. Above 1, compare the attacker's rates on page one with your policy."
-    return Status.TASK, f"At most {words}, above the usual ceiling of {shown(CEILING)}. You must justify it."
+        return (
+            HazardStatus.CHECK,
+            f"At most {words}. Above 1, compare the attacker's rates on page one with your policy.",
+        )
+    return HazardStatus.TASK, f"At most {words}, above the usual ceiling of {shown(CEILING)}. You must justify it."
 
 
 def _catastrophic_failure(facts: Facts) -> Finding:
     largest = max(facts.protections, key=lambda each: each.delta)
     if not largest.delta:
-        return Status.HANDLED, "Delta is 0: the bound has no exceptions."
+        return HazardStatus.HANDLED, "Delta is 0: the bound has no exceptions."
     chance = wording.chance(largest.delta)
     if not largest.own_delta:
-        return Status.HANDLED, f"Delta is at most {chance}, by conversion from rho: noise fails gradually, not at once."
-    return Status.CHECK, f"Delta is at most {chance}. discreet refuses 1/population or more; check that it is declared."
+        return (
+            HazardStatus.HANDLED,
+            f"Delta is at most {chance}, by conversion from rho: noise fails gradually, not at once.",
+        )
+    return (
+        HazardStatus.CHECK,
+        f"Delta is at most {chance}. discreet refuses 1/population or more; check that it is declared.",
+    )
 
 
 def _harms(facts: Facts) -> Finding:
     del facts
-    return Status.CHECK, "Listed under 'Harms'. Compare them with the harms that you have to prevent."
+    return HazardStatus.CHECK, "Listed under 'Harms'. Compare them with the harms that you have to prevent."
 
 
 def _event_level(facts: Facts) -> Finding:
     if any(each.is_row for each in facts.protections):
-        return Status.TASK, "Rows are protected, not people. You must make sure that nobody has several rows."
+        return HazardStatus.TASK, "Rows are protected, not people. You must make sure that nobody has several rows."
     units = ", ".join(dict.fromkeys(rendering.cell(each.who) for each in facts.protections))
-    return Status.HANDLED, f"Protected is {units} with all rows, not single rows."
+    return HazardStatus.HANDLED, f"Protected is {units} with all rows, not single rows."
 
 
 def _deltas(facts: Facts) -> Finding:
     if len({each.delta for each in facts.protections}) == 1:
-        return Status.HANDLED, "One delta is stated. discreet refuses to compare guarantees at different deltas."
-    return Status.CHECK, "Guarantees here have different deltas. They are kept apart: do not compare their epsilons."
+        return HazardStatus.HANDLED, "One delta is stated. discreet refuses to compare guarantees at different deltas."
+    return (
+        HazardStatus.CHECK,
+        "Guarantees here have different deltas. They are kept apart: do not compare their epsilons.",
+    )
 
 
 def _units(facts: Facts) -> Finding:
     if len({each.unit for each in facts.protections}) == 1:
-        return Status.HANDLED, "One unit is stated, beside every epsilon. discreet refuses to compare different units."
-    return Status.CHECK, "Guarantees here have different units. They are kept apart: do not compare their epsilons."
+        return (
+            HazardStatus.HANDLED,
+            "One unit is stated, beside every epsilon. discreet refuses to compare different units.",
+        )
+    return (
+        HazardStatus.CHECK,
+        "Guarantees here have different units. They are kept apart: do not compare their epsilons.",
+    )
 
 
 def _conversion(facts: Facts) -> Finding:
     found = [each for each in facts.protections if not each.is_sum_of_epsilons]
     if not found:
-        return Status.ABSENT, "because epsilons were added up and no delta was used to convert."
+        return HazardStatus.ABSENT, "because epsilons were added up and no delta was used to convert."
     rhos = ", ".join(f"rho {shown(each.rho)} at delta {shown(each.delta)}" for each in found)
-    return Status.HANDLED, f"Epsilon is converted from {rhos}; both are stated under 'Parameters'."
+    return HazardStatus.HANDLED, f"Epsilon is converted from {rhos}; both are stated under 'Parameters'."
 
 
 def _other_releases(facts: Facts) -> Finding:
     if facts.others:
-        return Status.CHECK, f"The owner declares {len(facts.others)}: see 'Other releases'. Check what they add up to."
-    return Status.TASK, "The owner declares none. You must make sure that no exact numbers about these people are out."
+        return (
+            HazardStatus.CHECK,
+            f"The owner declares {len(facts.others)}: see 'Other releases'. Check what they add up to.",
+        )
+    return (
+        HazardStatus.TASK,
+        "The owner declares none. You must make sure that no exact numbers about these people are out.",
+    )
 
 
 def _custom_code(facts: Facts) -> Finding:
     if facts.words("function"):
-        return Status.HANDLED, "The analyst's function ran in a sandbox; the guarantee does not rest on what it does."
-    return Status.HANDLED, "Mechanisms are those of discreet, with public proofs, tests and audits (`discreet audit`)."
+        return (
+            HazardStatus.HANDLED,
+            "The analyst's function ran in a sandbox; the guarantee does not rest on what it does.",
+        )
+    return (
+        HazardStatus.HANDLED,
+        "Mechanisms are those of discreet, with public proofs, tests and audits (`discreet audit`).",
+    )
 
 
 def _systemic_bias(facts: Facts) -> Finding:
     found = [each.table.least_exact for each in facts.reported]
     worst = max((pair for pair in found if pair), key=lambda pair: relative_width(pair[1]), default=None)
     if worst is None:
-        return Status.TASK, "You must check whom errors hit hardest: no intervals are public here."
+        return HazardStatus.TASK, "You must check whom errors hit hardest: no intervals are public here."
     name, point = worst
     place = f" of {point.label}" if point.label else ""
     return (
-        Status.CHECK,
+        HazardStatus.CHECK,
         f"Small groups have large errors. Largest here: ± {relative_text(point)}, for {name}{place}.",
     )
 
 
 def _human_bias(facts: Facts) -> Finding:
     if any(not step.startswith(_HARMLESS) for step in facts.post_processing):
-        return Status.CHECK, "Noisy numbers were changed or chosen: see 'post-processing'. Raw values are in the file."
-    return Status.HANDLED, "Numbers are as drawn: not rounded, and negative ones are kept."
+        return (
+            HazardStatus.CHECK,
+            "Noisy numbers were changed or chosen: see 'post-processing'. Raw values are in the file.",
+        )
+    return HazardStatus.HANDLED, "Numbers are as drawn: not rounded, and negative ones are kept."
 
 
 def _statistical_bias(facts: Facts) -> Finding:
     bias = [text for text in facts.margin_omissions if "bias" in text or "left out" in text]
     if bias:
-        return Status.CHECK, "Clipping, contribution bounds or missing units bias numbers; margins do not include it."
-    return Status.HANDLED, "Neither clipping nor contribution bounds bias these numbers."
+        return (
+            HazardStatus.CHECK,
+            "Clipping, contribution bounds or missing units bias numbers; margins do not include it.",
+        )
+    return HazardStatus.HANDLED, "Neither clipping nor contribution bounds bias these numbers."
 
 
 def _contributions(facts: Facts) -> Finding:
     bounds = facts.words("contribution bounds")
     if any("at most" in text for text in bounds):
-        return Status.HANDLED, "Contribution bounds are enforced in the engine, and noise is scaled to them."
+        return HazardStatus.HANDLED, "Contribution bounds are enforced in the engine, and noise is scaled to them."
     if any(each.is_row for each in facts.protections):
-        return Status.ABSENT, "because each row is its own unit."
-    return Status.CHECK, "No contribution bound is stated in the file."
+        return HazardStatus.ABSENT, "because each row is its own unit."
+    return HazardStatus.CHECK, "No contribution bound is stated in the file."
 
 
 def _bins(facts: Facts) -> Finding:
     if facts.finds_keys:
-        return Status.CHECK, "Unknown keys were found by partition selection with a delta; rare keys are missing."
+        return HazardStatus.CHECK, "Unknown keys were found by partition selection with a delta; rare keys are missing."
     if facts.words("groups"):
-        return Status.HANDLED, "Keys are public and every one of them has a row, also where nobody is in it."
-    return Status.ABSENT, "because the numbers are over all rows, without groups."
+        return HazardStatus.HANDLED, "Keys are public and every one of them has a row, also where nobody is in it."
+    return HazardStatus.ABSENT, "because the numbers are over all rows, without groups."
 
 
 def _learning(facts: Facts) -> Finding:
     del facts
-    return Status.ABSENT, "because no model was trained."
+    return HazardStatus.ABSENT, "because no model was trained."
 
 
 def _synthetic(facts: Facts) -> Finding:
     del facts
-    return Status.ABSENT, "because statistics were released, not synthetic rows."
+    return HazardStatus.ABSENT, "because statistics were released, not synthetic rows."
 
 
 def _unstructured(facts: Facts) -> Finding:
     del facts
-    return Status.ABSENT, "because rows are tables with a declared unit; text and images are not read."
+    return HazardStatus.ABSENT, "because rows are tables with a declared unit; text and images are not read."
 
 
 def _interactive(facts: Facts) -> Finding:
     count = sum(len(each.charges) for each in facts.protections)
     charges = "1 charge" if count == 1 else f"{count:,} charges"
-    return Status.HANDLED, f"One ledger bounds all queries of all analysts; {charges} of it are here. It has the rest."
+    return (
+        HazardStatus.HANDLED,
+        f"One ledger bounds all queries of all analysts; {charges} of it are here. It has the rest.",
+    )
 
 
 def _trust(facts: Facts) -> Finding:
     engine = _engines(facts)
-    return Status.TASK, f"See 'Threat model'. You must make sure that owner, machine and {engine} can be trusted."
+    return HazardStatus.TASK, f"See 'Threat model'. You must make sure that owner, machine and {engine} can be trusted."
 
 
 def _side_channels(facts: Facts) -> Finding:
     del facts
     return (
-        Status.CHECK,
+        HazardStatus.CHECK,
         "Noise is discrete and exactly sampled. Timing is not covered: do not let analysts time queries.",
     )
 
 
 def _data_security(facts: Facts) -> Finding:
     del facts
-    return Status.TASK, "Not handled by discreet: you must encrypt disks and keep sources and ledger private."
+    return HazardStatus.TASK, "Not handled by discreet: you must encrypt disks and keep sources and ledger private."
 
 
 def _access(facts: Facts) -> Finding:
     analysts = sorted({rendering.cell(charge.analyst) for each in facts.protections for charge in each.charges})
     named = f"The name of the analyst ({', '.join(analysts[:3])}{', and others' * (len(analysts) > 3)}) is a label."
-    return Status.TASK, f"Not handled by discreet: you must authenticate people. {named}"
+    return HazardStatus.TASK, f"Not handled by discreet: you must authenticate people. {named}"
 
 
 def _collection(facts: Facts) -> Finding:
     count = len(facts.columns_read)
     read = "1 column was" if count == 1 else f"{count:,} columns were"
-    return Status.TASK, f"{read} read. Not handled by discreet: you must be allowed to collect and hold the data."
+    return HazardStatus.TASK, f"{read} read. Not handled by discreet: you must be allowed to collect and hold the data."
 
 
 def _engines(facts: Facts) -> str:

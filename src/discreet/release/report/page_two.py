@@ -7,7 +7,7 @@ from discreet.release.report import wording
 from discreet.release.report.charges import Protection
 from discreet.release.report.facts import Facts, ReportedResult
 from discreet.release.report.harms import harms
-from discreet.release.report.hazards import Hazard, Status, hazards
+from discreet.release.report.hazards import Hazard, HazardStatus, hazards
 from discreet.release.report.markup import (
     Markup,
     bullets,
@@ -70,7 +70,7 @@ def _section(heading: str, *parts: Markup, class_: str | None = None) -> Markup:
 def _parameters(protection: Protection) -> Iterator[tuple[str, str]]:
     yield "dataset", f"{protection.dataset}, {wording.span(protection).partition(', ')[2]}"
     yield "unit and neighbours", protection.unit
-    yield "guarantee", f"{wording.guarantee(protection)}, {wording.unit(protection)}"
+    yield "guarantee", f"{wording.guarantee(protection)}, {wording.unit(protection)}, {wording.span(protection)}"
     yield "exact sum charged", _exact_sum(protection)
     yield "accountant", protection.accountant
     rates = f"advantage {shown_up(protection.advantage)}; true positive rate {shown_up(protection.true_positive_rate)}"
@@ -128,7 +128,7 @@ def _hazards(facts: Facts) -> Markup:
 
 def _after(hazard: Hazard) -> Markup:
     """What follows the status: a reason, or a sentence of its own."""
-    return join((", " if hazard.status is Status.ABSENT else ". ", inline(hazard.text)))
+    return join((", " if hazard.status is HazardStatus.ABSENT else ". ", inline(hazard.text)))
 
 
 def _verification(facts: Facts) -> Iterator[Markup]:
