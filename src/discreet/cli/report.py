@@ -30,9 +30,9 @@ def command(
         bool, typer.Option("--json", help="Print the report as JSON; write files only with --out.")
     ] = False,
 ) -> None:
-    """Write a report of saved releases: HTML, JSON and a registry entry.
+    """Write a report of saved releases.
 
-    It needs neither ledger nor data, and costs nothing. Charges to the same dataset add up.
+    Beside the HTML file it writes JSON and a registry entry. It needs neither ledger nor data, and costs nothing.
     """
     found = report(files, about=about)
     if as_json:

@@ -26,7 +26,7 @@ def read_saved(path: Path) -> Saved:
     """What a file holds; beside a CSV file, its sidecar, whose numbers must be those of the CSV file."""
     data = forms.read_plain(path)
     found = SqlRelease.from_json(data) if data.get("schema") == SQL_SCHEMA else read_result(data, path)
-    if isinstance(found, Release | SqlRelease):
+    if isinstance(found, Release | SqlRelease) and path.suffix.lower() == ".csv":
         require_same_csv(path, found.to_arrow())
     return found
 

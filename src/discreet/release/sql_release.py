@@ -164,7 +164,16 @@ class SqlRelease:
             )
             is_same = statement(found.to_json()) == statement(data) and found.has_one_receipt
             is_same = is_same and type(data["statement"]) is str and found.dialect in DIALECTS
-        except (ArithmeticError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError):
+        except (
+            ArithmeticError,
+            AttributeError,
+            IndexError,
+            KeyError,
+            RuntimeError,
+            StopIteration,
+            TypeError,
+            ValueError,
+        ):
             is_same = False
         if not is_same:
             raise ParameterError(

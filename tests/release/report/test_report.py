@@ -1,6 +1,7 @@
 """`dp.report`: from releases or files, saved as three files, never over something else."""
 
 import json
+import random
 
 import pytest
 
@@ -66,3 +67,35 @@ def test_a_csv_file_that_was_changed_is_refused(wards, tmp_path):
         file.write("x,1,1,1,1\n")
     with pytest.raises(ParameterError, match="not those of the sidecar"):
         dp.report(tmp_path / "wards.csv")
+
+
+VALUES = (None, -1, 5, "", "<b>", "9" * 5_000, "\u202e\x00", [], {}, True, 1.5, "1/0", 10**400, [["a", "b"]])
+
+
+def places(data, above=()):
+    """The path of every value in plain data."""
+    for name, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield (*above, name)
+        yield from places(value, (*above, name))
+
+
+@pytest.mark.parametrize("name", ["wards", "sql", "selection", "estimate", "keys", "median"])
+def test_any_edit_of_a_file_is_refused_or_stays_text(made, tmp_path, name):
+    """Forty edits that a fixed seed draws: no other error than a refusal, and nothing of a file becomes markup."""
+    draw = random.Random(name)  # noqa: S311 - edits of a test, not noise
+    text = (made[0] / f"{name}.json").read_text(encoding="utf-8")
+    paths = list(places(json.loads(text)))
+    for _ in range(40):
+        data = json.loads(text)
+        path, inner = draw.choice(paths), data
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = draw.choice(VALUES)
+        (tmp_path / "edited.json").write_text(json.dumps(data), encoding="utf-8")
+        try:
+            found = dp.report(tmp_path / "edited.json")
+            page = found.to_html() + found.registry() + json.dumps(found.to_json())
+        except dp.errors.DiscreetError:
+            continue
+        assert "<b></" not in page
+        assert "\u202e" not in page

@@ -201,7 +201,7 @@ def charge_of(result: Result) -> Charge:
 
 def _cost(texts: dict[str, Any]) -> Cost:
     units = {name: None if value is None else int(value) for name, value in texts.items()}
-    if min(value for value in units.values() if value is not None) < 0:
+    if None in (units["rho"], units["delta"]) or min(value for value in units.values() if value is not None) < 0:
         raise ValueError
     return Cost.of_units(**units)  # type: ignore[arg-type]
 
