@@ -11,7 +11,7 @@ import released
 from discreet.errors import ParameterError
 from discreet.release.forms import read_plain
 from discreet.release.release import Release
-from discreet.release.saved import read_result
+from discreet.release.saved import read_result, read_saved
 from discreet.release.selection import Selection
 
 FACTS = {"name": "people", "privacy_unit": dp.ROW, "budget": dp.Budget(epsilon=3)}
@@ -102,3 +102,22 @@ def test_a_selection_with_a_value_of_another_type_is_refused(edit):
     assert Selection.from_json(data)
     with pytest.raises(ParameterError, match="damaged"):
         Selection.from_json(_edited(data, *edit))
+
+
+@pytest.mark.parametrize(
+    ("place", "change"),
+    [(1, {"candidates": "5"}), (1, {"values": [[]]}), (2, {"value": "5"}), (2, {"name": 5}), (2, {"margin": 10**400})],
+)
+def test_values_of_another_type_are_refused(results, tmp_path, place, change):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(results[place].to_json() | change))
+    with pytest.raises(ParameterError, match="damaged"):
+        read_saved(path)
+
+
+def test_a_csv_file_is_compared_with_its_sidecar(results, tmp_path):
+    results[0].save(tmp_path / "x.csv")
+    assert read_saved(tmp_path / "x.csv") == results[0]
+    (tmp_path / "x.csv").write_text("n,n_margin\n1,1\n")
+    with pytest.raises(ParameterError, match="not those of the sidecar"):
+        read_saved(tmp_path / "x.csv")

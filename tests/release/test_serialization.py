@@ -57,6 +57,12 @@ def test_every_form_fits_the_outputs_of_the_schema():
         {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"values": [float("inf")] * 4}]},
         {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"name": 5}]},
         {"post_processing": [[1]]},
+        {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"values": [10**400] * 4}]},
+        {"outputs": [plain_body(vars(RELEASE))["outputs"][0] | {"kind": 5}]},
+        {"keys": [plain_body(vars(RELEASE))["keys"][0] | {"values": [1, 2, 3, 4]}]},
+        {"measured": [plain_body(vars(RELEASE))["measured"][0] | {"l1": {}}]},
+        {"measured": [plain_body(vars(RELEASE))["measured"][0] | {"mechanism": []}]},
+        {"measured": [plain_body(vars(RELEASE))["measured"][0] | {"grid": f"{10**400}/1"}]},
     ],
 )
 def test_a_damaged_release_is_refused_without_its_contents(damage):
