@@ -222,7 +222,7 @@ def test_what_a_page_lets_a_reader_type_prints_what_the_page_says(page: Path, tm
             assert printed == line.expected, line.code
 
 
-@pytest.mark.parametrize("page", LEDGER, ids=named)
+@pytest.mark.parametrize("page", [*LEDGER, DOCS / "report.md"], ids=named)
 def test_the_commands_of_a_page_print_what_it_says(page: Path, tmp_path: Path):
     retyped(typed(page), tmp_path)
     for block in TERMINAL.finditer(page.read_text(encoding="utf-8")):
