@@ -151,6 +151,8 @@ def show_times(engine: Engine, session: dp.Session, rounds: int) -> list[str]:
         for number in NUMBERS:
             bare[number].all.append(once(lambda n=number: engine.run(BARE[n])))  # type: ignore[misc]
             ours[number].all.append(once(lambda n=number: ask(session, PRIVATE[n], dialect)))  # type: ignore[misc]
+            one, other = bare[number].all[-1], ours[number].all[-1]
+            print(f"{engine.name}, query {number}: CPU s bare {one.cpu:.2f}, ours {other.cpu:.2f}", flush=True)
     print(f"\n{engine.name}: seconds, the least and the median of {rounds} rounds in turn")
     print(f"{'':<12}{'CPU: bare':>16}{'ours':>16}{'ratio':>8}{'wall: bare':>18}{'ours':>16}{'ratio':>8}{'first':>9}")
     missed = []
