@@ -1,11 +1,11 @@
 """`discreet report`: a report of saved releases that anybody can read, and that reviewers can check."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.cli.output import print_json
 from discreet.release.report.report import report
 
 OUT = Path("report.html")
@@ -13,7 +13,7 @@ OUT = Path("report.html")
 app = typer.Typer(name="report", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command("report", no_args_is_help=True)
+@app.command("report", no_args_is_help=True, epilog="Example: discreet report table.csv --out report.html")
 def command(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="Saved releases, as JSON or CSV.", show_default=False)
@@ -36,7 +36,7 @@ def command(
     """
     found = report(files, about=about)
     if as_json:
-        print(json.dumps(found.to_json(), ensure_ascii=False))
+        print_json(found.to_json())
     else:
         print(found)
     if out is not None or not as_json:
