@@ -1,12 +1,18 @@
-"""The items of the scorecard on documents and front doors, by the public interface: G8, G9, D1, D4, U2, U5 and more."""
+"""The items of the scorecard on documents and front doors, by the public interface: G8, G9, D1, D4, U2, U9, U12, U13."""
 
 import html
 import json
+import re
+from pathlib import Path
 
 import pytest
 from pyarrow import parquet
+from typer.testing import CliRunner
 
 import discreet as dp
+from discreet.cli import app
+
+ROOT = Path(__file__).parents[2]
 
 BY_URGENT = "SELECT urgent, COUNT(*) AS n FROM visits WHERE age < 65 GROUP BY urgent"
 OTHERS = "counts by ward in the yearly report of 2025, without noise"
@@ -63,3 +69,67 @@ def _text_of(directory, form):
         return (directory / "table.csv.json").read_text()
     text = (directory / f"table.{form}").read_text()
     return html.unescape(text) if form == "html" else text
+
+
+# D1: batch release is the default; interactive querying is separate and governed
+
+
+def test_d1_a_prompt_needs_a_limit_and_a_pipe_a_confirmation(directory):
+    assert _discreet("sql", "--epsilon", "0.5").exit_code == 2
+    assert _discreet("sql", "--limit", "1", "--epsilon", "0.5", text=f"{BY_URGENT};").exit_code == 2
+    found = _discreet("sql", "--limit", "0.4", "--epsilon", "0.5", "--yes", text=f"{BY_URGENT};")
+    assert found.exit_code == 1
+    assert "limit" in found.stderr
+    assert json.loads(_discreet("plan", "q.sql", "--epsilon", "0.5", "--json").stdout)["left"].startswith("epsilon 2")
+
+
+# D4: a threat model is generated: who is trusted, who sees what. U12: no formula on page one
+
+
+def test_d4_and_u12_a_report_names_who_is_trusted_and_has_no_formula_on_page_one(session):
+    report = dp.report([session.sql(BY_URGENT, epsilon=0.5)])
+    first, _, second = html.unescape(report.to_html()).partition('id="details"')
+    for party in ("machine", "analysts", "readers"):
+        assert party in second
+    assert "trusted to" in second
+    words = re.sub(r"<style>.*?</style>|<svg.*?</svg>|<[^>]+>", " ", first, flags=re.DOTALL)
+    assert "odds" in words
+    assert not re.search(r"[=^∑√≤≥]|e\^|exp\(|\bPr\[", words)
+
+
+# U2: the first tutorial is the user's task: a file, a table with intervals, a report
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_u2_the_first_tutorial_goes_from_a_file_to_a_report(page):
+    assert "first-report.md" in (ROOT / page).read_text()
+    text = (ROOT / "docs" / "first-report.md").read_text()
+    steps = [text.index(f"$ discreet {verb}") for verb in ("init", "check", "plan", "run", "release", "report")]
+    assert steps == sorted(steps)
+
+
+# U9: exploration on a generated or synthetic twin
+
+
+def test_u9_a_twin_is_explored_without_the_data_and_without_a_charge(directory):
+    (directory / "visits.parquet").unlink()
+    found = _discreet("preview", "q.sql", "--epsilon", "0.5")
+    assert found.exit_code == 0
+    assert found.stdout.startswith("GENERATED DATA")
+    assert not (directory / "home" / "ledger.sqlite").exists()
+
+
+# U8, U5 and U14: tests/cli/test_init.py and tests/cli/test_one_plan.py
+
+
+@pytest.fixture
+def directory(tmp_path, session, monkeypatch):
+    session.close()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCREET_HOME", str(tmp_path / "home"))
+    (tmp_path / "q.sql").write_text(BY_URGENT)
+    return tmp_path
+
+
+def _discreet(*words, text=None):
+    return CliRunner().invoke(app, words, input=text)
