@@ -1,4 +1,4 @@
-"""The items of the scorecard on documents and front doors, by the public interface: G8, G9, D1, D4, U2, U9, U12, U13."""
+"""Scorecard items on documents and front doors, by the public interface: G8, G9, D1, D4, U2, U9, U12, U13."""
 
 import html
 import json
