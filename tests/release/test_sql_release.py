@@ -75,6 +75,20 @@ def test_a_saved_table_is_loaded(tmp_path, name):
     assert str(dp.SqlRelease.load(tmp_path / name)) == str(table)
 
 
+@pytest.mark.parametrize("kind", ["query", "statement"])
+def test_a_csv_file_with_other_numbers_than_its_sidecar_is_not_loaded(tmp_path, kind):
+    session = dp.testing.protect(
+        dp.datasets.visits(100), name="visits", privacy_unit="patient_id", max_rows=10, budget=dp.Budget(epsilon=2)
+    )
+    query = dp.table("visits").agg(n=dp.count())
+    table = session.release(query if kind == "query" else dp.sql("SELECT COUNT(*) AS n FROM visits"), epsilon=0.5)
+    table.save(tmp_path / "table.csv")
+    text = (tmp_path / "table.csv").read_text()
+    (tmp_path / "table.csv").write_text(text.replace(str(table["n"][0]), "7"))
+    with pytest.raises(ParameterError, match="sidecar"):
+        type(table).load(tmp_path / "table.csv")
+
+
 def test_a_table_whose_formula_names_an_unknown_output_is_damaged(session):
     """Found by the fuzzer: the search for the output ended inside a generator, as a RuntimeError."""
     table = session.sql("SELECT COUNT(*) AS n, COUNT(*) / 2 AS half FROM people", epsilon=1)

@@ -73,6 +73,16 @@ def read_plain(path: Path) -> dict[str, Any]:
     return data
 
 
+def require_same_csv(path: Path, table: Callable[[], pa.Table]) -> None:
+    """Refuse a CSV file whose numbers are not those of its sidecar; other files have no second copy."""
+    if path.suffix.lower() == ".csv" and path.read_bytes() != csv_text(table()).encode():
+        raise ParameterError(
+            f"a release in {str(path)!r}",
+            because="its numbers are not those of the sidecar",
+            instead=f"{str(json_place(path))!r}, or the CSV file as release.save(...) wrote it",
+        )
+
+
 def no_result(path: Path) -> ParameterError:
     """The error for a file that holds something else."""
     return ParameterError(

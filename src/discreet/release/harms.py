@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from discreet.accounting import group
+from discreet.accounting.filters import CEILING
 from discreet.catalog.privacy_unit import Neighbours, Unit
 from discreet.errors import AccountingError, ParameterError, public_class, short_traceback, suggestion
 from discreet.exact import whole
@@ -17,8 +18,6 @@ from discreet.release.guarantee import Guarantee
 from discreet.rounding import exp_up, shown_up
 
 Learned = Literal["presence", "value", "statistic"]
-LARGEST_EPSILON = 10
-"""Above the usual ceiling of a budget a bound on the odds protects nobody: the factor is more than 22,000."""
 
 
 @public_class
@@ -133,10 +132,16 @@ def _for_group(guarantee: Guarantee, harm: str, size: int) -> Coverage:
     except AccountingError:
         return Coverage(harm, False, "the delta for so many units reaches one")
     stated = f"epsilon {shown_up(epsilon)}" + (f", delta {shown_up(delta)}" if delta else "")
-    if epsilon > LARGEST_EPSILON:
-        return Coverage(harm, False, f"the bound on the odds is too weak ({stated})", epsilon, delta)
-    factor = f"odds change by a factor of at most {shown_up(exp_up(epsilon))}"
-    return Coverage(harm, True, f"{factor} ({stated})", epsilon, delta)
+    if epsilon > CEILING:  # the usual ceiling of a budget; the factor is more than 22,000
+        return Coverage(harm, False, f"the bound is too weak ({stated})", epsilon, delta)
+    factor = shown_up(exp_up(epsilon))
+    # With a delta the odds have no bound: an unlikely answer may decide. Probabilities of conclusions have one.
+    bound = (
+        f"the probability of any conclusion is at most {factor} times as large, and {shown_up(delta)} larger"
+        if delta
+        else f"odds change by a factor of at most {factor}"
+    )
+    return Coverage(harm, True, f"{bound} ({stated})", epsilon, delta)
 
 
 def _harm(learns: Learned, label: str, size: int | None) -> str:

@@ -3,12 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from discreet.errors import ParameterError
 from discreet.release import forms
 from discreet.release.estimate import Estimate
-from discreet.release.forms import json_place
 from discreet.release.release import Release
 from discreet.release.result import Result
 from discreet.release.selection import Selection
@@ -26,19 +22,9 @@ def read_saved(path: Path) -> Saved:
     """What a file holds; beside a CSV file, its sidecar, whose numbers must be those of the CSV file."""
     data = forms.read_plain(path)
     found = SqlRelease.from_json(data) if data.get("schema") == SQL_SCHEMA else read_result(data, path)
-    if isinstance(found, Release | SqlRelease) and path.suffix.lower() == ".csv":
-        require_same_csv(path, found.to_arrow())
+    if isinstance(found, Release | SqlRelease):
+        forms.require_same_csv(path, found.to_arrow)
     return found
-
-
-def require_same_csv(path: Path, table: pa.Table) -> None:
-    """Refuse a CSV file whose numbers are not those of its sidecar; other files have no second copy."""
-    if path.suffix.lower() == ".csv" and path.read_bytes() != forms.csv_text(table).encode():
-        raise ParameterError(
-            f"a release in {str(path)!r}",
-            because="its numbers are not those of the sidecar",
-            instead=f"{str(json_place(path))!r}, or the CSV file as release.save(...) wrote it",
-        )
 
 
 def read_result(data: dict[str, Any], path: Path) -> Result:

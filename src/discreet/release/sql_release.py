@@ -208,9 +208,12 @@ class SqlRelease:
             A table equal to the one that was saved.
 
         Raises:
-            ParameterError: If the file is not there, is damaged, or has another schema.
+            ParameterError: If the file is not there, is damaged, has another schema, or is a CSV file whose numbers
+                are not those of its sidecar.
         """
-        return cls.from_json(forms.read_plain(Path(path)))
+        found = cls.from_json(forms.read_plain(Path(path)))
+        forms.require_same_csv(Path(path), found.to_arrow)
+        return found
 
     def __str__(self) -> str:
         head, rows = self.cells(_SHOWN_ROWS)

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.catalog.catalog import ROW_IN_TEXT, Catalog, Column, ColumnType, Table, Through
+from discreet.engines.sources.arrow_types import ARROW_TYPES
 from discreet.plan import logical
 
 ROWS = 10_000
@@ -26,23 +27,13 @@ MOST_ROWS = 1_000_000
 MOST_PER_UNIT = 10
 PUBLIC_ROWS = 100
 _TEXTS = 50
+_FIRST_DAY = dt.datetime(2024, 1, 1)  # noqa: DTZ001 - times of a catalog have no zone
 _YEARS = 3
 _WHOLE = 2**62
 
 Place = tuple[str, str]
 """A table and a column."""
 Link = tuple[Place, Place]
-
-_ARROW = {
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.REAL: pa.float64(),
-    ColumnType.TEXT: pa.string(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.TIMESTAMP: pa.timestamp("us"),
-    ColumnType.DOCUMENT: pa.string(),
-    ColumnType.BINARY: pa.binary(),
-}
 
 
 @dataclass(frozen=True)
@@ -152,7 +143,7 @@ class Twin:
 
     def _column(self, name: str, column: str, rows: Rows, given: dict[str, pa.Array]) -> pa.Array:
         table = self._catalog.tables[name]
-        kind = _ARROW[table.columns[column].type]
+        kind = ARROW_TYPES[table.columns[column].type]
         if column in given:
             return given[column].cast(kind)
         if not table.public and column in table.unit.columns:
@@ -224,18 +215,17 @@ def _domain(facts: Column, table: Table, column: str) -> list[Any] | None:
 
 
 def _days(table: Table, column: str) -> list[dt.datetime]:
-    """The days of the slice that a table is, or those of the last years."""
+    """The days of the slice that a table is, or those of three years, the same on every day that a preview is made."""
     part = table.part
     if part is not None and part.column == column:
         start, count = part.start, max(1, (part.end - part.start).days)
     else:
-        count = 365 * _YEARS
-        start = dt.datetime.combine(dt.datetime.now(tz=dt.UTC).date(), dt.time()) - dt.timedelta(days=count)
+        start, count = _FIRST_DAY, 365 * _YEARS
     return [start + dt.timedelta(days=i) for i in range(min(count, 365 * 100))]
 
 
 def _codes(codes: Any, kind: pa.DataType) -> pa.Array:
-    """Numbers as identifiers; a type that has no identifiers has the nearest text."""
+    """Numbers as identifiers of a type: texts, days, numbers, or truth values in turn."""
     numbers = pa.array(codes)
     if pa.types.is_string(kind):
         return pa.array([f"id {code}" for code in codes.tolist()], kind)

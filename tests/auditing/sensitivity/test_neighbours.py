@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.auditing.sensitivity import neighbours
 from discreet.auditing.sensitivity.neighbours import LARGEST, Author, arrow_table, pairs
 from discreet.catalog.catalog import Catalog, ColumnType, Table
+from discreet.engines.sources.arrow_types import ARROW_TYPES
 from discreet.testing import generator
 
 COLUMNS = {
@@ -83,7 +83,7 @@ def test_tables_have_the_declared_columns_in_their_types_or_as_text():
             assert {str(field.type) for field in one.schema if field.name != "scan"} == {"string"}
         else:
             assert [field.type for field in one.schema] == [
-                neighbours.ARROW[ColumnType(fact["type"])] for fact in COLUMNS.values()
+                ARROW_TYPES[ColumnType(fact["type"])] for fact in COLUMNS.values()
             ]
 
 

@@ -113,15 +113,19 @@ def test_nothing_charged_is_no_chart():
 kinds = st.sampled_from(["charge", "cap", "recovery"])
 
 
-@given(st.lists(st.tuples(kinds, st.dates(date(2020, 1, 1), date(2030, 1, 1))), max_size=12))
-def test_the_last_point_is_the_total_of_the_report_under_any_changes_of_the_budget(steps):
+people = st.sampled_from(["ann", "bob"])
+moments = st.dates(date(2020, 1, 1), date(2030, 1, 1))
+
+
+@given(st.lists(st.tuples(kinds, moments, people), max_size=12), st.sampled_from([None, "ann", "bob"]))
+def test_the_last_point_is_the_total_of_the_report_under_any_changes_of_the_budget(steps, analyst):
     history = [registered("2020-01-01T00:00:00+00:00")]
-    for kind, moment in steps:
+    for kind, moment, person in steps:
         time = f"{moment.isoformat()}T12:00:00+00:00"
-        charge = entry(time, MIXED)
+        charge = entry(time, MIXED, analyst=person)
         changed = replace(charge, kind=Kind.RECOVERED, state=None, event=None)
         history.append({"charge": charge, "cap": capped(time, MIXED, MIXED), "recovery": changed}[kind])
-    made = report("visits", MIXED, history)
+    made = report("visits", MIXED, history, analyst=analyst)
     points = made.burn_down.points
     assert len(points) <= MOST_PERIODS
     if made.days:

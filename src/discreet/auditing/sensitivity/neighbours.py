@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.catalog.catalog import Column, ColumnType, Table, Value
 from discreet.catalog.privacy_unit import Neighbours
+from discreet.engines.sources.arrow_types import ARROW_TYPES
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -43,16 +44,6 @@ TIMES = (
     dt.datetime(9999, 12, 31, 23, 59, 59, 999_999),  # noqa: DTZ001
 )
 
-ARROW: Mapping[ColumnType, pa.DataType] = {
-    ColumnType.INTEGER: pa.int64(),
-    ColumnType.REAL: pa.float64(),
-    ColumnType.TEXT: pa.string(),
-    ColumnType.BOOLEAN: pa.bool_(),
-    ColumnType.DATE: pa.date32(),
-    ColumnType.TIMESTAMP: pa.timestamp("us"),
-    ColumnType.DOCUMENT: pa.string(),
-    ColumnType.BINARY: pa.binary(),
-}
 _IDENTITIES: Mapping[ColumnType, Sequence[Any]] = {
     ColumnType.INTEGER: NUMBERS,
     ColumnType.TEXT: IDS,
@@ -95,7 +86,7 @@ def arrow_table(table: Table, rows: World, *, as_text: bool = False) -> pa.Table
         if as_text and column.type is not ColumnType.BINARY:
             columns[name] = pa.array([_cell_text(cell) for cell in cells], pa.string())
         else:
-            columns[name] = pa.array(cells, ARROW[column.type])
+            columns[name] = pa.array(cells, ARROW_TYPES[column.type])
     return pa.table(columns)
 
 

@@ -6,12 +6,25 @@ total expression, times travel as whole numbers where their unit could overflow,
 Only schemas are looked at here, never a cell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from discreet.catalog.columns import ColumnType
 from discreet.errors import SourceError
+
+ARROW_TYPES: Mapping[ColumnType, pa.DataType] = {
+    ColumnType.INTEGER: pa.int64(),
+    ColumnType.REAL: pa.float64(),
+    ColumnType.TEXT: pa.string(),
+    ColumnType.BOOLEAN: pa.bool_(),
+    ColumnType.DATE: pa.date32(),
+    ColumnType.TIMESTAMP: pa.timestamp("us"),
+    ColumnType.DOCUMENT: pa.string(),
+    ColumnType.BINARY: pa.binary(),
+}
+"""The Arrow type of each type of a catalog, for tables that are generated."""
 
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _LONGEST_TIME = 2**62

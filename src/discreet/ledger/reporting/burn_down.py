@@ -137,15 +137,15 @@ class _Replay:
 
     def add(self, place: int, entry: Entry) -> None:
         """Count the entry at a place of the chain."""
-        if entry.kind == Kind.CAPPED:
-            self._now = copy.copy(self._by_rho)
-            self.budget = _budget_in(entry, "new")
-        elif self._analyst in (None, entry.analyst):
+        is_counted = entry.kind != Kind.CAPPED and self._analyst in (None, entry.analyst)
+        if is_counted:
             self._by_rho.add(replace(entry, cost=entry.cost.at_any_order))
-            if entry.kind == Kind.RECOVERED:
-                self._now = copy.copy(self._by_rho)
-            else:
-                self._now.add(entry)
+        if entry.kind in (Kind.CAPPED, Kind.RECOVERED):  # for everybody, also where it is another analyst's act
+            self._now = copy.copy(self._by_rho)
+        elif is_counted:
+            self._now.add(entry)
+        if entry.kind == Kind.CAPPED:
+            self.budget = _budget_in(entry, "new")
         if place >= self._last:
             self.budget = self._present
 
