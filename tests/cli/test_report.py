@@ -1,6 +1,8 @@
 """`discreet report`: from saved releases to three files, or to JSON on standard output."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -44,6 +46,13 @@ def test_json_is_printed_and_files_are_written_only_on_request(place):
     assert not (place / "report.html").exists()
     assert run("n.csv", "--json", "--out", "x.html").exit_code == 0
     assert (place / "x.html").exists()
+
+
+def test_json_is_one_document_also_where_the_place_is_refused(place):
+    words = [sys.executable, "-m", "discreet", "report", "n.csv", "--json", "--out", "nowhere/x.html"]
+    result = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert json.loads(result.stdout)["error"]["type"] == "ParameterError"
 
 
 def test_refusals_end_with_one(place):

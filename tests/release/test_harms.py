@@ -77,6 +77,18 @@ def test_a_group_whose_delta_reaches_one_is_not_covered():
     assert not dp.covers(guarantee(delta=Fraction(1, 10**6)), learns="value", units=20).is_covered
 
 
+def test_a_delta_that_exposes_somebody_covers_nothing():
+    found = dp.covers(guarantee(epsilon=Fraction(5, 4), delta=Fraction(9, 10**6)), learns="value", units=4)
+    assert not found.is_covered
+    assert "delta is too large" in found.reason
+
+
+def test_with_a_delta_odds_have_no_bound_and_the_span_is_stated():
+    text = str(dp.covers(guarantee(delta=Fraction(1, 10**9)), learns="presence"))
+    assert "odds" not in text
+    assert text.endswith("over every query")
+
+
 def test_an_epsilon_that_bounds_nothing_covers_nothing():
     assert not dp.covers(guarantee(epsilon=30), learns="value").is_covered
 

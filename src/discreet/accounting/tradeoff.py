@@ -7,14 +7,15 @@ Definition
     largest difference of the two rates, which is the total variation distance of the answers.
 Guarantee
     Rates and advantages are upper bounds for every attacker, every pair of neighbours in either order, and any
-    knowledge about other units. They hold for the sums of epsilons, rhos and deltas of the event, also where its parts
-    were chosen after seeing earlier answers; the smaller of the bounds by epsilon and by rho is returned.
+    knowledge about other units. They hold for analysts who choose as they go, where the sums of epsilons, rhos and
+    deltas were fixed in advance. Where the sums depend on the answers, the registered budget is the guarantee: rates at
+    its sums hold. The smaller of the bounds by epsilon and by rho is returned.
 Exactness
     Rationals, rounded up. Floats only choose an order, and a candidate that rationals confirm. The bound by epsilon is
     tight for randomized response. For rho up to 0.01 that by rho is within a tenth of the rate of Gaussian noise at 1%
     false positives.
 Not covered
-    Tighter curves for events fixed in advance: accounting.pld has those. Sums that were not fixed in advance, for rho.
+    Tighter curves for events fixed in advance: accounting.pld has those. Sums that were not fixed in advance.
 References
     Kairouz, Oh and Viswanath, The Composition Theorem for Differential Privacy, ICML 2015, Theorem 2.1.
     Van Erven and Harremoes, Renyi Divergence and Kullback-Leibler Divergence, IEEE Transactions on Information Theory

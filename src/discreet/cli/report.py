@@ -35,13 +35,14 @@ def command(
     Beside the HTML file it writes JSON and a registry entry. It needs neither ledger nor data, and costs nothing.
     """
     found = report(files, about=about)
+    # a place that is refused must leave standard output to the document of the error
+    saved = found.save(out or OUT) if out is not None or not as_json else []
     if as_json:
         print_json(found.to_json())
     else:
         print(found)
-    if out is not None or not as_json:
-        for path in found.save(out or OUT):
-            typer.echo(f"saved {path}", err=True)
+    for path in saved:
+        typer.echo(f"saved {path}", err=True)
     missing = found.facts.about.missing()
     if missing:
         typer.echo(f"not stated: {', '.join(missing)} (--about)", err=True)

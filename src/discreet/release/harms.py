@@ -5,7 +5,7 @@ units at once is covered by group privacy at best, and a statistic of many peopl
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, get_args
 
@@ -17,6 +17,8 @@ from discreet.exact import whole
 from discreet.release.guarantee import Guarantee
 from discreet.rounding import exp_up, shown_up
 
+LARGEST_DELTA = Fraction(1, 10_000)
+"""Above it somebody may be exposed: with probability delta a bound holds for nobody."""
 Learned = Literal["presence", "value", "statistic"]
 
 
@@ -31,6 +33,7 @@ class Coverage:
         reason: Why, or why not, in a sentence.
         epsilon: Epsilon that bounds it, or None.
         delta: Delta that bounds it, or None.
+        span: What the guarantee is over, such as all queries ever asked of a dataset, or of a time slice.
 
     Example:
         >>> import discreet as dp
@@ -44,9 +47,15 @@ class Coverage:
     reason: str
     epsilon: Fraction | None = None
     delta: Fraction | None = None
+    span: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """The harm and the verdict, without what the guarantee is over."""
+        return f"{self.harm}: {'covered' if self.is_covered else 'NOT COVERED'}, {self.reason}"
 
     def __str__(self) -> str:
-        return f"{self.harm}: {'covered' if self.is_covered else 'NOT COVERED'}, {self.reason}"
+        return f"{self.verdict}, over {self.span}" if self.is_covered else self.verdict
 
 
 @short_traceback
@@ -77,15 +86,20 @@ def covers(
         >>> import discreet as dp
         >>> facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10}
         >>> session = dp.testing.protect(dp.datasets.visits(100), **facts, budget=dp.Budget(epsilon=1))
-        >>> print(dp.covers(session.remaining().guarantee, learns="presence"))
+        >>> print(dp.covers(session.remaining().guarantee, learns="presence").verdict)
         that one patient_id is in the data: covered, odds change by a factor of at most 2.71829 (epsilon 1)
         >>> dp.covers(session.remaining().guarantee, learns="value", of="doctor_id").is_covered
         False
     """
     _require_known(learns)
-    unit = guarantee.unit
-    named = unit.columns if of is None else (of,) if isinstance(of, str) else tuple(of)
     size = None if units is None else whole(units, "units")
+    named = guarantee.unit.columns if of is None else (of,) if isinstance(of, str) else tuple(of)
+    return replace(_coverage(guarantee, learns, named, size), span=guarantee.span)
+
+
+def _coverage(guarantee: Guarantee, learns: Learned, named: tuple[str, ...], size: int | None) -> Coverage:
+    """The verdict on what is learned of those whom columns name."""
+    unit = guarantee.unit
     harm = _harm(learns, Unit(named).label, size if set(named) == set(unit.columns) else None)
     if learns == "statistic":
         return Coverage(harm, False, "a statistic of many people is what a release publishes")
@@ -132,6 +146,8 @@ def _for_group(guarantee: Guarantee, harm: str, size: int) -> Coverage:
     except AccountingError:
         return Coverage(harm, False, "the delta for so many units reaches one")
     stated = f"epsilon {shown_up(epsilon)}" + (f", delta {shown_up(delta)}" if delta else "")
+    if delta > LARGEST_DELTA:
+        return Coverage(harm, False, f"the delta is too large ({stated})", epsilon, delta)
     if epsilon > CEILING:  # the usual ceiling of a budget; the factor is more than 22,000
         return Coverage(harm, False, f"the bound is too weak ({stated})", epsilon, delta)
     factor = shown_up(exp_up(epsilon))

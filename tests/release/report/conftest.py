@@ -52,6 +52,12 @@ def made(tmp_path_factory):
             found["estimate"] = session.release(age, epsilon=0.25, method=dp.SmoothSensitivity())
         with dp.protect(data, name="rows", privacy_unit=dp.ROW, budget=dp.Budget(epsilon=4), ledger=ledger) as session:
             found["row"] = session.release(rows.agg(n=dp.count()), epsilon=2)
+            found["row_sum"] = session.release(rows.agg(s=dp.sum("cost", bounds=(0, 100))), epsilon=1)
+        facts = BOUNDS | {"name": "replaced", "neighbours": "replace_one", "budget": budget}
+        with dp.protect(data, **facts, ledger=ledger) as session:
+            query = dp.table("replaced").agg(n=dp.sum("cost", bounds=(0, 100)))
+            found["replaced"] = session.release(query, epsilon=0.5)
+            found["replaced_gauss"] = session.release(query, epsilon=0.5, mechanism="gaussian")
     with dp.testing.protect(data, name="exact", **BOUNDS, budget=dp.Budget(epsilon=4)) as session:
         found["exact"] = session.release(dp.table("exact").agg(n=dp.count()), epsilon=1)
     for name, result in found.items():

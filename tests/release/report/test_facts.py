@@ -1,9 +1,11 @@
 """Facts are taken from all results, and each once."""
 
+import json
 from dataclasses import replace
 
 import pytest
 
+import discreet as dp
 from discreet.errors import ParameterError
 from discreet.release.report.about import About
 from discreet.release.report.facts import gather
@@ -53,6 +55,18 @@ def test_other_releases_are_named_with_their_dataset(wards, made):
     declared = replace(wards, document=replace(wards.document, others=("annual report",)))
     assert gather([declared], About()).others == ("annual report",)
     assert gather([declared, made[1]["gauss"]], About()).others == ("visits: annual report",)
+
+
+def test_a_preview_is_refused(tmp_path):
+    facts = {"name": "visits", "privacy_unit": "patient_id", "max_rows": 10, "budget": dp.Budget(epsilon=2)}
+    with dp.protect(dp.datasets.visits(50), **facts, ledger=dp.SQLiteLedger(":memory:")) as session:
+        queries = [dp.table("visits").agg(n=dp.count()), dp.sql("SELECT COUNT(*) AS n FROM visits")]
+        previews = [dp.preview(session.catalog, query, epsilon=1) for query in queries]
+    for preview in previews:
+        (tmp_path / "preview.json").write_text(json.dumps(preview.to_json()), encoding="utf-8")
+        for found in (preview, tmp_path / "preview.json"):
+            with pytest.raises(ParameterError, match="a preview of generated data"):
+                gather([found], About())
 
 
 @pytest.mark.parametrize("found", [[], [5]])

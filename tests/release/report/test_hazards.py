@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.planner.document import _BIAS
 from discreet.release.report.about import About
 from discreet.release.report.facts import gather
 from discreet.release.report.hazards import HazardStatus, hazards
@@ -40,7 +41,12 @@ def test_all_of_them_are_there_in_short_sentences(facts_of):
         (11, HazardStatus.HANDLED, "rounded", HazardStatus.CHECK),
         (11, HazardStatus.HANDLED, "sql", HazardStatus.CHECK),
         (11, HazardStatus.HANDLED, "keys", HazardStatus.HANDLED),
+        (12, HazardStatus.CHECK, "row", HazardStatus.HANDLED),
+        (12, HazardStatus.CHECK, "row_sum", HazardStatus.CHECK),
+        (12, HazardStatus.CHECK, "first", HazardStatus.CHECK),
         (13, HazardStatus.HANDLED, "row", HazardStatus.ABSENT),
+        (13, HazardStatus.HANDLED, "selection", HazardStatus.HANDLED),
+        (13, HazardStatus.HANDLED, "estimate", HazardStatus.HANDLED),
         (14, HazardStatus.HANDLED, "keys", HazardStatus.CHECK),
         (14, HazardStatus.HANDLED, "median", HazardStatus.ABSENT),
     ],
@@ -48,6 +54,14 @@ def test_all_of_them_are_there_in_short_sentences(facts_of):
 def test_facts_decide(facts_of, number, plain, other, changed):
     assert status(facts_of("wards"), number) is plain
     assert status(facts_of(other), number) is changed
+
+
+def test_every_bias_that_a_document_names_is_found(wards):
+    """Each alone, in the words of the documentation: a new wording must not turn the hazard to "handled"."""
+    for kind, words in _BIAS.items():
+        document = replace(wards.document, omitted=(words,))
+        expected = HazardStatus.HANDLED if kind == "sampling" else HazardStatus.CHECK
+        assert status(gather([replace(wards, document=document)], About()), 12) is expected
 
 
 def test_different_units_and_deltas_do_not_compare(facts_of):

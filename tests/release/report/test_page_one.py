@@ -43,8 +43,25 @@ def test_epsilon_stands_in_one_box_with_unit_and_period(facts_of, names):
             assert re.search(r"epsilon [\d.]+, +delta \S+ +for one \w+.*over .* from .*version.* charged", _plain(box))
 
 
-def test_several_datasets_do_not_compare(facts_of):
-    assert "do not compare" in page_one(facts_of("wards", "gauss"))
+def test_with_replacement_nothing_is_said_of_insiders(facts_of):
+    for name in ("replaced", "replaced_gauss"):
+        text = _plain(page_one(facts_of(name)))
+        assert "of units with one of two possible records, at 1% false alarms" in text
+        assert not re.search(r"insiders|outsiders|one patient_id is in the data|as without", text)
+    assert "of insiders, at 1% false alarms" in page_one(facts_of("wards"))
+
+
+def test_a_huge_loss_has_no_number(facts_of):
+    facts = facts_of("wards")
+    (protection,) = facts.protections
+    huge = replace(facts, protections=(replace(protection, charges=protection.charges * 2_000),))
+    text = _plain(page_one(huge))
+    assert "How far odds change no useful bound" in text
+    assert "a factor of" not in text
+
+
+def test_several_units_do_not_compare(facts_of):
+    assert "do not compare" in page_one(facts_of("wards", "row"))
     assert "do not compare" not in page_one(facts_of("wards", "median"))
 
 

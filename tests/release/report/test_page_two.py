@@ -50,7 +50,8 @@ def test_all_parts_are_there(facts_of):
 
 def test_every_hazard_is_an_item_with_its_status(facts_of):
     facts = facts_of("wards")
-    items = re.findall(r"<li>(<b>.*?)</li>", page_two(facts))
+    listed = re.search(r"<ol>.*?</ol>", page_two(facts))[0]
+    items = re.findall(r"<li>(<b>.*?)</li>", listed)
     assert len(items) == 24
     for item, hazard in zip(items, hazards(facts), strict=True):
         assert text(item).startswith(f"{hazard.name}: {hazard.status}")

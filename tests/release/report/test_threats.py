@@ -21,6 +21,10 @@ def test_a_function_is_a_party_that_nobody_trusts(wards):
     assert any(each.name.startswith("function") and each.trust == "nothing" for each in parties(facts))
 
 
+def test_sums_are_guarantees_only_if_fixed_in_advance(facts_of):
+    assert any("fixed in advance" in text and "registered budget" in text for text in assumptions(facts_of("wards")))
+
+
 def test_the_key_of_the_receipts_is_named(facts_of, wards):
     assert any(wards.receipt["key"] in text for text in assumptions(facts_of("wards")))
     unsigned = replace(wards, receipt=wards.receipt | {"key": None})

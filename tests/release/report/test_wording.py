@@ -70,7 +70,30 @@ def test_numbers_are_rounded_to_the_side_of_more_risk():
     assert wording.percent_up(Fraction(10_001, 1_000_000)) == "1.01%"
     assert wording.chance(Fraction(1, 1_999)) == "1 in 1,900"
     assert wording.chance(Fraction(1, 3)) == "33.4%"
-    assert wording.factor_text(None) == "10^200"
+    assert wording.factor_text(None) == "no useful bound"
+
+
+@pytest.mark.parametrize("delta", [0, 1])
+def test_a_factor_beyond_all_use_is_no_number(pure, delta):
+    """Also where only the factor between two values is: at 400, its exponent is 800."""
+    huge = replace(pure, charges=pure.charges * 2_000)
+    event = replace(pure.charges[0], cost=replace(pure.cost, delta=delta))
+    for protection in (huge, replace(huge, charges=(*huge.charges, event))):
+        words = wording.odds(protection, PATIENT)
+        assert words.endswith("gives no useful bound on what these numbers tell about one patient.")
+        assert re.findall(r"\d", words) == []
+    words = wording.odds(replace(pure, charges=pure.charges * 800), PATIENT)
+    assert words.endswith("any two possibilities for that data have no useful bound.")
+
+
+def test_replacement_says_nothing_of_who_is_in_the_data(pure, gauss):
+    for protection in (pure, gauss):
+        replaced = replace(protection, unit="one patient_id, replaced by another")
+        for words in (wording.odds(replaced, PATIENT), wording.attacker(replaced, PATIENT)):
+            assert not re.search(r"one patient is in the data|as without|insiders|outsiders", words)
+        assert "which of them is in the data" in wording.attacker(replaced, PATIENT)
+    odds = wording.odds(replaced, PATIENT)
+    assert "at most 1.65 times as likely with one of two possible records of one patient as with the other" in odds
 
 
 @pytest.mark.parametrize(

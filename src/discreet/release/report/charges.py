@@ -1,9 +1,11 @@
-"""The charges behind results, and what they add up to for one dataset and one privacy unit.
+"""The charges behind results, and what they add up to for one privacy unit.
 
-Charges come from receipts. A receipt that several results share is counted once. Charges to the same dataset for the
-same unit add up; others are kept apart, because their epsilons do not compare.
+Charges come from receipts. A receipt that several results share is counted once. Charges of one ledger for the same
+unit add up, also of several datasets, joined tables and time slices: the same people may be in all of them. Charges for
+different units are kept apart, because their epsilons do not compare, and so are rows of different datasets.
 """
 
+import ast
 import json
 import re
 from collections.abc import Iterable
@@ -16,6 +18,7 @@ from typing import Any
 from discreet import events
 from discreet.accounting import tradeoff
 from discreet.accounting.costs import DELTA_UNITS, EPSILON_UNITS, RHO_UNITS, Cost, cost
+from discreet.catalog.privacy_unit import Neighbours, Unit
 from discreet.errors import ParameterError, Refusal
 from discreet.release.result import Result
 from discreet.rounding import brief_up, exp_up
@@ -23,11 +26,16 @@ from discreet.zcdp import epsilon_of
 
 FALSE_POSITIVES = Fraction(1, 100)
 """The false positive rate at which true positive rates are stated."""
-_STATED = re.compile(r"epsilon (\S+?)(?:, delta (\S+?))?, for (.+), over (.+)", re.DOTALL)
+_NUMBER = r"[0-9.]{1,40}(?:e[+-]?[0-9]{1,3})?"  # a longer exponent would take all memory
+_STATED = re.compile(rf"epsilon ({_NUMBER})(?:, delta ({_NUMBER}))?, for (.+), over (.+)", re.DOTALL)
 _DELTA = Fraction(1, 10**6)
 """Where rho is converted if no guarantee states a delta."""
 _LARGEST_EPSILON = 500
-_RELATIONS = ("added or removed", "replaced by another")
+_ROW = Unit(())
+_RELATIONS = {str(Unit((), each)).removeprefix(_ROW.label): each for each in Neighbours}
+"""Neighbour relations by the words that end a unit, as the unit itself writes them."""
+_COLUMN = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\w+""")
+_SLICE = re.compile(r", version \d+, (.+)", re.DOTALL)
 _OTHER_WORDS = "its guarantee is not one that discreet writes"
 _TEXTS = ("dataset", "time", "analyst", "event", "hash")
 
@@ -50,7 +58,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Protection:
-    """What charges to one dataset add up to, for one privacy unit.
+    """What charges add up to, for one privacy unit of a ledger.
 
     `unit` has the neighbour relation with it, as in "one patient_id, added or removed".
     """
@@ -61,29 +69,54 @@ class Protection:
     largest_delta: Fraction
 
     @property
-    def dataset(self) -> str:
-        """Name of the dataset."""
-        return self.charges[0].dataset
+    def datasets(self) -> dict[str, tuple[int, ...]]:
+        """The versions of each dataset that was charged; of one that was charged beside another, none is stated."""
+        names = dict.fromkeys(name for charge in self.charges for name in (charge.dataset, *charge.together))
+        return {name: tuple(sorted({each.version for each in self.charges if each.dataset == name})) for name in names}
 
     @property
-    def versions(self) -> tuple[int, ...]:
-        """Versions of the dataset, in order."""
-        return tuple(sorted({charge.version for charge in self.charges}))
+    def slices(self) -> tuple[str, ...]:
+        """What guarantees say of time slices, and of units in several of them."""
+        found = (_SLICE.search(span) for span in self.spans)
+        return tuple(dict.fromkeys(each[1] for each in found if each is not None))
 
     @property
     def who(self) -> str:
         """The privacy unit without the neighbour relation."""
-        return next((self.unit.removesuffix(f", {end}") for end in _RELATIONS if self.unit.endswith(end)), self.unit)
+        return self.unit.removesuffix(self._ending)
 
     @property
     def relation(self) -> str:
-        """The neighbour relation; empty where it is not known."""
-        return next((end for end in _RELATIONS if self.unit.endswith(end)), "")
+        """The neighbour relation in words."""
+        return self._ending.removeprefix(", ")
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """The neighbour relation."""
+        return _RELATIONS[self._ending]
+
+    @property
+    def is_replacement(self) -> bool:
+        """Whether neighbours differ in what one unit's rows say, and not in who has rows."""
+        return self.neighbours is Neighbours.REPLACE_ONE
+
+    @property
+    def privacy_unit(self) -> Unit:
+        """The privacy unit as the catalog has it; names that were not written by discreet are one name."""
+        if self.is_row:
+            return Unit((), self.neighbours)
+        named = self.who.removeprefix("one ")
+        found = Unit(tuple(map(_column, _COLUMN.findall(named)[::2])), self.neighbours)
+        return found if found.label == self.who else Unit((named,), self.neighbours)
 
     @property
     def is_row(self) -> bool:
         """Whether rows are protected, and not people."""
-        return self.unit.startswith("one row (protects rows, not people)")
+        return self.who == _ROW.label
+
+    @property
+    def _ending(self) -> str:
+        return next(end for end in _RELATIONS if self.unit.endswith(end))
 
     @cached_property
     def cost(self) -> Cost:
@@ -148,13 +181,13 @@ class Protection:
 
 
 def protections(results: Iterable[Result]) -> tuple[Protection, ...]:
-    """What the charges of results add up to, for each dataset and unit, in the order of the results."""
+    """What the charges of results add up to, for each unit, in the order of the results."""
     groups: dict[tuple[str | None, str, str], dict[str, Charge]] = {}
     spans: dict[tuple[str | None, str, str], dict[str, None]] = {}
     deltas: dict[tuple[str | None, str, str], list[Fraction]] = {}
     for result in results:
         charge, (_, delta, unit, span) = charge_of(result), stated_terms(result)
-        group = charge.ledger, charge.dataset, unit
+        group = charge.ledger, charge.dataset if unit.startswith(_ROW.label) else "", unit
         known = groups.setdefault(group, {}).setdefault(charge.hash, charge)
         if known != charge:
             raise _contradiction(charge)
@@ -177,6 +210,8 @@ def stated_terms(result: Result) -> tuple[Fraction, Fraction, str, str]:
     except (ValueError, ZeroDivisionError):
         raise _damage_error(result, _OTHER_WORDS) from None
     unit = document.get("protects", found[3])
+    if not unit.endswith(tuple(_RELATIONS)):
+        raise _damage_error(result, _OTHER_WORDS)
     return epsilon, delta, unit, result.guarantee.partition(f"for {unit}, over ")[2] or found[4]
 
 
@@ -190,13 +225,21 @@ def charge_of(result: Result) -> Charge:
     try:
         event, charged = events.from_canonical(receipt["event"]), _cost(receipt["cost"])
         together = _together(receipt)
-    except (Refusal, AttributeError, KeyError, TypeError, ValueError):
+    except (Refusal, AttributeError, KeyError, RecursionError, TypeError, ValueError):
         raise _damage_error(result, "its receipt lacks the charge") from None
     if not _covers(charged, cost(event)):
         raise _damage_error(result, "its receipt states less than its noise costs")
     ledger, key = (None if receipt.get(name) is None else str(receipt[name]) for name in ("ledger", "key"))
     named = {name: receipt[name] for name in ("dataset", "version", "time", "analyst", "hash")}
     return Charge(**named, event=event, cost=charged, together=together, ledger=ledger, key=key)
+
+
+def _column(written: str) -> str:
+    """The name of a column, which is in quotes where it is no identifier."""
+    try:
+        return str(ast.literal_eval(written)) if written[0] in "'\"" else written
+    except (SyntaxError, ValueError):
+        return written
 
 
 def _cost(texts: dict[str, Any]) -> Cost:

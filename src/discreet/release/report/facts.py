@@ -20,6 +20,7 @@ from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
 from discreet.release.values import rendering
 from discreet.release.values.columns import MeasuredColumn
+from discreet.rounding import shown_up
 
 _NO_QUERY: Lines = (("query", "not in the file, which is of version 1"),)
 _CHOSEN = "rows were chosen by their noisy numbers, by HAVING or ORDER BY with LIMIT"
@@ -76,7 +77,7 @@ class Facts:
     @property
     def datasets(self) -> tuple[str, ...]:
         """Names of the datasets, each once."""
-        return _distinct(each.dataset for each in self.protections)
+        return _distinct(name for each in self.protections for name in each.datasets)
 
     @property
     def margin_omissions(self) -> tuple[str, ...]:
@@ -142,11 +143,6 @@ class Facts:
         """Whether keys were found by partition selection."""
         return any("keys not known" in text for text in self.words("groups"))
 
-    @property
-    def lacks_words(self) -> bool:
-        """Whether a file of version 1 has no document."""
-        return any(result.document is None for result in self.results)
-
     def words(self, label: str) -> tuple[str, ...]:
         """The texts of a label in the documents of all results."""
         lines = (line for result in self.results for line in query_of(result))
@@ -169,7 +165,20 @@ def gather(found: Sequence[Saved | str | Path], about: About) -> Facts:
             "a report of nothing", because="a report is about releases", instead='dp.report(["release.json"])'
         )
     reported = tuple(_name(each, place, len(found)) for place, each in enumerate(found, 1))
-    return Facts(reported, protections(result for each in reported for result in each.results), about)
+    results = [result for each in reported for result in each.results]
+    _require_data(results)
+    return Facts(reported, protections(results), about)
+
+
+def _require_data(results: Sequence[Result]) -> None:
+    """Refuse a preview: its numbers are of generated data, and nothing was charged for them."""
+    for result in results:
+        if rendering.is_generated(result.dataset) or rendering.is_generated(str(result.receipt.get("dataset", ""))):
+            raise ParameterError(
+                f"a report of {result.dataset!r}",
+                because="it is a preview of generated data, for which nothing was charged",
+                instead="dp.report(session.release(query, epsilon=0.5)), a release of the dataset itself",
+            )
 
 
 def _name(found: object, place: int, count: int) -> ReportedResult:
@@ -214,15 +223,15 @@ def _event_text(leaf: events.Event) -> str:
         case events.DiscreteGaussianEvent(variance, squared, _):
             return f"discrete Gaussian noise, variance {shown(variance)}, squared L2 sensitivity {shown(squared)}"
         case events.PureEvent(epsilon):
-            return f"a mechanism of epsilon {shown(epsilon)}"
+            return f"a mechanism of epsilon {shown_up(epsilon)}"
         case events.BoundedRangeEvent(epsilon):
-            return f"a mechanism of bounded range {shown(epsilon)}"
+            return f"a mechanism of bounded range {shown_up(epsilon)}"
         case events.ApproximateEvent(epsilon, delta):
-            return f"a mechanism of epsilon {shown(epsilon)} and delta {shown(delta)}"
+            return f"a mechanism of epsilon {shown_up(epsilon)} and delta {shown_up(delta)}"
         case events.ApproximateConcentratedEvent(epsilon, delta, rho):
-            return f"a batch of epsilon {shown(epsilon)}, delta {shown(delta)} and rho {shown(rho)}"
+            return f"a batch of epsilon {shown_up(epsilon)}, delta {shown_up(delta)} and rho {shown_up(rho)}"
         case events.ConcentratedEvent(rho, delta):
-            return f"a mechanism of rho {shown(rho)}" + (f" and delta {shown(delta)}" if delta else "")
+            return f"a mechanism of rho {shown_up(rho)}" + (f" and delta {shown_up(delta)}" if delta else "")
         case _:
             return type(leaf).__name__
 

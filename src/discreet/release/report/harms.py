@@ -1,10 +1,16 @@
-"""Which harms the privacy unit covers, and which it does not."""
+"""Which harms the privacy unit covers, and which it does not: the verdicts of `dp.covers` and `discreet harm`."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
+from discreet.accounting.costs import EPSILON_UNITS
+from discreet.release.guarantee import Guarantee
+from discreet.release.harms import Coverage, usual_harms
 from discreet.release.report.about import About
 from discreet.release.report.charges import Protection
-from discreet.release.report.wording import who
+from discreet.release.report.wording import span, who
+
+_SMALLEST = Fraction(1, EPSILON_UNITS)
 
 
 @dataclass(frozen=True)
@@ -16,19 +22,22 @@ class Harms:
 
 
 def harms(protection: Protection, about: About) -> Harms:
-    """The harms for one dataset and unit, from the unit and its neighbour relation."""
-    person = who(protection, about)
-    covered = [f"learning a fact about {person} that only the data of {person} tells"]
-    uncovered = [
-        "conclusions about a group of people, which hold with or without the data of one of them",
-        f"facts about {person} that other data tells",
-        f"several units together, such as a household: the bound for two is twice the epsilon of {person}",
-    ]
-    if "replaced" in protection.relation:
-        uncovered.append(f"learning that {person} is in the data: the number of units is public")
-    else:
-        covered.insert(0, f"learning that {person} is in the data")
+    """The harms for one dataset and unit, from the guarantee, the unit and its neighbour relation."""
+    verdicts = usual_harms(stated_guarantee(protection))
+    covered = [_words(each, protection, about) for each in verdicts if each.is_covered]
+    uncovered = [_words(each, protection, about) for each in verdicts if not each.is_covered]
     if protection.is_row:
-        covered = [text.replace("one row", "one row, not one person,", 1) for text in covered]
         uncovered.append("a person with several rows: rows are protected separately, people are not")
     return Harms(tuple(covered), tuple(uncovered))
+
+
+def stated_guarantee(protection: Protection) -> Guarantee:
+    """The guarantee of all charges; an epsilon of zero counts as the smallest that a ledger can charge."""
+    epsilon = max(protection.epsilon, _SMALLEST)
+    return Guarantee(epsilon, protection.delta, protection.privacy_unit, span(protection))
+
+
+def _words(verdict: Coverage, protection: Protection, about: About) -> str:
+    """A verdict, with the owner's word for the unit."""
+    person = "one row, not one person," if protection.is_row else who(protection, about)
+    return f"learning {verdict.harm.replace(protection.privacy_unit.label, person)}: {verdict.reason}"

@@ -14,6 +14,7 @@ from discreet.release.report import wording
 from discreet.release.report.facts import Facts
 from discreet.release.report.tables import relative_text, relative_width
 from discreet.release.values import rendering
+from discreet.rounding import shown_up
 
 
 class HazardStatus(StrEnum):
@@ -113,7 +114,7 @@ def _conversion(facts: Facts) -> Finding:
     found = [each for each in facts.protections if not each.is_sum_of_epsilons]
     if not found:
         return HazardStatus.ABSENT, "because epsilons were added up and no delta was used to convert."
-    rhos = ", ".join(f"rho {shown(each.rho)} at delta {shown(each.delta)}" for each in found)
+    rhos = ", ".join(f"rho {shown_up(each.rho)} at delta {shown_up(each.delta)}" for each in found)
     return HazardStatus.HANDLED, f"Epsilon is converted from {rhos}; both are stated under 'Parameters'."
 
 

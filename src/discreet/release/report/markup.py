@@ -12,9 +12,6 @@ class Markup(str):
     __slots__ = ()
 
 
-BREAK = Markup("\n")
-
-
 def escape(value: object) -> Markup:
     """A text on one line as HTML: markup is escaped, and characters that do not print are written as their codes."""
     return value if isinstance(value, Markup) else Markup(html.escape(rendering.cell(str(value))))

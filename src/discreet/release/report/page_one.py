@@ -50,38 +50,46 @@ def _protection(facts: Facts) -> Markup:
 
 
 _APART = (
-    "These guarantees are for different datasets or units and do not compare. Where the same people are in several of "
-    "them, their epsilons and deltas add up."
+    "These guarantees are for different units, rows of different datasets, or ledgers, and do not compare. Where the "
+    "same people are in several of them, their epsilons and deltas add up."
 )
 
 
 def _strength(facts: Facts, protection: Protection) -> Markup:
     """Three figures, then sentences; epsilon stands in one box with its delta, unit and period."""
-    factor = protection.factor()
     cards = [
         _card(
             "Privacy loss",
             _unbroken(wording.guarantee(protection)),
             f"{wording.unit(protection)}, {wording.span(protection)}",
         ),
-        _card(
-            "Odds change by at most" if not protection.delta else "Chances change by at most",
-            f"a factor of {wording.factor_text(factor)}",
-            "1 would be no change",
-        ),
-        _card(
-            "An attacker recognises at most",
-            wording.percent_up(protection.true_positive_rate),
-            f"of insiders, at {wording.percent_up(FALSE_POSITIVES)} false alarms; "
-            f"advantage over guessing at most {wording.percent_up(protection.advantage)}",
-        ),
+        _factor_card(protection),
+        _attacker_card(protection),
     ]
     warning = [paragraph(element("strong", _ROWS), class_="stamp")] if protection.is_row else []
     words = (wording.odds(protection, facts.about), wording.attacker(protection, facts.about))
     several = len(facts.protections) > 1
-    heading = [element("h3", f"Dataset {rendering.cell(protection.dataset)}")] if several else []
+    heading = [element("h3", f"Protection of {rendering.cell(protection.who)}")] if several else []
     return element(
         "div", *heading, element("div", *cards, class_="cards"), *warning, *map(paragraph, words), class_="protection"
+    )
+
+
+def _factor_card(protection: Protection) -> Markup:
+    what, factor = "Chances" if protection.delta else "Odds", protection.factor()
+    if factor is None:
+        return _card(f"How far {what.lower()} change", wording.NO_BOUND, "the privacy loss is too large")
+    return _card(f"{what} change by at most", f"a factor of {wording.factor_text(factor)}", "1 would be no change")
+
+
+def _attacker_card(protection: Protection) -> Markup:
+    """Insiders, where neighbours differ in who is in the data; else units with one of two possible records."""
+    whom = "units with one of two possible records" if protection.is_replacement else "insiders"
+    return _card(
+        "An attacker recognises at most",
+        wording.percent_up(protection.true_positive_rate),
+        f"of {whom}, at {wording.percent_up(FALSE_POSITIVES)} false alarms; "
+        f"advantage over guessing at most {wording.percent_up(protection.advantage)}",
     )
 
 

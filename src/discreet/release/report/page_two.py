@@ -23,10 +23,11 @@ from discreet.release.report.markup import (
 from discreet.release.report.registry import entry_text
 from discreet.release.report.threats import assumptions, parties
 from discreet.release.result import Result
+from discreet.release.signed import ORIGINAL
 from discreet.release.values import rendering
 from discreet.rounding import shown_up
 
-_HIDDEN = "none"
+_NO_STEPS = "none"
 _DIGITS = 12
 _ASK_FOR_KEY = "PUBLIC_KEY is the owner's, from `discreet ledger key show`. Get it from the owner, not from here."
 
@@ -68,8 +69,6 @@ def _section(heading: str, *parts: Markup, class_: str | None = None) -> Markup:
 
 
 def _parameters(protection: Protection) -> Iterator[tuple[str, str]]:
-    yield "dataset", f"{protection.dataset}, {wording.span(protection).partition(', ')[2]}"
-    yield "unit and neighbours", protection.unit
     yield "guarantee", f"{wording.guarantee(protection)}, {wording.unit(protection)}, {wording.span(protection)}"
     yield "exact sum charged", _exact_sum(protection)
     yield "accountant", protection.accountant
@@ -89,7 +88,7 @@ def _exact_sum(protection: Protection) -> str:
 
 def _processing(facts: Facts) -> Iterator[tuple[str, str]]:
     yield from (("mechanism", text) for text in facts.mechanisms)
-    yield from (("pre-processing", text) for text in facts.pre_processing or (_HIDDEN,))
+    yield from (("pre-processing", text) for text in facts.pre_processing or (_NO_STEPS,))
     yield from (("keys", text) for text in facts.words("groups") or ("no groups",))
     yield from (("candidates", text) for text in facts.words("selected"))
     yield from (("post-processing", text) for text in facts.post_processing or ("none: numbers are as drawn",))
@@ -109,7 +108,7 @@ def _harms(facts: Facts) -> Iterator[Markup]:
     covered = dict.fromkeys(text for each in found for text in each.covered)
     uncovered = dict.fromkeys(text for each in found for text in each.uncovered)
     pairs = [*(("limited", text) for text in covered), *(("not covered", text) for text in uncovered)]
-    yield terms(pairs, class_="facts")
+    yield bullets((join((element("b", label), ": ", text)) for label, text in pairs), class_="tight")
 
 
 def _threats(facts: Facts) -> Iterator[Markup]:
@@ -142,5 +141,5 @@ def _verification(facts: Facts) -> Iterator[Markup]:
 def _signature(each: ReportedResult, result: Result) -> str:
     if result.signed is None:
         return f"{each.name}: not signed, so edits of numbers are not found"
-    changed = "these numbers" if "changed after" not in result.signature_text() else "the original of these numbers"
+    changed = "the original of these numbers" if ORIGINAL in result.to_json() else "these numbers"
     return f"{each.name}: key {rendering.cell(result.signed.key)} signed {changed}; this report did not check it"

@@ -49,8 +49,7 @@ def _guarantee(protection: Protection, facts: Facts) -> dict[str, Any]:
     found = harms(protection, facts.about)
     factor = protection.factor()
     return {
-        "dataset": protection.dataset,
-        "versions": list(protection.versions),
+        "datasets": [{"name": name, "versions": list(versions)} for name, versions in protection.datasets.items()],
         "unit": protection.unit,
         "span": wording.span(protection),
         "epsilon": ratio_text(protection.epsilon),

@@ -5,6 +5,7 @@ from importlib import resources
 from typing import Any
 
 from discreet.catalog import strict_yaml
+from discreet.release.report import wording
 from discreet.release.report.about import NOT_STATED
 from discreet.release.report.charges import Protection
 from discreet.release.report.facts import Facts
@@ -57,10 +58,12 @@ def read_schema(name: str) -> dict[str, Any]:
 def _guarantee(protection: Protection, facts: Facts) -> dict[str, Any]:
     times = sorted(charge.time for charge in protection.charges)
     return {
-        "dataset": rendering.cell(protection.dataset),
-        "versions": list(protection.versions),
+        "datasets": [
+            {"name": rendering.cell(name), "versions": list(versions)} for name, versions in protection.datasets.items()
+        ],
+        "span": wording.span(protection),
         "privacy_unit": rendering.cell(protection.who),
-        "neighbour_relation": protection.relation or NOT_STATED,
+        "neighbour_relation": protection.relation,
         "period": {
             "data": facts.about.period or NOT_STATED,
             "first_charge": rendering.cell(times[0]),

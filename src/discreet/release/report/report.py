@@ -22,7 +22,7 @@ from discreet.release.selection import Selection
 from discreet.release.sql_release import SqlRelease
 
 Reportable = Release | Selection | Estimate | SqlRelease | str | Path
-About = str | Path | Mapping[str, Any]
+AboutSource = str | Path | Mapping[str, Any]
 
 
 @public_class
@@ -122,7 +122,7 @@ class ReleaseReport:
 
 
 @short_traceback
-def report(releases: Reportable | Sequence[Reportable], *, about: About | None = None) -> ReleaseReport:
+def report(releases: Reportable | Sequence[Reportable], *, about: AboutSource | None = None) -> ReleaseReport:
     """A report of releases for readers who do not know differential privacy, and for reviewers who do.
 
     Charges to the same dataset for the same unit add up; a receipt that several releases share is counted once.

@@ -66,10 +66,10 @@ footer{border-top:1px solid var(--line);margin-top:2rem;color:var(--soft);font-s
 dl,.sign{grid-template-columns:1fr}dt,dd{grid-column:1}dd{margin-bottom:.3rem}
 .small thead{position:absolute;left:-99rem}.small tr{display:block;border-bottom:1px solid var(--line);padding:.3rem 0}
 .small th,.small td{display:inline;border:0;padding-right:.4rem}}
-@page{size:A4;margin:11mm 13mm}
+@page{size:A4;margin:10mm 13mm}
 @media print{:root{color-scheme:light;--ink:#000;--soft:#333;--line:#bbb;--paper:#fff;--panel:#f2f4f7;--mark:#0b4f9e;
 --warn:#8a1c1c}
-html{font-size:9.2pt;line-height:1.32}
+html{font-size:9pt;line-height:1.3}
 body{max-width:none;padding:0}
 nav,.skip,footer{display:none}
 h1{font-size:17pt}h2{font-size:12pt;margin:3.2mm 0 1mm}h3{font-size:10pt;margin:2mm 0 .5mm}
@@ -84,7 +84,7 @@ dl{margin:.8mm 0;gap:0 3mm}
 #page-one ul.tight{columns:2;margin:.5mm 0}
 #page-one .facts{grid-template-columns:max-content 1fr max-content 1fr}
 #page-one .facts dt,#page-one .facts dd{grid-column:auto}
-.sign{gap:3mm;margin-top:5mm}
+.sign{gap:3mm;margin-top:4mm}
 .card,figure,tr,.reported h3{break-inside:avoid}
 .scroll{overflow:visible}
 #page-two{break-before:page;border:0;margin:0}

@@ -60,7 +60,7 @@ def relative_width(point: Point) -> float:
 
 
 def relative_text(point: Point) -> str:
-    """How wide the interval is for its value: "3%", or "more than the value itself"."""
+    """The margin of a point for its value: "3% of the number", or "more than the number itself"."""
     part = relative_width(point)
     return "more than the number itself" if part > 1 else f"{100 * part:.2g}% of the number"
 

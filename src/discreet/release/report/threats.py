@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from discreet.release.report.facts import Facts
 from discreet.release.values import rendering
 
+SUMS = "Sums here are the guarantee where they were fixed in advance; else the registered budget is the guarantee."
+
 
 @dataclass(frozen=True)
 class Party:
@@ -29,7 +31,8 @@ def assumptions(facts: Facts) -> tuple[str, ...]:
     )
     return (
         "Central model: rows are in one place, and noise is added there before anything leaves.",
-        "Adaptive and colluding analysts are covered; the ledger bounds the sum of all their queries.",
+        "Adaptive and colluding analysts are covered; the budget bounds the sum of all their queries.",
+        SUMS,
         f"Readers check that nothing was edited by {signed}.",
         "Not covered: timing and other side channels of the machine, poisoned data, a hostile owner of ledger and key.",
         "Not covered: choices that the owner made after looking at rows, such as bounds and keys.",

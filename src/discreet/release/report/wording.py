@@ -9,7 +9,7 @@ from discreet.release.report.charges import FALSE_POSITIVES, Protection
 from discreet.release.values import rendering
 from discreet.rounding import digits_down, shown_up
 
-_BEYOND = "10^200"
+NO_BOUND = "no useful bound"
 _SIGNS = {"<=": "at most", ">=": "at least", "<": "below", ">": "above", "=": "is", "≠": "is not"}
 _QUOTED = re.compile(r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _DIGITS = 3
@@ -34,14 +34,20 @@ def unit(protection: Protection) -> str:
 
 
 def span(protection: Protection) -> str:
-    """What a guarantee is over: charges, dataset, versions and days."""
+    """What a guarantee is over: charges, datasets, versions, time slices and days."""
     count = len(protection.charges)
     many = "this release" if count == 1 else f"all {count:,} charges in this report"
-    versions = [str(version) for version in protection.versions]
-    label = "version" if len(versions) == 1 else "versions"
-    return (
-        f"over {many} from {rendering.cell(repr(protection.dataset))}, {label} {_listed(versions)}, {days(protection)}"
+    tables = [_table(name, versions) for name, versions in protection.datasets.items()]
+    return ", ".join(
+        [f"over {many} from {' and '.join(tables)}", *map(rendering.cell, protection.slices), days(protection)]
     )
+
+
+def _table(name: str, versions: tuple[int, ...]) -> str:
+    """A dataset with its versions, where they are stated."""
+    label = "version" if len(versions) == 1 else "versions"
+    stated = f", {label} {_listed([*map(str, versions)])}" if versions else ""
+    return f"{rendering.cell(repr(name))}{stated}"
 
 
 def days(protection: Protection) -> str:
@@ -52,21 +58,29 @@ def days(protection: Protection) -> str:
 
 def odds(protection: Protection, about: About) -> str:
     """How far beliefs can change, as odds; with a delta, how far the chance of a conclusion can change."""
-    person, factor = who(protection, about), factor_text(protection.factor())
+    person, factor, twice = who(protection, about), protection.factor(), protection.factor(2)
+    if factor is None:
+        return f"The privacy loss is so large that it gives {NO_BOUND} on what these numbers tell about {person}."
+    most = factor_text(factor)
     if protection.delta:
-        return (
-            f"Any conclusion that somebody may draw from these numbers is at most {factor} times as likely with "
-            f"{person} in the data as without, plus a chance of at most {chance(protection.delta)}, which is delta."
+        cases = (
+            f"with one of two possible records of {person} as with the other"
+            if protection.is_replacement
+            else f"with {person} in the data as without"
         )
-    if "replaced" in protection.relation:
+        return (
+            f"Any conclusion that somebody may draw from these numbers is at most {most} times as likely {cases}, "
+            f"plus a chance of at most {chance(protection.delta)}, which is delta."
+        )
+    if protection.is_replacement:
         return (
             f"Even for somebody who knows everything about everyone else, the odds between any two possibilities for "
-            f"the data of {person} change by at most a factor of {factor}."
+            f"the data of {person} change by at most a factor of {most}."
         )
+    values = f"by at most {factor_text(twice)}" if twice is not None else f"have {NO_BOUND}"
     return (
         f"Even for somebody who knows everything about everyone else, the odds that {person} is in the data change by "
-        f"at most a factor of {factor}, and the odds between any two possibilities for that data by at most "
-        f"{factor_text(protection.factor(2))}."
+        f"at most a factor of {most}, and the odds between any two possibilities for that data {values}."
     )
 
 
@@ -75,6 +89,13 @@ def attacker(protection: Protection, about: About) -> str:
     person = who(protection, about)
     guess = shown_up(50 * (1 + protection.advantage), _DIGITS)
     rate = shown_up(100 * protection.true_positive_rate, _DIGITS)
+    if protection.is_replacement:
+        return (
+            f"Where two possible records of {person} are equally likely, an attacker says correctly which of them is "
+            f"in the data at most {guess} times in 100; a coin, 50 times. An attacker who wrongly names the first for "
+            f"{shown(100 * FALSE_POSITIVES)} of 100 units with the second names it correctly for at most {rate} of 100 "
+            f"units with the first."
+        )
     return (
         f"Where both are equally likely, an attacker says correctly whether {person} is in the data at most {guess} "
         f"times in 100; a coin, 50 times. An attacker who accuses {shown(100 * FALSE_POSITIVES)} of 100 outsiders "
@@ -102,7 +123,7 @@ def in_words(condition: str) -> str:
 
 def factor_text(value: Fraction | None) -> str:
     """A factor, rounded up."""
-    return _BEYOND if value is None else shown_up(value, _DIGITS)
+    return NO_BOUND if value is None else shown_up(value, _DIGITS)
 
 
 def _spell_signs(text: str) -> str:
