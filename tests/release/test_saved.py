@@ -1,6 +1,7 @@
 """Saved results are read by the schema that they name; anything else is refused."""
 
 import copy
+import dataclasses
 import json
 from fractions import Fraction
 
@@ -121,3 +122,18 @@ def test_a_csv_file_is_compared_with_its_sidecar(results, tmp_path):
     (tmp_path / "x.csv").write_text("n,n_margin\n1,1\n")
     with pytest.raises(ParameterError, match="not those of the sidecar"):
         read_saved(tmp_path / "x.csv")
+
+
+def test_a_sidecar_without_its_csv_file_is_refused(tmp_path):
+    session = dp.testing.protect(dp.datasets.people(100), **FACTS)
+    session.release(people.agg(n=dp.count()), epsilon=1).save(tmp_path / "x.csv")
+    (tmp_path / "x.csv").unlink()
+    with pytest.raises(ParameterError, match="sidecar"):
+        read_saved(tmp_path / "x.csv")
+
+
+def test_no_escape_of_a_forged_file_reaches_a_terminal():
+    session = dp.testing.protect(dp.datasets.people(100), **FACTS)
+    release = session.release(people.agg(n=dp.count()), epsilon=1)
+    forged = dataclasses.replace(release, guarantee="epsilon 1\x1b[2J", receipt={"hash": "\x1b[31mred"})
+    assert "\x1b" not in str(forged)

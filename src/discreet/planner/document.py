@@ -16,6 +16,8 @@ _BIAS = {
     "bounding": "the bias from rows beyond the contribution bounds, which are left out",
     "clipping": "the bias from clipping values to their bounds",
     "missing units": "rows without a privacy unit, which are left out",
+    "cells": "the bias from cells that are missing or cannot be read, which are left out",
+    "other keys": "rows whose key is not among the public keys, which are left out",
     "keys": "groups that partition selection left out",
     "sampling": "sampling error, if the rows are a sample of a population",
 }
@@ -46,10 +48,13 @@ def _omitted(plan: AnswerPlan) -> Iterator[str]:
         yield _BIAS["bounding"]
     if plan.clamps_values:
         yield _BIAS["clipping"]
+        yield _BIAS["cells"]
     if scan.missing_units is MissingUnits.DROP and not plan.unit.is_row:
         yield _BIAS["missing units"]
     if plan.key_selection:
         yield _BIAS["keys"]
+    elif plan.pushdown.keys.columns:
+        yield _BIAS["other keys"]
     yield _BIAS["sampling"]
 
 

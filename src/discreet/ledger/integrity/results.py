@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.records.canonical_text import digest
 from discreet.ledger.records.receipt import Receipt, receipt_fault
-from discreet.ledger.records.signatures import is_signed_by
+from discreet.ledger.records.signatures import is_signed_by, key_id
 from discreet.release.signed import ORIGINAL, SIGNATURE, covered, statement
 from discreet.release.values.rendering import is_generated
 
@@ -107,6 +107,8 @@ def _faults_of_signature(signed: dict[str, Any], by: Any, receipt: Receipt, publ
     """Whether the key of the receipt signed the numbers too; another one that is trusted may be of another ledger."""
     if not isinstance(by, dict) or set(by) != {"key", "signature"} or by["key"] != receipt.key:
         return ("the numbers: the key of the receipt did not sign them",)
+    if by["key"] not in map(key_id, publics):  # so nobody knows whether something was changed
+        return ("the numbers: none of the given keys is the one that signed them",)
     try:
         text = statement(signed)
     except ValueError:  # numbers that JSON does not have

@@ -48,11 +48,11 @@ def is_generated(dataset: str) -> bool:
 
 def cost_notes(guarantee: str, receipt: Mapping[str, Any], *, repeated: bool = False) -> list[str]:
     """The last notes of every answer: its privacy cost, whether it was stored, its receipt."""
-    known = str(receipt.get("hash", ""))[:12]
+    known, stated = cell(str(receipt.get("hash", ""))[:12]), cell(guarantee)
     if is_generated(str(receipt.get("dataset", ""))):
-        return [f"free     a release would spend {guarantee}"]
+        return [f"free     a release would spend {stated}"]
     return [
-        f"spent    {guarantee}",
+        f"spent    {stated}",
         *(_repeat(receipt) if repeated else []),
         *([f"receipt  {known}"] if known else []),
     ]
