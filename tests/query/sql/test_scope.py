@@ -1,7 +1,9 @@
 """Names stand for what they stand for in SQL: whatever their capitals and tables, and never for two things."""
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.errors import SqlError
 from query.sql.statements import fingerprint_of, frame_queries, queries_of
 
@@ -26,3 +28,20 @@ def test_a_name_in_quotes_is_that_name():
     with pytest.raises(SqlError, match="no table of FROM has a column"):
         queries_of("SELECT COUNT(*) AS n FROM visits WHERE \"room\" = '1'", "duckdb")
     assert queries_of("SELECT COUNT(*) AS n FROM visits WHERE \"Room\" = '1'", "duckdb")
+
+
+def test_a_column_of_a_linked_table_with_the_name_of_the_unit_is_not_the_unit():
+    """Found by an attack: COUNT(DISTINCT ck) of lines counted customers, where ck of a line is something else."""
+    catalog = dp.Catalog.parse("""
+tables:
+  cust: {privacy_unit: ck, max_rows: 1, budget: {epsilon: 10}, columns: {ck: {type: integer}}}
+  items:
+    privacy_unit: {through: cust, on: {ick: ck}}
+    max_rows: 12
+    budget: {epsilon: 10}
+    columns: {ick: {type: integer}, ck: {type: integer, keys: [0, 1, 2]}}
+""")
+    customers = pa.table({"ck": [1, 2, 3, 4, 5]})
+    items = pa.table({"ick": [1, 2, 3, 4, 5], "ck": [0, 1, 2, 0, 1]})
+    with dp.testing.Session(catalog, sources={"cust": customers, "items": items}) as session:
+        assert session.sql("SELECT COUNT(DISTINCT ck) AS n FROM items", epsilon=1)["n"] == (3,)

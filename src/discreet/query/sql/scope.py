@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from discreet.catalog.catalog import Catalog, Column, ColumnType, Table
+from discreet.catalog.catalog import Catalog, Column, ColumnType, Table, Through
 from discreet.errors import suggestion
 from discreet.plan import logical
 from discreet.query.expression import Expr
@@ -106,7 +106,17 @@ class Scope:
         """Whether some expressions are the columns of the privacy unit."""
         unit = self.table.unit
         names = {each.node.name for each in expressions if isinstance(each.node, logical.ColumnRef)}
-        return not unit.is_row and len(names) == len(expressions) and names == set(unit.columns)
+        is_named = not unit.is_row and len(names) == len(expressions) and names == set(unit.columns)
+        return is_named and not any(map(self._is_own, unit.columns))
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a column with the name of the unit is one of the table's own, which no link equates with the unit."""
+        table = self.table
+        while isinstance(way := table.privacy_unit, Through):
+            if name in table.columns and dict(way.on).get(name) != name:
+                return True
+            table = self.catalog.table(way.through)
+        return False
 
     def _source(self, qualifier: exp.Identifier) -> NamedTable:
         known = {source.name: source for source in self.sources}
