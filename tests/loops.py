@@ -26,6 +26,11 @@ def loops(act: Callable[[], object]) -> float:
     return acted / looped
 
 
+def a_second() -> float:
+    """The CPU time that takes here what takes a second on an ordinary machine."""
+    return A_SECOND * min(_seconds(_loop) for _ in range(ROUNDS))
+
+
 def times_as_long(act: Callable[[], object], other: Callable[[], object]) -> float:
     """How many times the CPU time of one act another one takes, each the better of two rounds."""
     rounds = [(_seconds(act), _seconds(other)) for _ in range(2)]

@@ -45,18 +45,19 @@ def shown_while(
     *,
     stages: Callable[[], Stage | None] | None,
     may_show_stages: bool,
-    delay: float = DELAY,
+    delay: float | None = None,
     stream: TextIO | None = None,
     label: str = "answering",
 ) -> Outcome:
     """Run here and now, with a display on the terminal if it takes long; the display is gone when this returns.
 
     `stages` is called from another thread, and only where `may_show_stages`. `label` is what the display says is done.
+    `delay` is in seconds; None is `DELAY`.
     """
     chosen = sys.stderr if stream is None else stream
     if chosen is None or not _can_show(chosen):
         return run()
-    display = _Display(chosen, stages if may_show_stages else None, delay, label)
+    display = _Display(chosen, stages if may_show_stages else None, DELAY if delay is None else delay, label)
     try:
         display.start()
         return run()

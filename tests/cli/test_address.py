@@ -2,7 +2,9 @@
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from discreet.cli import app
 from discreet.cli.address import NOT_SHOWN, in_lower_case, is_address, name, without_addresses
 
 
@@ -40,3 +42,25 @@ def test_an_address_is_no_name():
     with pytest.raises(typer.BadParameter) as refused:
         name("postgresql://ann:hunter2@db")
     assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["no file at 'postgresql+psycopg2://u:SECRET@h/db'", "mysql://u:SECRET@h/db", "POSTGRES://u:SECRET@h"]
+)
+def test_a_password_in_an_address_of_any_kind_is_not_shown(text):
+    assert "SECRET" not in without_addresses(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["A ledger in a file, or postgresql://... Default: home.", "at 12:30 by ann@example.org"]
+)
+def test_our_own_help_and_other_texts_are_shown_whole(text):
+    assert without_addresses(text) == text
+
+
+@pytest.mark.parametrize("words", [["run"], ["plan"], ["sql"]])
+def test_help_without_arguments_is_whole(words):
+    found = CliRunner().invoke(app, words)
+    assert "--ledger" in found.output
+    assert NOT_SHOWN not in found.output
+    assert "--json" in found.output

@@ -7,7 +7,7 @@ def test_the_usual_harms_are_listed(discreet):
     found = discreet("harm")
     assert found.exit_code == 0
     assert found.output.splitlines()[:2] == [
-        "visits",
+        "visits, over every query ever asked of 'visits'",
         "  that one patient_id is in the data: covered, odds change by a factor of at most 7.38906 (epsilon 2)",
     ]
     assert found.output.count("NOT COVERED") == 2

@@ -105,3 +105,11 @@ def test_metadata_of_another_system_is_imported(discreet, visits_directory):
 )
 def test_a_declared_type_is_the_type_of_a_column(kind, expected):
     assert column_type(kind) == expected
+
+
+def test_a_file_with_another_delimiter_is_not_drafted_as_one_column(discreet, visits_directory):
+    (visits_directory / "semi.csv").write_text("patient_id;ward\n1;A\n")
+    found = discreet("init", "semi.csv", "--out", "semi.yaml")
+    assert found.exit_code == 1
+    assert not (visits_directory / "semi.yaml").exists()
+    assert discreet("init", "semi.csv", "--out", "semi.yaml", "--delimiter", ";").exit_code == 0

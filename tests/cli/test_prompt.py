@@ -1,12 +1,11 @@
 """The words of the prompt, and the file of what was typed."""
 
+import re
 import stat
-from pathlib import Path
 
 from discreet.catalog.catalog import Catalog
 from discreet.cli import prompt
-
-SQL_PAGE = Path(__file__).parent.parent.parent / "docs" / "sql.md"
+from query.sql.statements import golden
 
 
 def words(before, catalog="catalog.yaml"):
@@ -21,6 +20,12 @@ def test_words_of_sql_and_of_the_catalog_are_completed(visits_directory):
     assert words("SELECT ") == []
 
 
+def test_a_name_that_needs_quotes_is_completed_with_them(visits_directory):
+    path = visits_directory / "catalog.yaml"
+    path.write_text(path.read_text().replace("visit_id:", "visit id:"))
+    assert words("SELECT visit") == ["visits", '"visit id"']
+
+
 def test_keys_are_completed_inside_quotes(visits_directory):
     assert words("WHERE ward IN ('card") == ["cardiology'"]
     assert words("WHERE ward IN ('cardiology', '") == ["cardiology'", "emergency'", "surgery'"]
@@ -31,9 +36,13 @@ def test_commands_are_completed_after_a_dot(visits_directory):
     assert words(".plan SELECT wa") == ["ward"]
 
 
-def test_every_function_that_is_offered_is_documented_as_accepted():
-    page = SQL_PAGE.read_text()
-    assert [name for name in prompt.FUNCTIONS if name not in page] == []
+def test_every_function_that_is_offered_is_called_in_a_golden_statement_that_translates():
+    accepted = [each.sql for each in golden("accepted")]
+    assert [name for name in prompt.FUNCTIONS if not any(calls(sql, name) for sql in accepted)] == []
+
+
+def calls(sql, name):
+    return re.search(rf"\b{name} ?\(", sql) is not None
 
 
 def test_what_was_typed_is_for_nobody_else(visits_directory):

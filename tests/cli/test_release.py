@@ -167,7 +167,7 @@ def test_the_same_for_programs(place, public):
         ("first.json", 0, "covered"),
         ("edited.json", 1, "wrong"),
         ("former.json", 3, "not covered"),
-        ("statement.csv", 3, "not covered"),
+        ("statement.csv", 3, "table not covered"),
     ],
 )
 def test_a_verdict_for_programs_goes_with_the_exit_code(place, public, file, code, verdict):

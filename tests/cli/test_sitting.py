@@ -4,7 +4,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
+from pyarrow import csv
 
+import discreet as dp
 from discreet import Session
 from discreet.cli.sitting import COMMANDS, Sitting
 from discreet.errors import BudgetError, ParameterError, SqlError
@@ -31,11 +33,34 @@ def test_statements_spend_up_to_the_limit(sitting):
     assert sitting.left == 0
 
 
-def test_a_stored_answer_and_a_refusal_spend_nothing(sitting):
+def test_what_a_refusal_advises_fits_to_the_last_digit(sitting):
+    sitting.limit = Fraction(2, 3)
+    sitting.epsilon = Decimal("0.7")
+    with pytest.raises(BudgetError, match=r"epsilon 0\.666666 is left") as refusal:
+        sitting.answer(sitting.plan(COUNT))
+    sitting.command(refusal.value.instead.split(",")[0])
     sitting.answer(sitting.plan(COUNT))
+    assert sitting.spent == Fraction("0.666666")
+
+
+def test_a_statement_with_an_epsilon_of_its_own_is_advised_a_smaller_one(sitting):
+    clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.7)"
+    written = COUNT.replace("SELECT", clause)
+    with pytest.raises(BudgetError) as refusal:
+        sitting.answer(sitting.plan(written))
+    assert refusal.value.instead == "OPTIONS (epsilon = 0.6), or a sitting with a larger --limit"
+    advised = refusal.value.instead.split(", or")[0]
+    sitting.answer(sitting.plan(written.replace("OPTIONS (epsilon = 0.7)", advised)))
+    with pytest.raises(BudgetError) as refusal:
+        sitting.answer(sitting.plan(BY_WARD))
+    assert refusal.value.instead == "a sitting with a larger --limit"
+
+
+def test_a_stored_answer_and_a_refusal_spend_nothing(sitting):
+    first = sitting.answer(sitting.plan(COUNT))
     again = sitting.plan(COUNT)
     assert sitting.is_answered(again)
-    assert sitting.answer(again).releases[0].repeated
+    assert sitting.answer(again) is first
     with pytest.raises(SqlError):
         sitting.plan("SELECT MAX(age) FROM visits")
     assert sitting.spent == Fraction("0.4")
@@ -68,3 +93,19 @@ def test_commands_that_are_wrong_are_refused_with_one_that_works(sitting, text):
     with pytest.raises(ParameterError) as refusal:
         sitting.command(text)
     assert sitting.command(refusal.value.instead)
+
+
+def test_a_public_table_that_changes_charges_nothing_above_the_limit(tmp_path):
+    """A changed public table makes the same text another query, which would be charged without a question."""
+    facts = "privacy_unit: patient_id, max_rows: 10, budget: {epsilon: 5}, source: visits.csv"
+    columns = "columns: {patient_id: {type: integer}, ward: {type: text}}"
+    wards = "public: true, source: wards.csv, columns: {ward: {type: text}, beds: {type: integer}}"
+    (tmp_path / "catalog.yaml").write_text(f"tables: {{visits: {{{facts}, {columns}}}, wards: {{{wards}}}}}")
+    csv.write_csv(dp.datasets.visits(50).select(["patient_id", "ward"]), tmp_path / "visits.csv")
+    (tmp_path / "wards.csv").write_text("ward,beds\nsurgery,0\n")
+    with dp.Session(tmp_path / "catalog.yaml", ledger=":memory:") as session:
+        sitting = Sitting(session, Fraction(1), Decimal(1))
+        for beds in (1, 2, 3):
+            (tmp_path / "wards.csv").write_text(f"ward,beds\nsurgery,{beds}\n")
+            sitting.answer(sitting.plan("SELECT COUNT(*) AS n FROM visits JOIN wards USING (ward)"))
+        assert float(session.remaining("visits")) == 4

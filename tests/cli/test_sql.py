@@ -74,6 +74,18 @@ def test_json_is_one_line_for_each_answer(discreet):
     assert [json.loads(line)["statement"] for line in found.stdout.splitlines()] == [COUNT, BY_WARD]
 
 
+def test_an_error_of_a_statement_is_a_line_of_json_too(discreet):
+    text = f"SELECT MAX(age) FROM visits;\n.budget\n{COUNT};"
+    found = discreet("sql", "--limit", "1", "--epsilon", "0.5", "--yes", "--json", text=text)
+    assert found.exit_code == 1
+    refused, answered = map(json.loads, found.stdout.splitlines())
+    assert refused["error"]["type"] == "SqlError"
+    assert refused["error"]["because"] == "the largest or smallest value of a table is one person's"
+    assert answered["statement"] == COUNT
+    assert "SqlError" not in found.stderr
+    assert "this sitting has spent epsilon 0 of 1" in found.stderr
+
+
 def test_quit_ends_a_pipe(discreet):
     assert discreet("sql", "--limit", "1", "--epsilon", "0.5", "--yes", text=f".quit\n{COUNT};").exit_code == 0
     assert left(discreet) == 2

@@ -1,7 +1,8 @@
 """The command `discreet`: one module for each command, each with a function `command` or an `app` that typer reads.
 
 A command prints its answer to standard output and everything else to standard error, colours only in a terminal, and
-says in words what it says in colour. With `--json` it prints one JSON document to standard output, also for an error.
+says in words what it says in colour. With `--json` it prints one JSON document to standard output, also for an error;
+`sql` prints one per line, and `completion` and `demo` have no `--json`.
 The exit codes are in `exit_codes`. No part of a database's address is ever printed: it may hold a password.
 """
 

@@ -5,7 +5,11 @@ import re
 import typer
 
 _ADDRESS = re.compile(r"postgres(ql)?://", re.IGNORECASE)
-_TELLTALE = re.compile(r"postgres(ql)?:/|\bpassword\s*=", re.IGNORECASE)
+_OURS = r"/(?:\.\.\.(?=[\s,;)]|$)|owner@db\.example\.org/)"
+"""What follows in the addresses of our own help, which are shown."""
+_TELLTALE = re.compile(
+    rf"postgres(ql)?:/(?!{_OURS})|\bpassword\s*=|\b(?!postgresql:)[a-z][a-z0-9+.-]*:/+[^\s/]*@", re.IGNORECASE
+)
 NOT_SHOWN = "(an address, not shown)"
 
 

@@ -12,13 +12,13 @@ import typer
 
 from discreet.cli import exit_codes
 from discreet.cli.address import without_addresses
+from discreet.cli.apps import command_app
 from discreet.cli.output import AsJson
 from discreet.errors import ParameterError, SourceError
 
 OURSELVES = {"controls": "run_controls", "discreet": "audit_everything"}
 
-
-app = typer.Typer(name="audit", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = command_app("audit")
 
 
 @app.command(

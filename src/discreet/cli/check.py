@@ -4,10 +4,11 @@ from typing import Any
 
 from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
+from discreet.cli.statements import CATALOG, CatalogPath, LedgerPlace
 
-app = statements.command_app("check")
+app = command_app("check")
 
 
 @app.command("check", epilog="Example: discreet check --catalog catalog.yaml")
@@ -19,17 +20,14 @@ def command(catalog: CatalogPath = CATALOG, ledger: LedgerPlace = None, as_json:
     with statements.open_session(catalog, ledger) as session:
         unexplained = without_provenance(session.catalog)
         left = {name: session.remaining(name) for name in session.catalog.protected_tables}
-    if as_json:
-        public: dict[str, dict[str, Any]] = {name: {"public": True} for name in unexplained if name not in left}
-        stated = public | {name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()}
-        print_json({name: stated[name] | {"without_provenance": columns} for name, columns in unexplained.items()})
-        return
-    for each in left.values():
-        print(each)
+    public: dict[str, dict[str, Any]] = {name: {"public": True} for name in unexplained if name not in left}
+    stated = public | {name: {"epsilon": float(each), "text": str(each)} for name, each in left.items()}
+    document = {name: stated[name] | {"without_provenance": columns} for name, columns in unexplained.items()}
+    lines = [*map(str, left.values())]
     for name, columns in unexplained.items():
         if columns:
-            print(f"{name}: no provenance for the bounds or keys of {', '.join(columns)}")
-    print(f"{catalog}: all is well")
+            lines.append(f"{name}: no provenance for the bounds or keys of {', '.join(columns)}")
+    print_result(document, "\n".join([*lines, f"{catalog}: all is well"]), as_json=as_json)
 
 
 def without_provenance(catalog: Catalog) -> dict[str, list[str]]:

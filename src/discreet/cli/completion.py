@@ -7,8 +7,9 @@ import typer
 from typer.completion import get_completion_script  # type: ignore[attr-defined]
 
 from discreet.cli import COMPLETION
+from discreet.cli.apps import command_app
 
-app = typer.Typer(name="completion", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = command_app("completion")
 
 
 class Shell(StrEnum):

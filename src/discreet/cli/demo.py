@@ -15,7 +15,8 @@ import typer
 from pyarrow import csv
 
 from discreet import cli, datasets
-from discreet.cli import statements
+from discreet.cli import exit_codes
+from discreet.cli.apps import command_app
 from discreet.errors import DiscreetError, ParameterError
 from discreet.home import VARIABLE
 from discreet.ledger.records.signatures import public_keys
@@ -48,7 +49,7 @@ SELECT ward, COUNT(*) AS visits, AVG(cost) AS cost
 FROM visits
 GROUP BY ward
 """
-app = statements.command_app("demo")
+app = command_app("demo")
 
 
 @app.command("demo", epilog="Example: discreet demo --keep tour")
@@ -66,7 +67,7 @@ def command(
         for step in STEPS:
             step(tour)
     if tour.has_failed:
-        raise typer.Exit(1)
+        raise typer.Exit(exit_codes.PROBLEM)
     if keep is not None:
         print(f"\nThe files are in {keep}. Its ledger is in {keep / 'home'}: {VARIABLE}={keep / 'home'}")
 
@@ -110,7 +111,7 @@ def _call(words: tuple[str, ...]) -> int:
         ended: Any = cli.app(list(words), prog_name="discreet", standalone_mode=False)
     except DiscreetError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
+        return exit_codes.PROBLEM
     return ended if isinstance(ended, int) else 0
 
 
@@ -166,9 +167,8 @@ def _spent(tour: Tour) -> None:
 
 
 def _report(tour: Tour) -> None:
-    if "report" in cli.LATER:
-        tour.heading("A report for a data protection officer.")
-        tour.run("report", "wards.json", "--out", "report.html")
+    tour.heading("A report for a data protection officer.")
+    tour.run("report", "wards.json", "--out", "report.html")
 
 
 def _edit(tour: Tour) -> None:

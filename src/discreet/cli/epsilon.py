@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 
 from discreet.cli import statements
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, File, LedgerPlace
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
+from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, File, LedgerPlace
 
-app = statements.command_app("epsilon")
+app = command_app("epsilon")
 
 
 @app.command("epsilon", no_args_is_help=True, epilog="Example: discreet epsilon query.sql --margin 50")
@@ -34,7 +35,4 @@ def command(
         statement = statements.read_statement(file, session, dialect)
         given = statements.number(delta, "--delta")
         found = session.epsilon_for(statement, margin=margin, output=output, delta=given)
-    if as_json:
-        print_json({"epsilon": found})
-    else:
-        print(found)
+    print_result({"epsilon": found}, found, as_json=as_json)

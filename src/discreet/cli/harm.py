@@ -5,28 +5,37 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import statements
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, LedgerPlace
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
+from discreet.cli.statements import CATALOG, CatalogPath, LedgerPlace
 from discreet.release.harms import Coverage, covers, usual_harms
 from discreet.rounding import double_up
 from discreet.session.session import Session
 
-app = statements.command_app("harm")
+app = command_app("harm")
 
 
 @app.command("harm", epilog="Example: discreet harm --learns value --of doctor_id --units 40")
 def command(
     learns: Annotated[
-        str | None, typer.Option("--learns", help="What is learned: presence, value or statistic. Default: the usual.")
+        str | None,
+        typer.Option(
+            "--learns", metavar="WHAT", help="What is learned: presence, value or statistic. Default: the usual."
+        ),
     ] = None,
     of: Annotated[
         list[str] | None,
-        typer.Option("--of", help="Column that names who is harmed; may be repeated. Default: the unit."),
+        typer.Option(
+            "--of", metavar="COLUMN", help="Column that names who is harmed; may be repeated. Default: the unit."
+        ),
     ] = None,
     units: Annotated[
-        int | None, typer.Option("--units", help="The most units whose rows are about one of them.", min=1)
+        int | None,
+        typer.Option("--units", metavar="NUMBER", help="The most units whose rows are about one of them.", min=1),
     ] = None,
-    table: Annotated[str | None, typer.Option("--table", help="One table. Default: all that have a budget.")] = None,
+    table: Annotated[
+        str | None, typer.Option("--table", metavar="TABLE", help="One table. Default: all that have a budget.")
+    ] = None,
     catalog: CatalogPath = CATALOG,
     ledger: LedgerPlace = None,
     as_json: AsJson = False,
@@ -37,13 +46,13 @@ def command(
     """
     with statements.open_session(catalog, ledger) as session:
         found = {name: _verdicts(session, name, learns, of, units) for name in _tables(session, table)}
-    if as_json:
-        print_json({name: [*map(_plain, verdicts)] for name, verdicts in found.items()})
-        return
-    for name, verdicts in found.items():
-        print(name)
-        for verdict in verdicts:
-            print(f"  {verdict}")
+    document = {name: [*map(_plain, verdicts)] for name, verdicts in found.items()}
+    lines = [
+        line
+        for name, verdicts in found.items()
+        for line in (f"{name}, over {verdicts[0].span}", *(f"  {each.verdict}" for each in verdicts))
+    ]
+    print_result(document, "\n".join(lines), as_json=as_json)
 
 
 def _tables(session: Session, table: str | None) -> list[str]:
@@ -69,5 +78,6 @@ def _plain(found: Coverage) -> dict[str, object]:
         "harm": found.harm,
         "covered": found.is_covered,
         "reason": found.reason,
+        "over": found.span,
         **{name: None if value is None else double_up(value) for name, value in numbers.items()},
     }

@@ -12,8 +12,9 @@ import typer
 from discreet.catalog.columns import ColumnType
 from discreet.catalog.imports.draft import OPEN, DraftColumn, DraftFact, DraftTable, MetadataOrigin, open_budget, write
 from discreet.catalog.imports.importer import import_catalog
-from discreet.cli.output import AsJson, print_json
-from discreet.cli.statements import CATALOG, command_app
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
+from discreet.cli.statements import CATALOG
 from discreet.engines import source_of
 from discreet.errors import ParameterError
 
@@ -32,8 +33,9 @@ def command(
         str | None, typer.Option("--from", help="Read metadata of smartnoise, bigquery or snowflake.", metavar="SYSTEM")
     ] = None,
     delimiter: Annotated[
-        str, typer.Option("--delimiter", metavar="TEXT", help="What separates the columns of a CSV file.")
-    ] = ",",
+        str | None,
+        typer.Option("--delimiter", metavar="TEXT", help="What separates the columns of a CSV file. Default: a comma."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Where the draft is written.", metavar="FILE")] = CATALOG,
     as_json: AsJson = False,
 ) -> None:
@@ -51,11 +53,9 @@ def command(
     text = draft_file(source, delimiter) if form is None else import_catalog(source, form=metadata)
     _write(out, text)
     decisions = text.count("# decide:")
-    if as_json:
-        print_json({"catalog": str(out), "decisions": decisions})
-        return
-    print(f"wrote {out}; {decisions} comments in it say what to decide")
-    print(f"then run `discreet check --catalog {out}`")
+    wrote = f"wrote {out}; {decisions} comments in it say what to decide"
+    text = f"{wrote}\nthen run `discreet check --catalog {out}`"
+    print_result({"catalog": str(out), "decisions": decisions}, text, as_json=as_json)
 
 
 def _write(out: Path, text: str) -> None:
@@ -69,7 +69,7 @@ def _write(out: Path, text: str) -> None:
         ) from None
 
 
-def draft_file(path: Path, delimiter: str) -> str:
+def draft_file(path: Path, delimiter: str | None = None) -> str:
     """The draft of a catalog of one table, in YAML."""
     found = source_of(str(path), delimiter=delimiter)
     declared = {} if found.schema is None else {each.name: column_type(each.type) for each in found.schema}
@@ -83,7 +83,7 @@ def draft_file(path: Path, delimiter: str) -> str:
         budget=open_budget(),
         columns={name: _column(declared.get(name)) for name in found.columns},
     )
-    if found.kind == "csv" and delimiter != ",":
+    if found.kind == "csv" and delimiter not in (None, ","):
         table.facts["delimiter"] = DraftFact(delimiter, "the command line")
     return write({path.name.split(".")[0]: table}, MetadataOrigin("names and declared types", path.name))
 

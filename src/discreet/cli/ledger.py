@@ -12,7 +12,7 @@ from rich.status import Status
 from discreet.accounting.filters import Budget
 from discreet.cli import address, exit_codes, receipt
 from discreet.cli.opening import open_file_ledger, open_ledger_at, refuse_ledger_file
-from discreet.cli.output import AsJson, print_json
+from discreet.cli.output import AsJson, print_result
 from discreet.errors import ParameterError
 from discreet.home import home
 from discreet.ledger import Entry, PostgresLedger, Receipt, Signer, Verification
@@ -112,10 +112,8 @@ def show(
     for name, why in stopped.items():
         typer.echo(f"{repr(name) if name else EVERY_DATASET} is stopped: {why}", err=True)
     shown = Overview(reports) if dataset is None else reports[0]
-    if as_json:
-        print_json(shown.to_dict() | {"stopped": {name or EVERY_DATASET: why for name, why in stopped.items()}})
-    else:
-        print(shown)
+    reasons = {name or EVERY_DATASET: why for name, why in stopped.items()}
+    print_result(shown.to_dict() | {"stopped": reasons}, shown, as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger history visits")
@@ -127,10 +125,8 @@ def history(
         refuse_ledger_file(dataset, "history")
     with open_ledger_at(where, key, anchors) as ledger:
         entries = ledger.history(dataset)
-    if as_json:
-        print_json({"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]})
-    else:
-        print(*entries, sep="\n")
+    document = {"schema": "discreet.history/1", "dataset": dataset, "entries": [_plain(e) for e in entries]}
+    print_result(document, "\n".join(map(str, entries)), as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger verify")
@@ -183,7 +179,7 @@ def anchor(as_json: AsJson = False, where: Where = None, key: KeyFile = None, an
     with open_ledger_at(where, key, anchors) as ledger:
         ledger.anchor()
         number_of = len(ledger.datasets())
-    _say({"datasets": number_of}, f"{_pluralize(number_of, 'dataset')} anchored", as_json=as_json)
+    print_result({"datasets": number_of}, f"{_pluralize(number_of, 'dataset')} anchored", as_json=as_json)
 
 
 @app.command(epilog='Example: discreet ledger cap visits --epsilon 3 --reason "decided by the board"')
@@ -206,7 +202,7 @@ def cap(
         ledger.set_cap(dataset, budget, reason=reason)
         now = ledger.budget(dataset)
     text = f"the privacy budget of {dataset!r} is {now} now; what was spent stays spent"
-    _say({"dataset": dataset, "budget": _plain_budget(now)}, text, as_json=as_json)
+    print_result({"dataset": dataset, "budget": _plain_budget(now)}, text, as_json=as_json)
 
 
 @app.command(epilog='Example: discreet ledger quota visits ann --epsilon 0.5 --reason "a trial"')
@@ -247,7 +243,7 @@ def quota(
     text = f"{whose} may spend {allowed} of {dataset!r}, and fail {_pluralize(share.most_failures, 'time')}"
     quota_now = None if share.quota is None else _plain_budget(share.quota)
     given_to = {"dataset": dataset, "analyst": None if analyst == EVERYONE else analyst}
-    _say(given_to | {"quota": quota_now, "failures": share.most_failures}, text, as_json=as_json)
+    print_result(given_to | {"quota": quota_now, "failures": share.most_failures}, text, as_json=as_json)
 
 
 @app.command(epilog='Example: discreet ledger rename visits stays --reason "as the register has it"')
@@ -264,7 +260,7 @@ def rename(
     with open_ledger_at(where, key, anchors) as ledger:
         ledger.rename(dataset, to, reason=reason)
     text = f"{to!r} and {dataset!r} are one dataset, with one privacy budget"
-    _say({"dataset": to, "alias": dataset}, text, as_json=as_json)
+    print_result({"dataset": to, "alias": dataset}, text, as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger expire")
@@ -283,7 +279,7 @@ def expire(
     """
     with open_ledger_at(where, key, anchors) as ledger:
         number_of = ledger.forfeit_expired(grace=grace)
-    _say({"forfeited": number_of}, f"{_pluralize(number_of, 'charge')} forfeited", as_json=as_json)
+    print_result({"forfeited": number_of}, f"{_pluralize(number_of, 'charge')} forfeited", as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger create postgresql://owner@db.example.org/records --role discreet_service")
@@ -306,7 +302,7 @@ def create(
         )
     PostgresLedger.create(address.in_lower_case(owner), role=role)
     text = f"the ledger's schema is at version {VERSION}, and {role!r} has the rights of its service"
-    _say({"schema_version": VERSION, "role": role}, text, as_json=as_json)
+    print_result({"schema_version": VERSION, "role": role}, text, as_json=as_json)
 
 
 @app.command(epilog="Example: discreet ledger backup copy.sqlite")
@@ -322,7 +318,7 @@ def backup(
         ledger.backup(file)
         number_of = len(ledger.datasets())
     text = f"{_pluralize(number_of, 'dataset')} copied to {str(file)!r}"
-    _say({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
+    print_result({"datasets": number_of, "file": str(file)}, text, as_json=as_json)
 
 
 @keys.command("show", epilog="Example: discreet ledger key show")
@@ -339,7 +335,7 @@ def show_keys(as_json: AsJson = False, key: KeyFile = None) -> None:
         )
     keys_listed = [{"key": name, "public": public, "signs": name == current} for name, public in listed.items()]
     lines = [_key_line(name, public, is_current=name == current) for name, public in listed.items()]
-    _say({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
+    print_result({"keys": keys_listed}, "\n".join(lines), as_json=as_json)
 
 
 @keys.command("rotate", epilog="Example: discreet ledger key rotate")
@@ -347,7 +343,7 @@ def rotate_key(as_json: AsJson = False, key: KeyFile = None) -> None:
     """Put a new key in the place of the one that signs now."""
     new_key = Signer.rotate(_key_at(key))
     document = {"key": new_key.key, "public": new_key.public, "signs": True}
-    _say(document, _key_line(new_key.key, new_key.public, is_current=True), as_json=as_json)
+    print_result(document, _key_line(new_key.key, new_key.public, is_current=True), as_json=as_json)
 
 
 def _key_line(name: str, public: str, *, is_current: bool) -> str:
@@ -388,17 +384,9 @@ def _waiting(what: str) -> Status:
 def _conclude(found: Verification, *, as_json: bool, has_anchors: bool) -> None:
     findings = [{"what": f.what, "dataset": f.dataset, "event": f.sequence} for f in found.findings]
     counted = {"agrees": found.ok, "datasets": found.datasets, "events": found.events, "anchors": has_anchors}
-    _say(counted | {"findings": findings}, str(found), as_json=as_json)
+    print_result(counted | {"findings": findings}, str(found), as_json=as_json)
     if not found.ok:
         raise typer.Exit(exit_codes.PROBLEM)
-
-
-def _say(document: object, text: str, *, as_json: bool) -> None:
-    """Print a result: for programs as JSON, or as text."""
-    if as_json:
-        print_json(document)
-    else:
-        print(text)
 
 
 def _plain_budget(budget: Budget) -> dict[str, Any]:

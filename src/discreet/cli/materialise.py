@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.address import in_lower_case, is_address, name
-from discreet.cli.output import AsJson, print_json
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
 from discreet.engines.backends.postgres import server
 from discreet.errors import ParameterError, SourceError
 from discreet.progress import shown_while
@@ -17,7 +18,7 @@ from discreet.progress import shown_while
 if TYPE_CHECKING:
     import psycopg
 
-app = typer.Typer(name="materialise", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = command_app("materialise")
 
 STATEMENT = """The rows of {table} are now your statement.
 discreet protects each row for the privacy unit that it names, and does not see whose rows it was computed from.
@@ -52,10 +53,7 @@ def command(
     """Create a table of the rows of a view."""
     if where.casefold() == "spark":
         code = f"spark.table({name(view)!r}).write.saveAsTable({name(table)!r})"
-        if as_json:
-            print_json({"run": code})
-        else:
-            print(f"run this in your Spark session:\n  {code}")
+        print_result({"run": code}, f"run this in your Spark session:\n  {code}", as_json=as_json)
         return
     if is_address(where):
         created = _create(in_lower_case(where), name(view), name(table))
@@ -65,11 +63,9 @@ def command(
             because="only these have views that are sources",
             instead="discreet materialise postgresql://owner@host:5432/database adults adults_rows",
         )
-    if as_json:
-        print_json({"table": created, "statement": STATEMENT.format(table=created)})
-        return
-    print(f"created {created}; a role that reads it needs: GRANT SELECT ON {created} TO reader;")
-    print(STATEMENT.format(table=created))
+    statement = STATEMENT.format(table=created)
+    text = f"created {created}; a role that reads it needs: GRANT SELECT ON {created} TO reader;\n{statement}"
+    print_result({"table": created, "statement": statement}, text, as_json=as_json)
 
 
 def _create(address: str, view: str, table: str) -> str:

@@ -1,4 +1,4 @@
-"""What every command prints for programs: with `--json` one document on standard output, also for an error.
+"""What commands print for programs: with `--json` one document on standard output, also for an error.
 
 An error is `{"error": {"type": ..., "what": ...}}`. A refusal, which is made before data is read, adds `because` and
 `instead`. An error after data has its one constant sentence and nothing more.
@@ -28,6 +28,19 @@ def wants_json(arguments: Iterable[str]) -> bool:
 def print_json(value: object) -> None:
     """Print one JSON document; in ASCII, so that no terminal or pipe can fail to encode it."""
     print(json.dumps(value, indent=2))
+
+
+def print_json_line(value: object) -> None:
+    """Print one JSON document on a line of its own, at once: a command that answers many times prints many of them."""
+    print(json.dumps(value), flush=True)
+
+
+def print_result(document: object, text: object, *, as_json: bool) -> None:
+    """Print a result: for programs as JSON, or as text."""
+    if as_json:
+        print_json(document)
+    else:
+        print(text)
 
 
 def error_document(error: BaseException) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from typing import Any
 
 from discreet.accounting.costs import Cost
 from discreet.cli import statements
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_result
+from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
 from discreet.ledger.records.receipt import cost_texts
-from discreet.release.explanation import Explanation
+from discreet.release.explanation import BatchExplanation, Explanation
 
-app = statements.command_app("plan")
+app = command_app("plan")
 
 
 @app.command("plan", no_args_is_help=True, epilog="Example: discreet plan query.sql --epsilon 0.5")
@@ -30,20 +31,19 @@ def command(
         statement = statements.read_statement(file, session, dialect)
         price = statements.number(epsilon, "--epsilon"), statements.number(delta, "--delta")
         found = session.explain(statement, epsilon=price[0], delta=price[1])
-    if not as_json:
-        print(found)
-        return
+    print_result(_document(found), found, as_json=as_json)
+
+
+def _document(found: Explanation | BatchExplanation) -> dict[str, object]:
     units: Any = found.units
     parts = (found,) if isinstance(found, Explanation) else found.parts
-    print_json(
-        {
-            "cost": found.cost,
-            "charge": cost_texts(Cost(**units)),
-            "left": found.left,
-            "fits": found.fits,
-            "queries": [*map(_plain, parts)],
-        }
-    )
+    return {
+        "cost": found.cost,
+        "charge": cost_texts(Cost(**units)),
+        "left": found.left,
+        "fits": found.fits,
+        "queries": [*map(_plain, parts)],
+    }
 
 
 def _plain(part: Explanation) -> dict[str, object]:

@@ -5,14 +5,15 @@ import sys
 from discreet.catalog.catalog import Catalog
 from discreet.cli import statements
 from discreet.cli.address import is_address
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_json
+from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, Epsilon, File
 from discreet.cli.terminal import print_fitting
 from discreet.query.sql.dialects import DEFAULT
 from discreet.query.sql.statement import sql
 from discreet.session.preview import preview
 
-app = statements.command_app("preview")
+app = command_app("preview")
 
 
 @app.command("preview", no_args_is_help=True, epilog="Example: discreet preview query.sql --epsilon 0.5")

@@ -35,8 +35,8 @@ class Vocabulary:
     def __init__(self, catalog: Catalog) -> None:
         columns = {name for table in catalog.tables.values() for name in table.columns}
         self._words = [
-            *((name, "table") for name in catalog.tables),
-            *((name, "column") for name in sorted(columns)),
+            *((_written(name), "table") for name in catalog.tables),
+            *((_written(name), "column") for name in sorted(columns)),
             *((word, "") for word in WORDS),
             *((f"{word}(", "function") for word in FUNCTIONS),
         ]
@@ -57,7 +57,14 @@ class Vocabulary:
             return
         part = _last_word(before)
         if part:
-            yield from ((word, part, kind) for word, kind in self._words if word.casefold().startswith(part.casefold()))
+            typed = part.casefold()
+            fitting = ((word, kind) for word, kind in self._words if word.lstrip('"').casefold().startswith(typed))
+            yield from ((word, part, kind) for word, kind in fitting)
+
+
+def _written(name: str) -> str:
+    """A name as a statement has it: in quotes where it is not an identifier."""
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
 
 
 def _last_word(before: str) -> str:

@@ -12,7 +12,7 @@ import typer
 from discreet import accounting, events
 from discreet.catalog.catalog import Value
 from discreet.cli import exit_codes
-from discreet.cli.output import AsJson, print_json
+from discreet.cli.output import AsJson, print_json, print_result
 from discreet.cli.receipt import checked_key
 from discreet.errors import UnsupportedError
 from discreet.exact import shown
@@ -80,17 +80,15 @@ def show(
 def verify(file: File, keys: Keys, as_json: AsJson = False) -> None:
     """Check that nothing in a saved release was changed, and that the ledger's key signed it.
 
-    Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers.
+    Ends with 0 if all of it is as it was signed, 1 if something is wrong, and 3 if no signature covers the numbers or
+    the table.
     """
     publics = [checked_key(text) for text in keys]
     found = read_saved(file)
     documents = [each.to_json() for each in found.releases] if isinstance(found, SqlRelease) else [read_plain(file)]
     checks = [verify_result(each, publics) for each in documents]
     table = found if isinstance(found, SqlRelease) else None
-    if as_json:
-        print_json(_plain_checks(checks, table))
-    else:
-        print("\n".join(_check_lines(checks, table)))
+    print_result(_plain_checks(checks, table), "\n".join(_check_lines(checks, table)), as_json=as_json)
     if code := _code(checks, table):
         raise typer.Exit(code)
 
@@ -105,7 +103,9 @@ def _code(checks: Sequence[ResultVerification], table: SqlRelease | None) -> int
 
 def _plain_checks(checks: Sequence[ResultVerification], table: SqlRelease | None) -> dict[str, Any]:
     """The result of a verification as plain data."""
-    words = {exit_codes.OK: "covered", exit_codes.PROBLEM: "wrong", exit_codes.UNDECIDED: "not covered"}
+    is_table_alone = table is not None and all(check.ok for check in checks)
+    uncovered = "table not covered" if is_table_alone else "not covered"
+    words = {exit_codes.OK: "covered", exit_codes.PROBLEM: "wrong", exit_codes.UNDECIDED: uncovered}
     results = [
         {
             "receipt": json.loads(check.receipt.to_json()),
@@ -150,13 +150,9 @@ def compare(file: File, other: Other, as_json: AsJson = False) -> None:
     """Print how two releases differ, and whether noise explains it."""
     first, second = (_table(path) for path in (file, other))
     differences, rows = tuple(_differences(first, second)), list(_rows(first, second))
-    if as_json:
-        stated = [{"label": label, "text": text} for label, text in differences]
-        print_json({"differences": stated, "answers": [each.to_json() for each in rows]})
-        return
-    print(aligned(differences))
-    print()
-    print("\n".join(map(str, rows)))
+    stated = [{"label": label, "text": text} for label, text in differences]
+    text = "\n".join([aligned(differences), "", *map(str, rows)])
+    print_result({"differences": stated, "answers": [each.to_json() for each in rows]}, text, as_json=as_json)
 
 
 def _lines(found: Result, *, is_long: bool) -> Iterator[tuple[str, str]]:

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from discreet.cli import statements
-from discreet.cli.output import print_json
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, print_json
+from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, Epsilon, File, LedgerPlace
 from discreet.release import forms
 
-app = statements.command_app("run")
+app = command_app("run")
 
 
 @app.command("run", no_args_is_help=True, epilog="Example: discreet run query.sql --epsilon 0.5 --out table.csv")

@@ -16,6 +16,7 @@ from discreet.query.sql.statement import Statement, sql
 from discreet.release.explanation import BatchExplanation, Explanation
 from discreet.release.sql_release import SqlRelease
 from discreet.release.values.rendering import cell
+from discreet.rounding import digits_down
 from discreet.session.session import Session
 
 COMMANDS = {
@@ -29,6 +30,7 @@ COMMANDS = {
 }
 _WITH_ARGUMENTS = {".epsilon": ".epsilon 0.1", ".plan": ".plan SELECT COUNT(*) AS n FROM visits;"}
 _LAST = 10
+_DIGITS = 6
 _SHOWN_KEYS = 6
 
 
@@ -40,6 +42,8 @@ class PlannedStatement:
     epsilon: Fraction
     delta: Decimal | None
     explanation: Explanation | BatchExplanation
+    has_own_epsilon: bool = False
+    """Whether its OPTIONS give its epsilon."""
 
 
 @dataclass
@@ -52,7 +56,7 @@ class Sitting:
     delta: Decimal | None = None
     dialect: str = "duckdb"
     spent: Fraction = Fraction(0)
-    _answered: set[tuple[str, Fraction]] = field(default_factory=set)
+    _answered: dict[tuple[str, Fraction], SqlRelease] = field(default_factory=dict)
     _last: str = ""
 
     @property
@@ -68,21 +72,28 @@ class Sitting:
         """The plan of a statement, for free."""
         self._last = text
         statement = sql(text, dialect=self.dialect)
-        epsilon = self._epsilon(statement)
+        written = statement.translate(self.session.catalog, self.delta).options.get("epsilon")
+        epsilon = self._epsilon() if written is None else Fraction(written)
         found = self.session.explain(statement, epsilon=epsilon, delta=self.delta)
-        return PlannedStatement(statement, epsilon, self.delta, found)
+        return PlannedStatement(statement, epsilon, self.delta, found, has_own_epsilon=written is not None)
 
     def require_room(self, planned: PlannedStatement) -> None:
         """Refuse a statement whose cost is above what this sitting may still spend, unless it is answered already."""
         if planned.epsilon > self.left and not self.is_answered(planned):
-            raise _over_limit(planned.epsilon, self.left, self.limit)
+            raise _over_limit(planned, self.left, self.limit)
 
     def is_answered(self, planned: PlannedStatement) -> bool:
         """Whether this sitting has the answer already; it is stored, and free."""
         return (planned.statement.text, planned.epsilon) in self._answered
 
     def answer(self, planned: PlannedStatement) -> SqlRelease:
-        """Charge and answer. A failure after the charge counts too; a refusal and a stored answer do not."""
+        """Charge and answer. A failure after the charge counts too; a refusal and a stored answer do not.
+
+        An answer of this sitting is shown again without asking for it: a public table that changed since would make it
+        another query, which is charged.
+        """
+        if self.is_answered(planned):
+            return self._answered[planned.statement.text, planned.epsilon]
         self.require_room(planned)
         before, self.spent = self.spent, self.spent + planned.epsilon
         try:
@@ -92,7 +103,7 @@ class Sitting:
             raise
         if table.releases[0].repeated:
             self.spent = before
-        self._answered.add((planned.statement.text, planned.epsilon))
+        self._answered[planned.statement.text, planned.epsilon] = table
         return table
 
     def command(self, text: str) -> str | None:
@@ -132,11 +143,8 @@ class Sitting:
         self.epsilon = value
         return f"each statement costs epsilon {value}, unless its OPTIONS give another"
 
-    def _epsilon(self, statement: Statement) -> Fraction:
-        """The cost of a statement: that of its OPTIONS, or that of the sitting."""
-        written = statement.translate(self.session.catalog, self.delta).options.get("epsilon")
-        if written is not None:
-            return Fraction(written)
+    def _epsilon(self) -> Fraction:
+        """The cost of a statement whose OPTIONS give none."""
         if self.epsilon is None:
             raise ParameterError(
                 "a statement without an epsilon",
@@ -153,14 +161,15 @@ class Sitting:
         return "\n".join([f"{name}: {len(entries)} entries", *map(str, entries[-_LAST:])])
 
 
-def _over_limit(epsilon: Fraction, left: Fraction, limit: Fraction) -> BudgetError:
-    instead = (
-        f".epsilon {shown(left)}, or a sitting with a larger --limit" if left else "a sitting with a larger --limit"
-    )
+def _over_limit(planned: PlannedStatement, left: Fraction, limit: Fraction) -> BudgetError:
+    """The refusal of a statement; the number that it advises is rounded down, so that it fits."""
+    fitting = shown(digits_down(left, _DIGITS), _DIGITS) if left else "0"
+    smaller = f"OPTIONS (epsilon = {fitting})" if planned.has_own_epsilon else f".epsilon {fitting}"
+    larger = "a sitting with a larger --limit"
     return BudgetError(
-        f"a statement of epsilon {shown(epsilon)}",
-        because=f"epsilon {shown(left)} is left of this sitting's limit of {shown(limit)}",
-        instead=instead,
+        f"a statement of epsilon {shown(planned.epsilon)}",
+        because=f"epsilon {fitting} is left of this sitting's limit of {shown(limit)}",
+        instead=f"{smaller}, or {larger}" if left else larger,
     )
 
 

@@ -4,7 +4,6 @@ It is interactive querying, so it is governed: the limit of a sitting is require
 --yes. `discreet run` on files that were written in advance stays the usual way to publish.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from fractions import Fraction
@@ -12,15 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import statements
+from discreet.cli import exit_codes, statements
+from discreet.cli.apps import command_app
+from discreet.cli.output import AsJson, error_document, print_json_line
 from discreet.cli.sitting import Sitting
 from discreet.cli.statement_text import split
-from discreet.cli.statements import CATALOG, AsJson, CatalogPath, Delta, Dialect, LedgerPlace
+from discreet.cli.statements import CATALOG, CatalogPath, Delta, Dialect, LedgerPlace
 from discreet.cli.terminal import print_fitting
 from discreet.errors import DiscreetError, Failure
 from discreet.exact import shown
 
-app = statements.command_app("sql")
+app = command_app("sql")
 
 
 @app.command("sql", no_args_is_help=True, epilog="Example: discreet sql --limit 1 --epsilon 0.25")
@@ -29,7 +30,8 @@ def command(
         str, typer.Option("--limit", help="The most epsilon that this sitting may spend.", metavar="EPSILON")
     ],
     epsilon: Annotated[
-        str | None, typer.Option("--epsilon", help="The cost of each statement. Default: that of OPTIONS.")
+        str | None,
+        typer.Option("--epsilon", metavar="EPSILON", help="The cost of each statement. Default: that of OPTIONS."),
     ] = None,
     delta: Delta = None,
     yes: Annotated[bool, typer.Option("--yes", help="Charge without asking; required in a pipe.")] = False,
@@ -55,7 +57,7 @@ def command(
         if is_terminal:
             _talk(conversation)
         elif not conversation.read(sys.stdin.read()):
-            raise typer.Exit(1)
+            raise typer.Exit(exit_codes.PROBLEM)
 
 
 class Conversation:
@@ -76,7 +78,10 @@ class Conversation:
         try:
             self._command(text) if text.startswith(".") else self._statement(text)
         except DiscreetError as error:
-            self._print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            if self._as_json:
+                print_json_line(error_document(error))
+            else:
+                self._print(f"{type(error).__name__}: {error}", file=sys.stderr)
             if isinstance(error, Failure):
                 self._print(self.sitting.state(), file=sys.stderr)
             return False
@@ -97,7 +102,7 @@ class Conversation:
         if found is None:
             self.is_over = True
         else:
-            self._print(found)
+            self._print(found, file=sys.stderr if self._as_json else sys.stdout)
 
     def _statement(self, text: str) -> None:
         plans = sys.stdout if self._is_terminal else sys.stderr
@@ -111,7 +116,7 @@ class Conversation:
             return
         table = self.sitting.answer(planned)
         if self._as_json:
-            print(json.dumps(table.to_json(), ensure_ascii=False), flush=True)
+            print_json_line(table.to_json())
         else:
             self._print(str(table))
 

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import output
 from discreet.cli.opening import open_ledger_at
 from discreet.errors import ParameterError
 from discreet.query.sql.limits import LONGEST
@@ -38,7 +37,6 @@ Delta = Annotated[
     str | None,
     typer.Option("--delta", metavar="NUMBER", help="Finds unknown keys of GROUP BY. Default: keys are public."),
 ]
-AsJson = output.AsJson
 CATALOG = Path("catalog.yaml")
 
 
@@ -51,11 +49,6 @@ def number(text: str | None, option: str) -> Decimal | None:
     if value is not None and not value.is_finite():
         raise typer.BadParameter(f"{option} is a number, such as 0.5")
     return value
-
-
-def command_app(name: str) -> typer.Typer:
-    """The app of one command."""
-    return typer.Typer(name=name, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @contextmanager

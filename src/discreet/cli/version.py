@@ -2,7 +2,7 @@
 
 import platform
 
-from discreet.cli.output import AsJson, print_json
+from discreet.cli.output import AsJson, print_result
 from discreet.cli.requirements import requirements
 from discreet.version import __version__
 
@@ -20,9 +20,6 @@ def command(as_json: AsJson = False) -> None:
         ("system", f"{platform.system()} {platform.machine()}"),
         *((r.distribution, r.installed_version() or "not installed") for r in requirements() if r.extra is None),
     ]
-    if as_json:
-        print_json(dict(rows))
-        return
     width = max(len(name) for name, _ in rows)
-    for name, found in rows:
-        print(f"{name:<{width}}  {found}")
+    text = "\n".join(f"{name:<{width}}  {found}" for name, found in rows)
+    print_result(dict(rows), text, as_json=as_json)

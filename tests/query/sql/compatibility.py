@@ -59,6 +59,9 @@ def _line(row: dict[str, str], here: str) -> str:
 
 
 def _code(sql: str) -> str:
+    """A statement on one line."""
+    *lines, _ = sql.splitlines()
+    assert not any("--" in line for line in lines), "a comment would hide the lines after it"
     return f"`{' '.join(sql.split())}`".replace("|", "\\|")
 
 
