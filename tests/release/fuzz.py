@@ -20,6 +20,7 @@ import typer
 import discreet as dp
 import fuzzing
 from discreet.catalog import strict_json
+from discreet.cli import exit_codes
 from discreet.cli import release as commands
 from discreet.ledger import Signer
 from discreet.release.forms import json_place
@@ -46,7 +47,7 @@ VALUES = (
     "1e99999",
 )
 NAMES = ("first.json", "first.csv", "first.parquet", "rounded.json", "statement.json", "chosen.json", "one.json")
-_COVERED, _UNCOVERED = 0, commands.UNCOVERED
+_COVERED, _UNCOVERED = exit_codes.OK, exit_codes.UNDECIDED
 
 
 @cache

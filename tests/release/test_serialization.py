@@ -6,6 +6,7 @@ from fractions import Fraction
 import jsonschema
 import pytest
 
+import discreet as dp
 from discreet.errors import ParameterError
 from discreet.release.release import Release
 from discreet.release.serialization import SCHEMA, plain_body, read_body, schema
@@ -68,3 +69,17 @@ def test_every_form_fits_the_outputs_of_the_schema():
 def test_a_damaged_release_is_refused_without_its_contents(damage):
     with pytest.raises(ParameterError, match="damaged"):
         Release.from_json(RELEASE.to_json() | damage)
+
+
+@pytest.mark.parametrize("key", [-(2**63), 2**63 - 1])
+def test_the_smallest_and_the_largest_integer_key_are_read_back(key):
+    session = dp.testing.protect(
+        dp.datasets.visits(20),
+        name="visits",
+        privacy_unit="patient_id",
+        max_rows=10,
+        budget=dp.Budget(epsilon=2),
+        fixed_schema=True,
+    )
+    made = session.release(dp.table("visits").group_by("age", keys={"age": [key]}).agg(n=dp.count()), epsilon=1)
+    assert Release.from_json(made.to_json()) == made

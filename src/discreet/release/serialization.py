@@ -125,7 +125,7 @@ def _is_measured(measured: MeasuredColumn) -> bool:
 def _is_key(value: object, kind: ColumnType) -> bool:
     """Whether a key is missing, or of its type."""
     if kind is ColumnType.INTEGER:
-        return value is None or (type(value) is int and abs(value) < _LARGEST_KEY)
+        return value is None or (type(value) is int and -_LARGEST_KEY <= value < _LARGEST_KEY)
     return value is None or type(value) is _KEYS[kind]
 
 
