@@ -54,7 +54,12 @@ def read_body(data: dict[str, Any]) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a saved release."""
-    text = resources.files("discreet.release").joinpath("schemas/release-2.json").read_text(encoding="utf-8")
+    return read_schema("release-2.json")
+
+
+def read_schema(name: str) -> dict[str, Any]:
+    """A JSON schema of this package, by the name of its file."""
+    text = resources.files("discreet.release").joinpath(f"schemas/{name}").read_text(encoding="utf-8")
     result: dict[str, Any] = json.loads(text)
     return result
 

@@ -37,7 +37,7 @@ def combine(node: exp.Expr, left: Any, right: Any) -> int | Decimal | dt.date | 
         The constant; None where it is not one, or where it is not the same in all dialects.
     """
     if isinstance(right, exp.Interval):
-        return _moved(node, left, right) if isinstance(left, dt.date) else None
+        return _add_interval(node, left, right) if isinstance(left, dt.date) else None
     if not (_is_number(left) and _is_number(right)):
         return None
     try:
@@ -51,7 +51,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def _moved(node: exp.Expr, day: dt.date, interval: exp.Interval) -> dt.date | None:
+def _add_interval(node: exp.Expr, day: dt.date, interval: exp.Interval) -> dt.date | None:
     """A day, or a time of a day, some days, weeks, months or years earlier or later."""
     steps, unit = _length(interval)
     if steps is None or isinstance(node, exp.Mul):

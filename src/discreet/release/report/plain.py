@@ -8,9 +8,10 @@ from discreet.release.report.facts import Facts, ReportedResult
 from discreet.release.report.harms import harms
 from discreet.release.report.hazards import hazards
 from discreet.release.report.page_two import commands
-from discreet.release.report.registry import entry, read_schema
+from discreet.release.report.registry import entry
 from discreet.release.report.threats import assumptions, parties
 from discreet.release.result import ratio_text
+from discreet.release.serialization import read_schema
 from discreet.rounding import double_up
 
 SCHEMA = "discreet.release-report/1"

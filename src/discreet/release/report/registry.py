@@ -1,7 +1,5 @@
 """The registry entry: the facts of a deployment for machines, as YAML with a published schema."""
 
-import json
-from importlib import resources
 from typing import Any
 
 from discreet.catalog import strict_yaml
@@ -9,6 +7,7 @@ from discreet.release.report import wording
 from discreet.release.report.about import NOT_STATED
 from discreet.release.report.charges import Protection
 from discreet.release.report.facts import Facts
+from discreet.release.serialization import read_schema
 from discreet.release.values import rendering
 from discreet.rounding import shown_up
 
@@ -46,13 +45,6 @@ def entry_text(facts: Facts) -> str:
 def schema() -> dict[str, Any]:
     """The JSON schema of an entry."""
     return read_schema("registry-1.json")
-
-
-def read_schema(name: str) -> dict[str, Any]:
-    """A JSON schema of this package."""
-    text = resources.files("discreet.release").joinpath(f"schemas/{name}").read_text(encoding="utf-8")
-    result: dict[str, Any] = json.loads(text)
-    return result
 
 
 def _guarantee(protection: Protection, facts: Facts) -> dict[str, Any]:
